@@ -1,0 +1,101 @@
+import { v7 as uuidV7 } from 'uuid';
+import { findContact } from '../db/contacts.ts';
+import type { Database } from '../db/database.ts';
+import { findSenderDomain } from '../db/domains.ts';
+import { insertEmail } from '../db/emails.ts';
+import type { StepVisit } from '../db/executions.ts';
+import { findProject } from '../db/projects.ts';
+import { findTemplate } from '../db/templates.ts';
+import type { MessageClass } from '../domain/class-headers.ts';
+import { domainOf, normaliseEmail } from '../domain/email-address.ts';
+import type { GraphStep } from '../domain/graph.ts';
+import { localeOf, optOutUrls, renderMail } from '../domain/mail-content.ts';
+import { compileTemplate, renderText, type RenderScope } from '../domain/render.ts';
+import type { StepConfig } from '../domain/steps.ts';
+import { StepFailure } from './failure.ts';
+
+/**
+ * Renders a step's template for its contact and puts the mail into the ledger. The step is done
+ * with that: delivery is another run's work, so a slow provider never holds up a journey.
+ * @throws StepFailure when there is no template or no usable sender.
+ */
+export async function sendStepEmail(
+  tx: Database,
+  apiUrl: string,
+  step: GraphStep,
+  { execution, stepExecution }: StepVisit,
+): Promise<Record<string, unknown>> {
+  const projectId = execution.project_id;
+  const [template, contact, project] = await Promise.all([
+    step.templateId ? findTemplate(tx, projectId, step.templateId) : undefined,
+    findContact(tx, projectId, execution.contact_id),
+    findProject(tx, projectId),
+  ]);
+  if (!template) throw new StepFailure('The template of this step no longer exists.');
+  if (!contact || !project) throw new StepFailure('The contact no longer exists.');
+  const from = await requireSender(tx, projectId, template.from_email);
+
+  const emailId = uuidV7();
+  const scope: RenderScope = {
+    contact,
+    context: execution.context as Record<string, unknown> | null,
+    locale: localeOf(contact.data, project.language),
+    urls: optOutUrls(apiUrl, contact.id, emailId),
+  };
+  const recipient = recipientOf(step, contact.email, scope);
+  const messageClass = template.type as MessageClass;
+  const content = renderMail({
+    subject: compileTemplate(template.subject),
+    body: compileTemplate(template.body),
+    messageClass,
+    sourceType: 'WORKFLOW',
+    scope,
+  });
+  // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
+  const withheld =
+    messageClass !== 'TRANSACTIONAL' && recipient.type === 'CONTACT' && !contact.subscribed;
+  await insertEmail(tx, {
+    id: emailId,
+    project_id: projectId,
+    contact_id: contact.id,
+    to_email: recipient.email,
+    ...content,
+    from_email: from,
+    from_name: template.from_name ?? project.name,
+    reply_to: template.reply_to,
+    message_class: messageClass,
+    source_type: 'WORKFLOW',
+    template_id: template.id,
+    workflow_execution_id: execution.id,
+    workflow_step_execution_id: stepExecution.id,
+    ...(withheld ? { status: 'FAILED', error: 'contact_unsubscribed' } : {}),
+  });
+  return {
+    emailId,
+    sentAt: new Date().toISOString(),
+    recipientType: recipient.type,
+    recipientEmail: recipient.email,
+  };
+}
+
+async function requireSender(
+  tx: Database,
+  projectId: string,
+  from: string | null,
+): Promise<string> {
+  if (!from) throw new StepFailure('The template of this step has no sender.');
+  const domain = await findSenderDomain(tx, projectId, domainOf(from));
+  if (domain?.status !== 'verified') {
+    throw new StepFailure(`The sender domain ${domainOf(from)} is not verified.`);
+  }
+  return from;
+}
+
+function recipientOf(step: GraphStep, contactEmail: string, scope: RenderScope) {
+  const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
+  if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT' as const, email: contactEmail };
+  const written = renderText(compileTemplate(recipient.customEmail ?? ''), scope);
+  const email = normaliseEmail(written);
+  if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
+  return { type: 'CUSTOM' as const, email };
+}

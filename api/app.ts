@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import Router from '@koa/router';
+import Koa, { type Context, type Middleware } from 'koa';
+import { Problem } from '../domain/errors.ts';
+import { cors } from './cors.ts';
+import type { AnyEndpoint, Services } from './endpoint.ts';
+import { endpoints } from './endpoints.ts';
+import { asProblem, errorBody } from './envelope.ts';
+import { docsAssets } from './docs.ts';
+import { pipeline } from './pipeline.ts';
+
+/** The API as a Koa application. It listens nowhere yet. */
+export function createApp(services: Services): Koa {
+  const { config } = services;
+  const app = new Koa({ proxy: config.trustProxy });
+  app.silent = true;
+  const router = new Router();
+  for (const endpoint of byPrecision(endpoints)) {
+    router.register(routePath(endpoint), [endpoint.method], pipeline(endpoint, services));
+  }
+  app.use(requestId);
+  app.use(requestLog(services));
+  app.use(securityHeaders(config.apiUrl));
+  app.use(cors(config));
+  app.use(errors(services));
+  app.use(docsAssets);
+  app.use(router.routes());
+  app.use(unmatched);
+  return app;
+}
+
+function routePath(endpoint: AnyEndpoint): string {
+  return endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** Fixed words before parameters, so that `/contacts/fields` is never read as an id. */
+function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
+  const key = (endpoint: AnyEndpoint) => endpoint.path.replaceAll(/\{\w+\}/g, '\u{10ffff}');
+  return list.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}
+
+const requestId: Middleware = async (ctx, next) => {
+  const given = ctx.get('x-request-id');
+  const id = /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID();
+  ctx.state['requestId'] = id;
+  ctx.set('X-Request-ID', id);
+  await next();
+};
+
+function requestLog({ config, log }: Services): Middleware {
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    await next();
+    if (!config.requestLogging) return;
+    log.info(
+      {
+        requestId: ctx.state['requestId'] as string,
+        method: ctx.method,
+        // The path only: a query may carry a token or an address.
+        path: ctx.path,
+        status: ctx.status,
+        ms: Math.round(performance.now() - startedAt),
+        projectId: ctx.state['projectId'] as string | undefined,
+      },
+      'request',
+    );
+  };
+}
+
+function securityHeaders(apiUrl: string): Middleware {
+  return async (ctx, next) => {
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    ctx.set('X-Frame-Options', 'DENY');
+    ctx.set('Referrer-Policy', 'no-referrer');
+    if (apiUrl.startsWith('https:')) {
+      ctx.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
+    }
+    await next();
+  };
+}
+
+function errors({ log }: Services): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const problem = asProblem(error);
+      const requestId = ctx.state['requestId'] as string;
+      if (problem.status >= 500) log.error({ requestId, error }, 'request failed');
+      ctx.status = problem.status;
+      ctx.type = 'application/json';
+      ctx.set('Cache-Control', 'no-store');
+      ctx.body = JSON.stringify(errorBody(problem, requestId));
+    }
+  };
+}
+
+/** No endpoint ran: the path is unknown, or known with other methods. */
+const unmatched: Middleware = (ctx: Context) => {
+  const layers = (ctx['matched'] ?? []) as { methods: string[] }[];
+  const methods = [...new Set(layers.flatMap((layer) => layer.methods))];
+  if (methods.length === 0) throw new Problem('ROUTE_NOT_FOUND');
+  ctx.set('Allow', methods.join(', '));
+  throw new Problem('METHOD_NOT_ALLOWED');
+};

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import type { Context } from 'koa';
+import { Problem } from '../domain/errors.ts';
+import type { Role } from '../domain/roles.ts';
+import { isUuid } from '../domain/ids.ts';
+import { findMembership, findProjectByKey } from '../db/projects.ts';
+import { findUser } from '../db/users.ts';
+import type { Services } from './endpoint.ts';
+import { readSession, sessionCookie } from './session.ts';
+
+/**
+ * Who may call an endpoint:
+ * - `open`: anybody
+ * - `either`: public or secret key, or a session with `X-Project-Id`
+ * - `secret`: secret key, or a session with `X-Project-Id`
+ * - `session`: a session alone
+ * - `project`: a secret key or a session; the path or the body names the project
+ */
+export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
+
+export interface Project {
+  id: string;
+  disabledReason: string | null;
+}
+
+/** A call inside one project, by key or by a member's session. */
+export interface ProjectCaller {
+  kind: 'project';
+  projectId: string;
+  project: Project;
+  role: Role;
+  /** null for a key. */
+  userId: string | null;
+}
+
+/** A call of a logged-in user. */
+export interface UserCaller {
+  kind: 'user';
+  userId: string;
+  email: string;
+  emailVerified: boolean;
+}
+
+export type Caller = ProjectCaller | UserCaller | null;
+
+export type CallerOf<A extends Access> = A extends 'open'
+  ? UserCaller | null
+  : A extends 'session'
+    ? UserCaller
+    : A extends 'project'
+      ? ProjectCaller | UserCaller
+      : ProjectCaller;
+
+/**
+ * Finds out who calls, or refuses.
+ * @throws Problem MISSING_AUTH, INVALID_API_KEY, UNAUTHORIZED, ORIGIN_NOT_ALLOWED,
+ *   PROJECT_ID_REQUIRED, PROJECT_ACCESS_DENIED, EMAIL_VERIFICATION_REQUIRED.
+ */
+export async function findCaller(
+  ctx: Context,
+  access: Access,
+  services: Services,
+): Promise<Caller> {
+  const authorization = ctx.get('authorization');
+  if (access === 'open') return null;
+  if (access !== 'session') {
+    if (authorization !== '') return keyCaller(authorization, access, services);
+    if (ctx.cookies.get(sessionCookie) === undefined) throw new Problem('MISSING_AUTH');
+  }
+  const user = await sessionCaller(ctx, services);
+  if (access === 'session' || access === 'project') return user;
+  return memberCaller(ctx.get('x-project-id'), user, services);
+}
+
+async function keyCaller(
+  authorization: string,
+  access: Access,
+  { db }: Services,
+): Promise<ProjectCaller> {
+  const [scheme, key, ...rest] = authorization.trim().split(/ +/);
+  if (scheme?.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
+    throw new Problem('MISSING_AUTH');
+  }
+  const isPublic = /^pk_[0-9a-f]{64}$/.test(key);
+  const isSecret = /^sk_[0-9a-f]{64}$/.test(key);
+  if (!isSecret && !(isPublic && access === 'either')) throw new Problem('INVALID_API_KEY');
+  const project = await findProjectByKey(
+    db,
+    isSecret ? { secretKeyHash: hashSecret(key) } : { publicKey: key },
+  );
+  if (!project) throw new Problem('INVALID_API_KEY');
+  return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null };
+}
+
+/** The form in which a secret key is stored and looked up. */
+export function hashSecret(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+async function sessionCaller(ctx: Context, services: Services): Promise<UserCaller> {
+  const user = await findSessionUser(ctx, services);
+  if (!user) throw new Problem('UNAUTHORIZED');
+  return user;
+}
+
+/**
+ * The user of a valid session cookie, or null: for endpoints that work without one, too.
+ * @throws Problem ORIGIN_NOT_ALLOWED when another site makes the browser send the cookie.
+ */
+export async function findSessionUser(
+  ctx: Context,
+  services: Services,
+): Promise<UserCaller | null> {
+  const { db, config } = services;
+  const session = await readSession(ctx.cookies.get(sessionCookie), config.jwtSecret);
+  const user = session ? await findUser(db, session.userId) : undefined;
+  if (!user || user.session_version !== session?.version) return null;
+  refuseForeignOrigin(ctx, services);
+  return {
+    kind: 'user',
+    userId: user.id,
+    email: user.email,
+    emailVerified: user.email_verified,
+  };
+}
+
+/**
+ * Keeps other sites from using a visitor's cookie. A browser names the origin on every
+ * cross-site write; a request without any sign of one is no browser's.
+ */
+function refuseForeignOrigin(ctx: Context, { config }: Services): void {
+  const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
+  // The router takes paths in any case and with a slash at the end.
+  if (reads && !/^\/auth\/logout\/?$/i.test(ctx.path)) return;
+  const origin = ctx.get('origin') || originOf(ctx.get('referer'));
+  const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl)];
+  const foreign =
+    !reads && origin !== ''
+      ? !ours.includes(origin)
+      : ctx.get('sec-fetch-site').toLowerCase() === 'cross-site';
+  if (foreign) throw new Problem('ORIGIN_NOT_ALLOWED');
+}
+
+async function memberCaller(
+  projectId: string,
+  user: UserCaller,
+  { db }: Services,
+): Promise<ProjectCaller> {
+  if (!isUuid(projectId)) throw new Problem('PROJECT_ID_REQUIRED');
+  const membership = await findMembership(db, projectId, user.userId);
+  if (!membership) throw new Problem('PROJECT_ACCESS_DENIED');
+  requireVerified(user);
+  return { kind: 'project', projectId, ...membership, userId: user.userId };
+}
+
+/** @throws Problem EMAIL_VERIFICATION_REQUIRED */
+export function requireVerified(user: UserCaller): void {
+  if (!user.emailVerified) throw new Problem('EMAIL_VERIFICATION_REQUIRED');
+}
+
+/**
+ * The project a path or a body names, for a caller of access `project` or `session`. Without
+ * `projectId` a key means its own project.
+ * @throws Problem PROJECT_NOT_FOUND for strangers, INSUFFICIENT_ROLE, PROJECT_DISABLED,
+ *   EMAIL_VERIFICATION_REQUIRED.
+ */
+export async function authorizeProject(
+  call: { db: Services['db']; caller: ProjectCaller | UserCaller },
+  projectId: string,
+  needs: { admin?: boolean; write?: boolean } = {},
+): Promise<ProjectCaller> {
+  const { db, caller } = call;
+  let member: ProjectCaller;
+  if (caller.kind === 'project') {
+    if (caller.projectId !== projectId) throw projectNotFound(projectId);
+    member = caller;
+  } else {
+    const membership = await findMembership(db, projectId, caller.userId);
+    if (!membership) throw projectNotFound(projectId);
+    requireVerified(caller);
+    member = { kind: 'project', projectId, ...membership, userId: caller.userId };
+  }
+  if (needs.write) refuseDisabled(member.project);
+  if (needs.admin && member.role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
+  return member;
+}
+
+/** @throws Problem PROJECT_DISABLED */
+export function refuseDisabled(project: Project): void {
+  if (project.disabledReason === null) return;
+  throw new Problem('PROJECT_DISABLED', { details: { reason: project.disabledReason } });
+}
+
+function projectNotFound(id: string): Problem {
+  return new Problem('PROJECT_NOT_FOUND', { details: { resource: 'project', id } });
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
+}

@@ -1,0 +1,123 @@
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import type { ProblemCode } from '../domain/errors.ts';
+import type { Dispatcher } from '../workflows/dispatcher.ts';
+import type { Identities } from '../providers/identities.ts';
+import type { Seal } from '../db/sealed.ts';
+import type { Access, CallerOf, UserCaller } from './auth.ts';
+import type { RateLimits, Scope } from './ratelimit.ts';
+
+/** What every handler may use. */
+export interface Services {
+  db: Database;
+  config: Config;
+  dispatcher: Dispatcher;
+  identities: Identities;
+  seal: Seal;
+  rateLimits: RateLimits;
+  log: Logger;
+  /** True when the Temporal server answers. */
+  temporalAnswers: () => Promise<boolean>;
+}
+
+/** What a handler gets: the services, who calls, and the checked parts of the request. */
+export interface Call<A extends Access, P, Q, B> extends Services {
+  caller: CallerOf<A>;
+  params: P;
+  query: Q;
+  body: B;
+  request: { id: string; ip: string; header(name: string): string };
+  /** The logged-in user, if any, where a session is not required. */
+  findSessionUser: () => Promise<UserCaller | null>;
+  /** Counts against one more limit. @throws Problem RATE_LIMIT_EXCEEDED */
+  count: (scope: Scope, key: string) => Promise<void>;
+}
+
+/**
+ * One endpoint of the API, whole: shape, permission, behaviour. The pipeline in `pipeline.ts`
+ * runs it; `openapi.ts` describes it.
+ */
+export interface Endpoint<
+  A extends Access = Access,
+  P extends z.ZodType = z.ZodType,
+  Q extends z.ZodType = z.ZodType,
+  B extends z.ZodType = z.ZodType,
+  R extends z.ZodType = z.ZodType,
+> {
+  /** Verb and noun, unique: the operation id. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: `/${string}`;
+  /** The chapter of the documentation. */
+  tag: string;
+  summary: string;
+  access: A;
+  /** Success status; 200 when not given. A handler may answer another by `answer`. */
+  status?: number;
+  /** True: the answer is `{success: true, data}`. */
+  wrapped?: boolean;
+  /** Which counter limits it (see `ratelimit.ts`); by default the caller decides. */
+  limit?: 'auth' | 'none';
+  /** The path parameter that names a project, when the caller may be a user. */
+  projectParam?: string;
+  /** False: `Idempotency-Key` is ignored. By default every POST with a caller honours it. */
+  idempotent?: boolean;
+  /** Content type of an answer that is not JSON. */
+  contentType?: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  response: R;
+  /** The errors of this endpoint beside those every endpoint has. */
+  problems?: readonly ProblemCode[];
+  /** A request body and its answer, for the documentation. */
+  example?: { body?: unknown; response?: unknown };
+  handle(
+    call: Call<A, z.output<P>, z.output<Q>, z.output<B>>,
+  ): Promise<z.input<R> | Answer<z.input<R>>>;
+}
+
+interface AnswerOptions {
+  status?: number;
+  headers?: Record<string, string>;
+  /** The answer is this text instead of the endpoint's own form, such as a page for a browser. */
+  contentType?: string;
+}
+
+/** An answer with its own status, headers or form. */
+export class Answer<T> {
+  readonly data: T;
+  readonly options: AnswerOptions;
+
+  constructor(data: T, options: AnswerOptions) {
+    this.data = data;
+    this.options = options;
+  }
+}
+
+export function answer<T>(data: T, options: AnswerOptions): Answer<T> {
+  return new Answer(data, options);
+}
+
+/** An HTML page in place of the endpoint's JSON. */
+export function page(html: string, headers: Record<string, string> = {}): Answer<never> {
+  return new Answer(html as never, { headers, contentType: 'text/html' });
+}
+
+/** An endpoint as the list holds it; its own types matter only inside its declaration. */
+export type AnyEndpoint = Omit<Endpoint, 'handle'> & {
+  handle(call: Call<Access, unknown, unknown, unknown>): Promise<unknown>;
+};
+
+/** Declares an endpoint. The types of its parts flow into `handle`. */
+export function endpoint<
+  A extends Access,
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+  R extends z.ZodType = z.ZodType,
+>(declaration: Endpoint<A, P, Q, B, R>): AnyEndpoint {
+  return declaration as unknown as AnyEndpoint;
+}

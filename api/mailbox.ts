@@ -1,0 +1,142 @@
+import ipaddr from 'ipaddr.js';
+import PostalMime, { decodeWords, type Email } from 'postal-mime';
+import { z } from 'zod';
+import { findMailboxMessage, listMailboxMessages, type MailboxSummary } from '../db/mailbox.ts';
+import { notFound, Problem } from '../domain/errors.ts';
+import { isUuid } from '../domain/ids.ts';
+import { answer, type Call, endpoint, page } from './endpoint.ts';
+import { mailboxPage, pagePolicy } from './mailbox-page.ts';
+import { queryInt, Time, time } from './schemas.ts';
+
+const Summary = z.object({
+  id: z.uuid(),
+  from: z.string(),
+  to: z.string(),
+  subject: z.string(),
+  receivedAt: Time,
+});
+
+const Mail = Summary.extend({
+  headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+  attachments: z.array(
+    z.object({ filename: z.string().nullable(), contentType: z.string(), size: z.int() }),
+  ),
+  raw: z.string(),
+});
+
+const mailboxSizeDefault = 50;
+
+const listMailbox = endpoint({
+  id: 'listMailbox',
+  method: 'GET',
+  path: '/local/mailbox',
+  tag: 'Local mailbox',
+  summary: 'List the mails caught on this machine; a page for browsers',
+  access: 'open',
+  query: z.object({
+    to: z.string().optional().meta({ description: 'One recipient' }),
+    limit: queryInt(1, 100, mailboxSizeDefault),
+    mail: z.string().optional().meta({ description: 'The mail the page shows' }),
+  }),
+  response: z.array(Summary),
+  problems: ['ROUTE_NOT_FOUND'],
+  async handle(call) {
+    refuseStrangers(call);
+    const { db, query, request } = call;
+    const to = query.to?.trim().toLowerCase();
+    const mails = (await listMailboxMessages(db, { to, limit: query.limit })).map(presentSummary);
+    if (!/\btext\/html\b/i.test(request.header('accept'))) {
+      return answer(mails, { headers: { Vary: 'Accept' } });
+    }
+    const chosen = await findMail(call, query.mail ?? mails[0]?.id ?? '');
+    return page(mailboxPage({ mails, chosen, to: to ?? '' }), {
+      'Content-Security-Policy': pagePolicy,
+      'Cache-Control': 'no-store',
+      Vary: 'Accept',
+    });
+  },
+});
+
+const getMailboxMail = endpoint({
+  id: 'getMailboxMail',
+  method: 'GET',
+  path: '/local/mailbox/{id}',
+  tag: 'Local mailbox',
+  summary: 'Get one caught mail',
+  access: 'open',
+  params: z.object({ id: z.string() }),
+  response: Mail,
+  problems: ['ROUTE_NOT_FOUND', 'EMAIL_NOT_FOUND'],
+  async handle(call) {
+    refuseStrangers(call);
+    const mail = await findMail(call, call.params.id);
+    if (!mail) throw notFound('EMAIL', call.params.id);
+    return presentMail(mail);
+  },
+});
+
+export const mailboxEndpoints = [listMailbox, getMailboxMail];
+
+/**
+ * The mailbox exists where nothing else takes the mail, and only for this machine and its
+ * network: it shows every mail to whoever asks.
+ * @throws Problem ROUTE_NOT_FOUND
+ */
+function refuseStrangers({
+  config,
+  request,
+}: Pick<Call<'open', unknown, unknown, unknown>, 'config' | 'request'>): void {
+  const exists = config.mail.mode === 'local' && config.mail.smtp === null;
+  const isWelcome = config.localMailboxPublic || isPrivateAddress(request.ip);
+  if (!exists || !isWelcome) throw new Problem('ROUTE_NOT_FOUND');
+}
+
+const privateRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
+
+function isPrivateAddress(ip: string): boolean {
+  return ipaddr.isValid(ip) && privateRanges.has(ipaddr.process(ip).range());
+}
+
+type FoundMail = ReturnType<typeof presentSummary> & { email: Email; raw: string };
+
+async function findMail(
+  { db }: Pick<Call<'open', unknown, unknown, unknown>, 'db'>,
+  id: string,
+): Promise<FoundMail | null> {
+  const row = isUuid(id) ? await findMailboxMessage(db, id) : undefined;
+  if (!row) return null;
+  const email = await PostalMime.parse(row.raw, { attachmentEncoding: 'base64' });
+  return { ...presentSummary(row), email, raw: row.raw.toString('utf8') };
+}
+
+function presentSummary(row: MailboxSummary) {
+  return {
+    id: row.id,
+    from: row.sender,
+    to: row.recipient,
+    subject: row.subject,
+    receivedAt: time(row.received_at),
+  };
+}
+
+function presentMail({ email, ...mail }: FoundMail): z.input<typeof Mail> {
+  const headers = new Map<string, string | string[]>();
+  for (const { key, value } of email.headers) {
+    const before = headers.get(key);
+    const readable = decodeWords(value);
+    headers.set(key, before === undefined ? readable : [before, readable].flat());
+  }
+  return {
+    ...mail,
+    headers: Object.fromEntries(headers),
+    html: email.html ?? null,
+    text: email.text ?? null,
+    attachments: email.attachments.map((attachment) => ({
+      filename: attachment.filename,
+      contentType: attachment.mimeType,
+      size: Buffer.byteLength(attachment.content as string, 'base64'),
+    })),
+  };
+}

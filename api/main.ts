@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import { migrateToLatest, openDatabase } from '../db/database.ts';
+import { dispatchStore } from '../db/dispatch.ts';
+import { createSeal } from '../db/sealed.ts';
+import { createIdentities } from '../providers/identities.ts';
+import { connectTemporal } from '../workflows/client.ts';
+import { createDispatcher } from '../workflows/dispatcher.ts';
+import { createApp } from './app.ts';
+import { createLog } from './log.ts';
+import { createRateLimits } from './ratelimit.ts';
+
+/** A request that runs when we are asked to stop has this long to end, in milliseconds. */
+const requestsEndMs = 10_000;
+/** The whole stop, in milliseconds: what hangs then is left to the sweep. */
+const stopMs = 20_000;
+/** Longer than load balancers keep idle connections (60 s), so that they close first. */
+const keepAliveMs = 65_000;
+
+/** The process entry of the API. Any number of them may run. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const stopped = stopAsked();
+  if (config.databaseMigrateOnStart) await migrateToLatest(config.databaseUrl);
+  const log = createLog(config);
+  const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
+  const { db, pool } = database;
+  const temporal = connectTemporal(config.temporal);
+  const dispatcher = createDispatcher({
+    client: temporal.client,
+    taskQueue: config.temporal.taskQueue,
+    store: dispatchStore(db),
+    log,
+  });
+  const app = createApp({
+    db,
+    config,
+    dispatcher,
+    identities: createIdentities(config.mail),
+    seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
+    rateLimits: createRateLimits(pool, config.rateLimit),
+    log,
+    temporalAnswers: () => temporal.answers(),
+  });
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
+  await listen(server, config);
+  log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
+  process.send?.({ ready: true });
+
+  await stopped;
+  setTimeout(() => process.exit(1), stopMs).unref();
+  await endRequests(server);
+  await dispatcher.close();
+  await temporal.close();
+  await database.close();
+  log.info('stopped');
+}
+
+/** Resolves when the process is asked to stop, by a signal or by the end of its parent. */
+async function stopAsked(): Promise<void> {
+  const asked = ['SIGTERM', 'SIGINT', 'disconnect'].map((event) => once(process, event));
+  await Promise.race(asked);
+}
+
+/** @throws Error with a sentence for the operator when the port cannot be had. */
+async function listen(server: Server, { host, port }: Config): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new Error(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`);
+    }
+    throw error;
+  }
+}
+
+/** Takes no new requests and waits for the running ones. */
+async function endRequests(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const deadline = Date.now() + requestsEndMs;
+  // A kept connection becomes idle when its request ends, and nobody tells.
+  while (Date.now() < deadline) {
+    server.closeIdleConnections();
+    const isClosed = await Promise.race([closed.then(() => true), sleep(100, false)]);
+    if (isClosed) return;
+  }
+  server.closeAllConnections();
+  await closed;
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(
+    error instanceof ConfigError ? `${text}\n` : `The API did not start. ${text}\n`,
+  );
+  process.exit(1);
+}

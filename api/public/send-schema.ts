@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { invalidField } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { byKind, ContactData, Email, fault, SenderName, Subject, Uuid } from '../schemas.ts';
+
+/** The request of `/v1/send`. */
+
+const Recipient = byKind({
+  text: Email.transform((email) => ({ email, name: null })),
+  object: z.object({ name: SenderName.nullish(), email: Email }).transform(({ name, email }) => ({
+    email,
+    name: name ?? null,
+  })),
+});
+
+const Recipients = byKind({
+  text: Email.transform((email) => [{ email, name: null }]),
+  object: Recipient.transform((recipient) => [recipient]),
+  list: z.array(Recipient).max(limits.recipients),
+});
+
+/** The name is null when the sender came as text: the deprecated `name` may give it then. */
+const Sender = byKind({
+  text: Email.transform((email) => ({ email, name: null, asText: true })),
+  object: z
+    .object({ name: SenderName.nullish(), email: Email })
+    .transform(({ name, email }) => ({ email, name: name ?? null, asText: false })),
+});
+
+const headerName = /^[^\s:]+$/;
+
+const Headers = z
+  .record(z.string(), z.string())
+  .superRefine((headers, context) => {
+    for (const [name, value] of Object.entries(headers)) {
+      const wrong = !headerName.test(name)
+        ? 'A header name has no space and no colon.'
+        : /[\r\n]/.test(value)
+          ? 'A header value is one line.'
+          : null;
+      if (wrong) {
+        context.addIssue({ code: 'custom', path: [name], ...fault('invalid_string', wrong) });
+      } else if (value.length > limits.headerValueChars) {
+        const message = `Must have at most ${limits.headerValueChars} characters.`;
+        context.addIssue({ code: 'custom', path: [name], ...fault('too_big', message) });
+      }
+    }
+  })
+  .meta({ type: 'object', additionalProperties: { type: 'string' } });
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const Attachment = z
+  .object({
+    filename: z
+      .string()
+      .min(1)
+      .max(255)
+      .refine(
+        (name) => !/[\r\n"]/.test(name),
+        fault('invalid_string', 'Must hold no line break and no quote.'),
+      ),
+    content: z
+      .string()
+      .min(1)
+      .refine(
+        (text) => base64.test(text) && text.replace(/=+$/, '').length % 4 !== 1,
+        fault('invalid_string', 'Must be base64.'),
+      ),
+    contentType: z
+      .string()
+      .max(255)
+      .refine(
+        (type) => /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(;[^\r\n]*)?$/.test(type),
+        fault('invalid_string', 'Must be of the form type/subtype.'),
+      ),
+    disposition: z.enum(['attachment', 'inline']).default('attachment'),
+    contentId: z
+      .string()
+      .min(1)
+      .max(255)
+      .refine(
+        (id) => !/[<>\r\n]/.test(id),
+        fault('invalid_string', 'Must hold no <, > or line break.'),
+      )
+      .optional(),
+  })
+  .refine((file) => file.disposition === 'attachment' || file.contentId !== undefined, {
+    ...fault('required', 'An inline file needs a contentId.'),
+    path: ['contentId'],
+  });
+
+export const SendBody = z
+  .object({
+    to: Recipients,
+    subject: Subject.optional(),
+    body: z.string().min(1).optional(),
+    template: Uuid.optional(),
+    from: Sender.optional(),
+    name: SenderName.optional(),
+    reply: Email.optional(),
+    subscribed: z.boolean().optional(),
+    headers: Headers.optional(),
+    data: ContactData,
+    attachments: z.array(Attachment).optional(),
+  })
+  .refine((mail) => mail.template !== undefined || (mail.subject && mail.body), {
+    ...fault('custom', 'Give a template, or both subject and body.'),
+    path: ['template'],
+  });
+
+export type SendBody = z.output<typeof SendBody>;
+
+/**
+ * Holds the files of a request against the limits of this server: how many, and how large
+ * together before base64.
+ * @throws Problem VALIDATION_ERROR
+ */
+export function refuseLargeFiles(
+  files: SendBody['attachments'] = [],
+  {
+    attachmentsMax,
+    attachmentMegabytesMax,
+  }: { attachmentsMax: number; attachmentMegabytesMax: number },
+): void {
+  const base64Chars = Math.floor((attachmentMegabytesMax * 1_048_576 * 4) / 3);
+  const chars = files.reduce((sum, file) => sum + file.content.length, 0);
+  if (files.length > attachmentsMax) {
+    throw invalidField('attachments', 'too_big', `At most ${attachmentsMax} files.`);
+  }
+  if (chars > base64Chars) {
+    const message = `The files are together larger than ${attachmentMegabytesMax} MB.`;
+    throw invalidField('attachments', 'too_big', message);
+  }
+}

@@ -1,0 +1,236 @@
+import { v7 as uuidV7 } from 'uuid';
+import { z } from 'zod';
+import { recordContact } from '../../db/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails.ts';
+import { findProject } from '../../db/projects.ts';
+import { findTemplate, type TemplateRow } from '../../db/templates.ts';
+import type { MessageClass } from '../../domain/class-headers.ts';
+import { planContactData } from '../../domain/contact-data.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { localeOf, optOutUrls, renderMail } from '../../domain/mail-content.ts';
+import { readCustomHeaders } from '../../domain/mail-headers.ts';
+import { type CompiledTemplate, compileTemplate } from '../../domain/render.ts';
+import { composeMessage, messageBytesEstimate } from '../../providers/mime.ts';
+import { endpoint, type Services } from '../endpoint.ts';
+import { Time } from '../schemas.ts';
+import { requireVerifiedSender } from '../sender.ts';
+import { refuseLargeFiles, SendBody } from './send-schema.ts';
+
+const SentEmail = z.object({
+  contact: z.object({ id: z.uuid(), email: z.string() }),
+  email: z.uuid(),
+});
+
+type SentEmail = z.output<typeof SentEmail>;
+
+export const send = endpoint({
+  id: 'send',
+  method: 'POST',
+  path: '/v1/send',
+  tag: 'Public API',
+  summary: 'Send a mail now, to one or several recipients',
+  access: 'secret',
+  wrapped: true,
+  body: SendBody,
+  response: z.object({ emails: z.array(SentEmail), timestamp: Time }),
+  problems: [
+    'TEMPLATE_NOT_FOUND',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'CONTACT_UNSUBSCRIBED',
+    'MESSAGE_TOO_LARGE',
+  ],
+  example: {
+    body: {
+      to: 'ada@shop.example',
+      from: { name: 'The Shop', email: 'team@shop.example' },
+      subject: 'Hi {{name ?? there}}',
+      body: '<p>Your order is on its way.</p>',
+    },
+    response: {
+      success: true,
+      data: {
+        emails: [
+          {
+            contact: { id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', email: 'ada@shop.example' },
+            email: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+          },
+        ],
+        timestamp: '2026-11-21T08:30:00.000Z',
+      },
+    },
+  },
+  async handle({ caller, body, ...services }) {
+    const { projectId } = caller;
+    refuseLargeFiles(body.attachments, services.config);
+    const mail = await prepare(services.db, projectId, body);
+    const timestamp = new Date().toISOString();
+    const emails: SentEmail[] = [];
+    for (const recipient of body.to) {
+      try {
+        emails.push(await sendTo(services, mail, recipient));
+      } catch (error) {
+        // Those before have their mail: the answer has to say so.
+        if (!(error instanceof Problem)) throw error;
+        throw new Problem(error.code, {
+          message: error.message,
+          ...(error.errors ? { errors: error.errors } : {}),
+          details: { ...error.details, emails },
+        });
+      }
+    }
+    return { emails, timestamp };
+  },
+});
+
+/** What all recipients of a request share. */
+interface PreparedMail {
+  project: { id: string; name: string; language: string };
+  request: SendBody;
+  subject: CompiledTemplate;
+  body: CompiledTemplate;
+  messageClass: MessageClass;
+  templateId: string | null;
+  from: { email: string; name: string };
+  replyTo: string | null;
+  headers: Record<string, string>;
+  attachments: StoredAttachment[];
+}
+
+/** Finds template, sender and project of a request, and stores its files once. */
+async function prepare(db: Database, projectId: string, request: SendBody): Promise<PreparedMail> {
+  const id = request.template;
+  const template = id && found('TEMPLATE', id, await findTemplate(db, projectId, id));
+  const project = found('PROJECT', projectId, await findProject(db, projectId));
+  const from = senderOf(request, template || null, project.name);
+  await requireVerifiedSender(db, projectId, from.email);
+  const { headers, replyTo } = readCustomHeaders(request.headers);
+  return {
+    project,
+    request,
+    // The schema has made sure that one of the two is there.
+    subject: compileTemplate(request.subject ?? (template ? template.subject : '')),
+    body: compileTemplate(request.body ?? (template ? template.body : '')),
+    messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
+    templateId: template ? template.id : null,
+    from,
+    replyTo: request.reply ?? replyTo ?? (template ? template.reply_to : null),
+    headers,
+    attachments: await storeFiles(db, projectId, request),
+  };
+}
+
+function senderOf(request: SendBody, template: TemplateRow | null, projectName: string) {
+  const email = request.from?.email ?? template?.from_email;
+  if (!email) {
+    throw invalidField('from', 'required', 'Neither the request nor the template has a sender.');
+  }
+  const given = request.from?.asText ? request.name : request.from?.name;
+  return { email, name: given ?? template?.from_name ?? projectName };
+}
+
+async function storeFiles(
+  db: Database,
+  projectId: string,
+  { attachments = [], to }: SendBody,
+): Promise<StoredAttachment[]> {
+  if (to.length === 0 || attachments.length === 0) return [];
+  const contents = attachments.map((file) => Buffer.from(file.content, 'base64'));
+  const ids = await insertAttachments(db, projectId, contents);
+  return attachments.map((file, index) => ({
+    attachmentId: ids[index] ?? '',
+    filename: file.filename,
+    contentType: file.contentType,
+    disposition: file.disposition,
+    contentId: file.contentId ?? null,
+    bytes: contents[index]?.length ?? 0,
+  }));
+}
+
+/** One recipient: contact and mail in one transaction, then the project's lane is woken. */
+async function sendTo(
+  { db, config, dispatcher }: Pick<Services, 'db' | 'config' | 'dispatcher'>,
+  mail: PreparedMail,
+  recipient: SendBody['to'][number],
+): Promise<SentEmail> {
+  const { project, request, messageClass } = mail;
+  const change = planContactData(
+    recipient.name ? { ...request.data, name: recipient.name } : request.data,
+  );
+  const emailId = uuidV7();
+  const { contact, due } = await db.transaction().execute(async (tx) => {
+    const written = await recordContact(tx, project.id, {
+      email: recipient.email,
+      subscribed: request.subscribed,
+      subscribedWhenNew: false,
+      data: change,
+      source: 'api',
+    });
+    const { contact } = written;
+    if (messageClass === 'MARKETING' && !contact.subscribed) {
+      throw new Problem('CONTACT_UNSUBSCRIBED', {
+        details: { contact: contact.id, email: contact.email },
+      });
+    }
+    const content = renderMail({
+      subject: mail.subject,
+      body: mail.body,
+      messageClass,
+      sourceType: 'TRANSACTIONAL',
+      scope: {
+        contact,
+        given: { ...change.set, ...change.oneTime },
+        locale: localeOf({ ...contact.data, ...change.oneTime }, project.language),
+        urls: optOutUrls(config.apiUrl, contact.id, emailId),
+      },
+      customHeaders: mail.headers,
+    });
+    await refuseLargeMessage(mail, content, config.mail.messageBytesMax);
+    await insertEmail(tx, {
+      id: emailId,
+      project_id: project.id,
+      contact_id: contact.id,
+      to_name: recipient.name,
+      to_email: contact.email,
+      ...content,
+      attachments: mail.attachments,
+      from_email: mail.from.email,
+      from_name: mail.from.name,
+      reply_to: mail.replyTo,
+      message_class: messageClass,
+      source_type: 'TRANSACTIONAL',
+      template_id: mail.templateId,
+    });
+    return written;
+  });
+  dispatcher.dispatch({ ...due, lanes: [project.id] });
+  return { contact: { id: contact.id, email: contact.email }, email: emailId };
+}
+
+/** Composes the message only when its size could matter. @throws Problem MESSAGE_TOO_LARGE */
+async function refuseLargeMessage(
+  mail: PreparedMail,
+  content: { subject: string; body: string; headers: { name: string; value: string }[] },
+  bytesMax: number,
+): Promise<void> {
+  const message = {
+    subject: content.subject,
+    html: content.body,
+    headers: content.headers,
+    attachments: (mail.request.attachments ?? []).map((file) => ({
+      ...file,
+      contentId: file.contentId ?? null,
+    })),
+  };
+  if (messageBytesEstimate(message) <= bytesMax) return;
+  const raw = await composeMessage({
+    ...message,
+    emailId: uuidV7(),
+    date: new Date(),
+    from: { name: mail.from.name, address: mail.from.email },
+    to: { name: null, address: mail.from.email },
+    replyTo: mail.replyTo,
+  });
+  if (raw.length > bytesMax) throw new Problem('MESSAGE_TOO_LARGE');
+}

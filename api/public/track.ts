@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { recordContact } from '../../db/contacts.ts';
+import { mergeDue, recordEvents } from '../../db/events.ts';
+import { eventData, jsonBytes, planContactData } from '../../domain/contact-data.ts';
+import { isReservedEvent } from '../../domain/event-names.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../endpoint.ts';
+import { ContactData, Email, fault, Time } from '../schemas.ts';
+
+/** A name a customer may give an event. */
+export const TrackedEventName = z
+  .string()
+  .transform((value) => value.trim())
+  .pipe(
+    z
+      .string()
+      .min(1)
+      .max(limits.eventNameChars)
+      .refine((name) => !/\p{Cc}/u.test(name), fault('invalid_string', 'Must be one line of text.'))
+      .superRefine((name, context) => {
+        if (!isReservedEvent(name)) return;
+        context.addIssue({
+          code: 'custom',
+          message: 'This name is reserved for events of the system.',
+          params: { code: 'reserved_event', received: name },
+        });
+      }),
+  );
+
+export const track = endpoint({
+  id: 'track',
+  method: 'POST',
+  path: '/v1/track',
+  tag: 'Public API',
+  summary: 'Record an event of a contact; it starts and wakes workflows',
+  access: 'either',
+  wrapped: true,
+  body: z.object({
+    email: Email,
+    event: TrackedEventName,
+    subscribed: z.boolean().optional(),
+    data: ContactData.refine(
+      (data) => jsonBytes(data ?? null) <= limits.eventDataBytes,
+      fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
+    ),
+  }),
+  response: z.object({ contact: z.uuid(), event: z.uuid(), timestamp: Time }),
+  example: {
+    body: { email: 'ada@shop.example', event: 'signed_up', data: { plan: 'pro' } },
+    response: {
+      success: true,
+      data: {
+        contact: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+        event: 'e1000000-0000-4000-8000-000000000001',
+        timestamp: '2026-11-21T08:30:00.000Z',
+      },
+    },
+  },
+  async handle({ db, caller: { projectId }, dispatcher, body }) {
+    const { contact, event, due } = await db.transaction().execute(async (tx) => {
+      const written = await recordContact(tx, projectId, {
+        email: body.email,
+        subscribed: body.subscribed,
+        subscribedWhenNew: true,
+        data: planContactData(body.data),
+        source: 'api',
+      });
+      const recorded = await recordEvents(tx, projectId, [
+        { contactId: written.contact.id, name: body.event, data: eventData(body.data) },
+      ]);
+      return {
+        contact: written.contact,
+        event: recorded.events[0],
+        due: mergeDue(written.due, recorded.due),
+      };
+    });
+    if (!event) throw new Error('The event was not recorded.');
+    dispatcher.dispatch(due);
+    return { contact: contact.id, event: event.id, timestamp: event.createdAt.toISOString() };
+  },
+});

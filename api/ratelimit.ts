@@ -1,0 +1,71 @@
+import type { Context } from 'koa';
+import type { Pool } from 'pg';
+import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Config } from '../config.ts';
+import { Problem } from '../domain/errors.ts';
+
+/** Length of a counting window. It starts with its first request. */
+const windowSeconds = 60;
+
+export type Scope = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin';
+
+export interface RateLimits {
+  /**
+   * Counts one request.
+   * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
+   */
+  count(ctx: Context, scope: Scope, key: string): Promise<void>;
+  /** Ends the window of a key: what was counted is forgotten. */
+  forget(scope: Scope, key: string): Promise<void>;
+}
+
+/**
+ * Counters shared by all API processes through PostgreSQL. When the store does not answer,
+ * requests pass: a limit must not be what takes the API down.
+ */
+export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
+  if (!settings.enabled) return { count: async () => {}, forget: async () => {} };
+  const limiter = (keyPrefix: Scope, points: number, duration = windowSeconds) =>
+    new RateLimiterPostgres({
+      storeClient: pool,
+      storeType: 'pool',
+      tableName: 'rate_limit',
+      tableCreated: true,
+      keyPrefix,
+      points,
+      duration,
+    });
+  const limiters = {
+    project: limiter('project', settings.projectPerMinute),
+    user: limiter('user', settings.projectPerMinute),
+    ip: limiter('ip', settings.ipPerMinute),
+    auth: limiter('auth', settings.authPerMinute),
+    failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
+  };
+  return {
+    async count(ctx, scope, key) {
+      const limiter = limiters[scope];
+      const result = await limiter.consume(key).catch((error: unknown) => error);
+      if (!isResult(result)) return;
+      const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
+      const isOver = result.consumedPoints > limiter.points;
+      // The failures of an address are counted beside the requests of the caller; the headers
+      // tell the caller's own window.
+      if (isOver || scope !== 'failedLogin') {
+        ctx.set('RateLimit-Limit', String(limiter.points));
+        ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));
+        ctx.set('RateLimit-Reset', String(seconds));
+      }
+      if (!isOver) return;
+      ctx.set('Retry-After', String(seconds));
+      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: seconds } });
+    },
+    async forget(scope, key) {
+      await limiters[scope].delete(key).catch(() => false);
+    },
+  };
+}
+
+function isResult(value: unknown): value is RateLimiterRes {
+  return value instanceof RateLimiterRes;
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import type { FieldCode } from '../domain/errors.ts';
+import { normaliseEmail } from '../domain/email-address.ts';
+import { isUuid } from '../domain/ids.ts';
+import { limits } from '../domain/limits.ts';
+import { isValidName } from '../domain/text-rules.ts';
+
+/** The values every endpoint shares. A fault names its code by `params.code`. */
+
+/** The options of a custom fault with one of the field codes. */
+export function fault(code: FieldCode, message: string) {
+  return { params: { code }, message };
+}
+
+/** An id as the service writes it: lower case. */
+export const Uuid = z
+  .string()
+  .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+  .transform((value) => value.toLowerCase())
+  .meta({ format: 'uuid' });
+
+/** An email address, trimmed and lowercased. */
+export const Email = z
+  .string()
+  .transform((value, context) => {
+    const email = normaliseEmail(value);
+    if (email !== null) return email;
+    context.addIssue({
+      code: 'custom',
+      ...fault('invalid_string', 'Must be an email address.'),
+    });
+    return z.NEVER;
+  })
+  .meta({ format: 'email' });
+
+/** A name of something: 1 to 100 visible characters after trimming. */
+export const Name = z
+  .string()
+  .transform((value) => value.trim())
+  .pipe(
+    z
+      .string()
+      .min(1)
+      .max(limits.nameChars)
+      .refine(isValidName, fault('invalid_string', 'Must not hold invisible characters.')),
+  );
+
+/** A name cut to the length names may have, never through the middle of a character pair. */
+export function cutName(name: string): string {
+  const cut = name.slice(0, limits.nameChars);
+  return cut.replace(/[\uD800-\uDBFF]$/, '').trimEnd();
+}
+
+/** The name of a copy. */
+export function copyName(name: string): string {
+  return cutName(`${name} (Copy)`);
+}
+
+export const Description = z.string().max(limits.descriptionChars).nullable();
+
+const oneLine = fault('invalid_string', 'Must be one line.');
+
+/** A text that goes into a header: one line. */
+export function line(maxChars: number) {
+  return z
+    .string()
+    .max(maxChars)
+    .refine((value) => !/[\r\n]/.test(value), oneLine);
+}
+
+export const Subject = line(limits.subjectChars).min(1);
+
+export const SenderName = line(limits.nameChars);
+
+/** A map of the customer's own keys. */
+export const JsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  fault('invalid_type', 'Must be an object.'),
+);
+
+/** Contact data of a request: an object or null, with a `locale` that is text. */
+export const ContactData = JsonObject.nullable()
+  .optional()
+  .superRefine((data, context) => {
+    const locale = data?.['locale'];
+    const plain =
+      typeof locale === 'object' && locale !== null && 'value' in locale ? locale.value : locale;
+    if (plain === undefined || plain === null || typeof plain === 'string') return;
+    context.addIssue({
+      code: 'custom',
+      path: ['locale'],
+      ...fault('invalid_type', 'Must be text.'),
+    });
+  })
+  .meta({ type: ['object', 'null'], additionalProperties: true });
+
+/** A whole number of a query, within bounds. */
+export function queryInt(min: number, max: number, fallback: number) {
+  return z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      if (text === undefined) return fallback;
+      const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      if (Number.isNaN(value)) {
+        context.addIssue({ code: 'custom', ...fault('invalid_type', 'Must be a whole number.') });
+      } else if (value < min) {
+        context.addIssue({ code: 'custom', ...fault('too_small', `Must be at least ${min}.`) });
+      } else if (value > max) {
+        context.addIssue({ code: 'custom', ...fault('too_big', `Must be at most ${max}.`) });
+      }
+      return value;
+    })
+    .meta({ type: 'integer', minimum: min, maximum: max, default: fallback });
+}
+
+/** The query of a page list. `sorts` are the words `sort` takes; the first is the default. */
+export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
+  return z.object({
+    page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
+    pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    sort: z.enum(sorts).default(sorts[0] as never),
+    dir: z.enum(['asc', 'desc']).default('desc'),
+  });
+}
+
+/** The answer of a page list of `item`. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    total: z.int(),
+    page: z.int(),
+    pageSize: z.int(),
+    totalPages: z.int(),
+  });
+}
+
+/** A page of `rows` out of `total`, as `pageOf` answers it. */
+export function presentPage<Item>(
+  data: Item[],
+  total: number,
+  { page, pageSize }: { page: number; pageSize: number },
+) {
+  return { data, total, page, pageSize, totalPages: Math.ceil(total / pageSize) };
+}
+
+/** The body of an action on many records of a kind: on all of them or on none. */
+export const BulkUpdate = z.object({
+  ids: z.array(Uuid).min(1).max(limits.bulkIds),
+  delete: z.boolean().optional(),
+});
+
+export const BulkUpdated = z.union([
+  z.object({ deleted: z.int() }),
+  z.object({ updated: z.literal(0) }),
+]);
+
+/** A moment in an answer: ISO 8601 in UTC with milliseconds. */
+export const Time = z.iso.datetime({ precision: 3 });
+
+/** The text of a moment; null stays null. */
+export function time(at: Date): string;
+export function time(at: Date | null): string | null;
+export function time(at: Date | null): string | null {
+  return at === null ? null : at.toISOString();
+}
+
+/**
+ * Chooses a schema by the kind of the value, so that a fault names the exact place. (A plain
+ * union answers only that nothing fitted.)
+ */
+export function byKind<
+  T extends z.ZodType,
+  O extends z.ZodType = z.ZodNever,
+  L extends z.ZodType = z.ZodNever,
+>(kinds: { text: T; object: O; list?: L }) {
+  return z
+    .unknown()
+    .transform((value, context): z.output<T> | z.output<O> | z.output<L> => {
+      const schema = Array.isArray(value)
+        ? (kinds.list ?? kinds.text)
+        : typeof value === 'object' && value !== null
+          ? kinds.object
+          : kinds.text;
+      const parsed = schema.safeParse(value, { reportInput: true });
+      if (parsed.success) return parsed.data as z.output<T>;
+      for (const issue of parsed.error.issues) context.issues.push(issue as never);
+      return z.NEVER;
+    })
+    .meta({
+      anyOf: [kinds.text, kinds.object, ...(kinds.list ? [kinds.list] : [])].map((schema) =>
+        z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+      ),
+    });
+}

@@ -1,0 +1,311 @@
+import { z } from 'zod';
+import {
+  countTemplateEmails,
+  deleteTemplates,
+  findTemplate,
+  insertTemplate,
+  listTemplates as listTemplateRows,
+  listTemplateSteps,
+  lockTemplates,
+  type TemplateRow,
+  updateTemplate as updateTemplateRow,
+} from '../db/templates.ts';
+import type { Database } from '../db/database.ts';
+import { found, notFound, Problem } from '../domain/errors.ts';
+import { checkTemplate } from '../domain/render.ts';
+import { endpoint } from './endpoint.ts';
+import {
+  BulkUpdate,
+  BulkUpdated,
+  copyName,
+  Description,
+  Email,
+  fault,
+  Name,
+  pageOf,
+  pageQuery,
+  presentPage,
+  SenderName,
+  Subject,
+  Time,
+  time,
+  Uuid,
+} from './schemas.ts';
+import { requireVerifiedSender } from './sender.ts';
+
+const tag = 'Templates';
+
+const TemplateType = z
+  .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
+  .describe('The message class. HEADLESS: nothing is added to the body.');
+
+/** Text that must be a template without faults. */
+function templateText(schema: z.ZodString) {
+  return schema.superRefine((source, context) => {
+    const checked = checkTemplate(source);
+    if (checked.ok) return;
+    context.addIssue({ code: 'custom', ...fault('invalid_template', checked.message) });
+  });
+}
+
+const TemplateInput = z.object({
+  name: Name,
+  subject: templateText(Subject),
+  body: templateText(z.string().min(1)),
+  type: TemplateType,
+  from: Email.nullable().optional(),
+  fromName: SenderName.nullable().optional(),
+  replyTo: Email.nullable().optional(),
+  description: Description.optional(),
+});
+
+const Template = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  description: z.string().nullable(),
+  subject: z.string(),
+  body: z.string(),
+  type: TemplateType,
+  from: z.string().nullable(),
+  fromName: z.string().nullable(),
+  replyTo: z.string().nullable(),
+  projectId: z.uuid(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+function presentTemplate(row: TemplateRow): z.input<typeof Template> {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    subject: row.subject,
+    body: row.body,
+    type: row.type as z.input<typeof TemplateType>,
+    from: row.from_email,
+    fromName: row.from_name,
+    replyTo: row.reply_to,
+    projectId: row.project_id,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}
+
+const ById = z.object({ id: Uuid });
+
+const example = {
+  name: 'Welcome',
+  subject: 'Hi {{name ?? there}}',
+  body: '<p>Welcome!</p>',
+  type: 'MARKETING',
+  from: 'team@shop.example',
+  fromName: 'The Shop',
+};
+
+export const listTemplates = endpoint({
+  id: 'listTemplates',
+  method: 'GET',
+  path: '/templates',
+  tag,
+  summary: 'List the templates',
+  access: 'secret',
+  query: pageQuery(['createdAt', 'name', 'updatedAt']).extend({
+    search: z.string().optional().describe('Part of name, description or subject, in any case'),
+    type: TemplateType.optional(),
+  }),
+  response: pageOf(Template),
+  async handle({ db, caller, query }) {
+    const { rows, total } = await listTemplateRows(db, caller.projectId, query);
+    return presentPage(rows.map(presentTemplate), total, query);
+  },
+});
+
+export const createTemplate = endpoint({
+  id: 'createTemplate',
+  method: 'POST',
+  path: '/templates',
+  tag,
+  summary: 'Create a template',
+  access: 'secret',
+  status: 201,
+  body: TemplateInput,
+  response: Template,
+  problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  example: { body: example },
+  async handle({ db, caller: { projectId }, body }) {
+    if (body.from) await requireVerifiedSender(db, projectId, body.from);
+    const row = await insertTemplate(db, {
+      project_id: projectId,
+      name: body.name,
+      description: body.description ?? null,
+      subject: body.subject,
+      body: body.body,
+      type: body.type,
+      from_email: body.from ?? null,
+      from_name: body.fromName ?? null,
+      reply_to: body.replyTo ?? null,
+    });
+    return presentTemplate(row);
+  },
+});
+
+export const getTemplate = endpoint({
+  id: 'getTemplate',
+  method: 'GET',
+  path: '/templates/{id}',
+  tag,
+  summary: 'Get one template',
+  access: 'secret',
+  params: ById,
+  response: Template,
+  problems: ['TEMPLATE_NOT_FOUND'],
+  async handle({ db, caller, params: { id } }) {
+    return presentTemplate(found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)));
+  },
+});
+
+export const updateTemplate = endpoint({
+  id: 'updateTemplate',
+  method: 'PATCH',
+  path: '/templates/{id}',
+  tag,
+  summary: 'Change a template',
+  access: 'secret',
+  params: ById,
+  body: TemplateInput.partial(),
+  response: Template,
+  problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  example: { body: { subject: 'Welcome, {{name ?? friend}}' } },
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
+    const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    const { from, fromName, replyTo, ...others } = body;
+    // Only a sender that is sent is checked: an old one may have lost its domain since.
+    if (from) await requireVerifiedSender(db, projectId, from);
+    const changes = Object.entries({
+      ...others,
+      from_email: from,
+      from_name: fromName,
+      reply_to: replyTo,
+    }).filter(([, value]) => value !== undefined);
+    if (changes.length === 0) return presentTemplate(before);
+    const row = await updateTemplateRow(db, projectId, id, Object.fromEntries(changes));
+    return presentTemplate(found('TEMPLATE', id, row));
+  },
+});
+
+export const deleteTemplate = endpoint({
+  id: 'deleteTemplate',
+  method: 'DELETE',
+  path: '/templates/{id}',
+  tag,
+  summary: 'Delete a template',
+  access: 'secret',
+  status: 204,
+  params: ById,
+  response: z.void(),
+  problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
+  async handle({ db, caller, params: { id } }) {
+    await db.transaction().execute(async (tx) => {
+      await lockKnownTemplates(tx, caller.projectId, [id]);
+      await removeTemplates(tx, [id]);
+    });
+  },
+});
+
+export const duplicateTemplate = endpoint({
+  id: 'duplicateTemplate',
+  method: 'POST',
+  path: '/templates/{id}/duplicate',
+  tag,
+  summary: 'Copy a template',
+  access: 'secret',
+  status: 201,
+  params: ById,
+  response: Template,
+  problems: ['TEMPLATE_NOT_FOUND'],
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    const { id: _, created_at: _c, updated_at: _u, ...values } = original;
+    return presentTemplate(await insertTemplate(db, { ...values, name: copyName(original.name) }));
+  },
+});
+
+export const getTemplateUsage = endpoint({
+  id: 'getTemplateUsage',
+  method: 'GET',
+  path: '/templates/{id}/usage',
+  tag,
+  summary: 'Where a template is used',
+  access: 'secret',
+  params: ById,
+  response: z.object({
+    campaigns: z
+      .array(z.object({ id: z.uuid(), name: z.string(), status: z.string() }))
+      .describe('Always empty: this version has no campaigns'),
+    workflowSteps: z.array(
+      z.object({
+        id: z.uuid(),
+        name: z.string(),
+        workflowId: z.uuid(),
+        workflowName: z.string(),
+      }),
+    ),
+    emailsSent: z.int(),
+  }),
+  problems: ['TEMPLATE_NOT_FOUND'],
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    return {
+      campaigns: [],
+      workflowSteps: await listTemplateSteps(db, [id]),
+      emailsSent: await countTemplateEmails(db, projectId, id),
+    };
+  },
+});
+
+export const bulkUpdateTemplates = endpoint({
+  id: 'bulkUpdateTemplates',
+  method: 'POST',
+  path: '/templates/bulk-update',
+  tag,
+  summary: 'Delete many templates: all of them or none',
+  access: 'secret',
+  body: BulkUpdate,
+  response: BulkUpdated,
+  problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
+  async handle({ db, caller, body }) {
+    const ids = [...new Set(body.ids)];
+    await db.transaction().execute(async (tx) => {
+      await lockKnownTemplates(tx, caller.projectId, ids);
+      if (body.delete) await removeTemplates(tx, ids);
+    });
+    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+  },
+});
+
+/** @throws Problem TEMPLATE_NOT_FOUND naming the first unknown one. */
+async function lockKnownTemplates(tx: Database, projectId: string, ids: readonly string[]) {
+  const known = await lockTemplates(tx, projectId, ids);
+  const missing = ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw notFound('TEMPLATE', missing);
+}
+
+/** @throws Problem TEMPLATE_IN_USE naming the steps that use any of them. */
+async function removeTemplates(tx: Database, ids: readonly string[]) {
+  const workflowSteps = await listTemplateSteps(tx, ids);
+  if (workflowSteps.length > 0) {
+    throw new Problem('TEMPLATE_IN_USE', { details: { workflowSteps } });
+  }
+  await deleteTemplates(tx, ids);
+}
+
+export const templateEndpoints = [
+  listTemplates,
+  createTemplate,
+  getTemplate,
+  updateTemplate,
+  deleteTemplate,
+  duplicateTemplate,
+  getTemplateUsage,
+  bulkUpdateTemplates,
+];

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { type DataField, listContactDataFields, listEventDataFields } from '../../db/workflows.ts';
+import { endpoint } from '../endpoint.ts';
+import { tag } from './present.ts';
+
+const Field = z.object({
+  field: z.string(),
+  type: z.enum(['string', 'number', 'boolean', 'date']),
+  category: z.enum(['Contact Fields', 'Custom Data', 'Event Data']),
+});
+
+type Field = z.output<typeof Field>;
+
+const category = 'Contact Fields';
+
+const contactFields: Field[] = [
+  { field: 'contact.email', type: 'string', category },
+  { field: 'contact.subscribed', type: 'boolean', category },
+  { field: 'contact.createdAt', type: 'date', category },
+  { field: 'contact.updatedAt', type: 'date', category },
+];
+
+function fieldsUnder(root: string, fields: DataField[], category: Field['category']): Field[] {
+  return fields.map(({ key, type }) => ({ field: `${root}.${key}`, type, category }));
+}
+
+export const listWorkflowFields = endpoint({
+  id: 'listWorkflowFields',
+  method: 'GET',
+  path: '/workflows/fields',
+  tag,
+  summary: 'The fields a CONDITION step can read',
+  access: 'secret',
+  query: z.object({
+    eventName: z.string().optional().describe('Adds the keys of the newest events of this name'),
+  }),
+  response: z.object({
+    fields: z.array(z.string()),
+    typedFields: z.array(Field),
+    count: z.int(),
+  }),
+  async handle({ db, caller: { projectId }, query: { eventName } }) {
+    const data = await listContactDataFields(db, projectId);
+    const event =
+      eventName === undefined ? [] : await listEventDataFields(db, projectId, eventName);
+    const typedFields = [
+      ...contactFields,
+      ...fieldsUnder('contact.data', data, 'Custom Data'),
+      ...fieldsUnder('event', event, 'Event Data'),
+    ];
+    const fields = typedFields.map(({ field }) => field);
+    return { fields, typedFields, count: fields.length };
+  },
+});

@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import {
+  deleteTransition as deleteTransitionRow,
+  findWorkflowGraph,
+  insertTransition,
+  listTransitions,
+  lockWorkflows,
+  recordWorkflowEdit,
+  type WorkflowRow,
+} from '../../db/workflows.ts';
+import { jsonBytes } from '../../domain/contact-data.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import {
+  conditionBranches,
+  findStep,
+  type Graph,
+  type GraphStep,
+  transitionFault,
+  waitBranches,
+} from '../../domain/graph.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../endpoint.ts';
+import { Uuid } from '../schemas.ts';
+import { presentTransition, tag, Transition, WorkflowById } from './present.ts';
+
+/** A workflow being edited: its row is locked, nobody else changes its graph. */
+export interface Edit {
+  tx: Database;
+  workflow: WorkflowRow;
+  graph: Graph;
+}
+
+/**
+ * Runs one edit of a graph. An edit that changes something counts as a new version.
+ * @throws Problem WORKFLOW_NOT_FOUND, VALIDATION_ERROR when the graph becomes too large.
+ */
+export async function editGraph<T>(
+  call: { db: Database; caller: { projectId: string }; params: { id: string } },
+  edit: (edit: Edit) => Promise<{ changed: boolean; answer: T }>,
+): Promise<T> {
+  const { id } = call.params;
+  return call.db.transaction().execute(async (tx) => {
+    const [row] = await lockWorkflows(tx, call.caller.projectId, [id], { for: 'edit' });
+    const workflow = found('WORKFLOW', id, row);
+    const graph = await findWorkflowGraph(tx, id);
+    const { changed, answer } = await edit({ tx, workflow, graph });
+    if (changed) {
+      await refuseTooLarge(tx, id);
+      await recordWorkflowEdit(tx, workflow);
+    }
+    return answer;
+  });
+}
+
+async function refuseTooLarge(tx: Database, id: string): Promise<void> {
+  if (jsonBytes(await findWorkflowGraph(tx, id)) <= limits.graphBytes) return;
+  throw invalidField('', 'too_big', `A workflow has at most ${limits.graphBytes} bytes as JSON.`);
+}
+
+const TransitionInput = z.object({
+  fromStepId: Uuid,
+  toStepId: Uuid,
+  condition: z
+    .object({ branch: z.string().nullish(), fallback: z.boolean().nullish() })
+    .nullish()
+    .describe('`{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out'),
+  branch: z.string().nullish().describe('The same as condition.branch'),
+  waitOutcome: z.enum(['EVENT', 'TIMEOUT']).nullish(),
+  priority: z.int32().default(0),
+});
+
+type Given = z.output<typeof TransitionInput>;
+
+export const createTransition = endpoint({
+  id: 'createTransition',
+  method: 'POST',
+  path: '/workflows/{id}/transitions',
+  tag,
+  summary: 'Let one step lead to another',
+  access: 'secret',
+  status: 201,
+  params: WorkflowById,
+  body: TransitionInput,
+  response: Transition,
+  problems: [
+    'WORKFLOW_NOT_FOUND',
+    'STEP_NOT_FOUND',
+    'TRANSITION_SELF',
+    'TRANSITION_FROM_EXIT',
+    'TRANSITION_TO_TRIGGER',
+    'TRANSITION_EXISTS',
+    'TRANSITION_BRANCH_EXISTS',
+    'TRANSITION_LOOP',
+  ],
+  example: {
+    body: {
+      fromStepId: 'aa000000-0000-4000-8000-000000000002',
+      toStepId: 'aa000000-0000-4000-8000-000000000001',
+      condition: { branch: 'yes' },
+    },
+  },
+  async handle({ body, ...call }) {
+    return editGraph(call, async ({ tx, workflow, graph }) => {
+      const from = found('STEP', body.fromStepId, findStep(graph, body.fromStepId));
+      const to = found('STEP', body.toStepId, findStep(graph, body.toStepId));
+      const branch = chosenBranch(from, body);
+      // Asking again for a way that exists, perhaps by itself, is no fault.
+      const existing = (await listTransitions(tx, workflow.id)).find(
+        (row) => row.from_step_id === from.id && row.to_step_id === to.id && row.branch === null,
+      );
+      if (existing && branch === null) {
+        return { changed: false, answer: presentTransition(existing) };
+      }
+      const code = transitionFault(graph, from, to, branch);
+      if (code) throw new Problem(code);
+      const row = await insertTransition(tx, {
+        project_id: workflow.project_id,
+        workflow_id: workflow.id,
+        from_step_id: from.id,
+        to_step_id: to.id,
+        branch,
+        wait_outcome: from.type === 'WAIT_FOR_EVENT' ? outcomeOf(branch) : null,
+        priority: body.priority,
+      });
+      return { changed: true, answer: presentTransition(row) };
+    });
+  },
+});
+
+/**
+ * The branch a new way out of `from` is for, read from the ways a request can name it.
+ * @throws Problem VALIDATION_ERROR when it names none, two, or one the step does not have.
+ */
+function chosenBranch(from: GraphStep, given: Given): string | null {
+  const { condition, waitOutcome } = given;
+  const inCondition = condition?.branch ?? null;
+  const branch = inCondition ?? given.branch ?? null;
+  if (given.branch != null && given.branch !== branch) {
+    throw invalidField('branch', 'custom', 'Is not the same as condition.branch.');
+  }
+  const field = inCondition === null && given.branch != null ? 'branch' : 'condition.branch';
+  if (from.type === 'WAIT_FOR_EVENT') return chosenOutcome(branch, field, given);
+  if (waitOutcome != null) {
+    throw invalidField('waitOutcome', 'not_allowed', 'Only a WAIT_FOR_EVENT step has outcomes.');
+  }
+  if (from.type === 'CONDITION') {
+    if (branch === null) throw invalidField('condition.branch', 'required', 'Name the branch.');
+    const known = conditionBranches(from.config);
+    if (known.includes(branch)) return branch;
+    throw invalidField(field, 'invalid_enum_value', `Must be one of ${known.join(', ')}.`);
+  }
+  if (branch !== null || condition?.fallback) {
+    throw invalidField(field, 'not_allowed', 'This step has no branches.');
+  }
+  return null;
+}
+
+function chosenOutcome(branch: string | null, field: string, given: Given): string | null {
+  const { EVENT, TIMEOUT } = waitBranches;
+  if (branch !== null && branch !== EVENT && branch !== TIMEOUT) {
+    throw invalidField(field, 'invalid_enum_value', `Must be ${EVENT} or ${TIMEOUT}.`);
+  }
+  const named = new Set<string>();
+  if (branch !== null) named.add(branch);
+  if (given.waitOutcome != null) named.add(waitBranches[given.waitOutcome]);
+  if (given.condition?.fallback) named.add(TIMEOUT);
+  const [outcome, other] = named;
+  if (other === undefined) return outcome ?? null;
+  throw invalidField('waitOutcome', 'custom', 'Names another outcome than the branch.');
+}
+
+function outcomeOf(branch: string | null): string | null {
+  return branch === null ? null : branch === waitBranches.EVENT ? 'EVENT' : 'TIMEOUT';
+}
+
+export const TransitionById = WorkflowById.extend({ transitionId: Uuid });
+
+export const deleteTransition = endpoint({
+  id: 'deleteTransition',
+  method: 'DELETE',
+  path: '/workflows/{id}/transitions/{transitionId}',
+  tag,
+  summary: 'Remove a transition',
+  access: 'secret',
+  status: 204,
+  params: TransitionById,
+  response: z.void(),
+  problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND'],
+  async handle(call) {
+    const { transitionId } = call.params;
+    await editGraph(call, async ({ tx, graph }) => {
+      if (!graph.transitions.some(({ id }) => id === transitionId)) {
+        throw notFound('TRANSITION', transitionId);
+      }
+      await deleteTransitionRow(tx, transitionId);
+      return { changed: true, answer: undefined };
+    });
+  },
+});
+
+export const transitionEndpoints = [createTransition, deleteTransition];

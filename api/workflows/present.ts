@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows.ts';
+import { stepTypes, type StepType } from '../../domain/graph.ts';
+import { Time, time, Uuid } from '../schemas.ts';
+
+/** The records of workflows, steps and transitions as the API answers them. */
+
+export const tag = 'Workflows';
+
+export const WorkflowById = z.object({ id: Uuid });
+
+export const Workflow = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  description: z.string().nullable(),
+  enabled: z.boolean(),
+  triggerType: z.enum(['EVENT', 'MANUAL']).describe('MANUAL: started only through the API'),
+  triggerConfig: z.object({ eventName: z.string().optional() }),
+  allowReentry: z.boolean(),
+  version: z.int().describe('One more with every change of steps, transitions or trigger'),
+  projectId: z.uuid(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+export function triggerConfig(eventName: string | null): { eventName?: string } {
+  return eventName === null ? {} : { eventName };
+}
+
+export function presentWorkflow(row: WorkflowRow): z.input<typeof Workflow> {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    enabled: row.enabled,
+    triggerType: row.trigger_type as 'EVENT' | 'MANUAL',
+    triggerConfig: triggerConfig(row.trigger_event_name),
+    allowReentry: row.allow_reentry,
+    version: row.version,
+    projectId: row.project_id,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}
+
+const JsonObject = z.record(z.string(), z.unknown());
+
+export const Step = z.object({
+  id: z.uuid(),
+  type: z.enum(stepTypes),
+  name: z.string(),
+  position: z.object({ x: z.number(), y: z.number() }),
+  config: JsonObject,
+  templateId: z.uuid().nullable(),
+  workflowId: z.uuid(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+export function presentStep(row: StepRow): z.input<typeof Step> {
+  return {
+    id: row.id,
+    type: row.type as StepType,
+    name: row.name,
+    position: { x: row.position_x, y: row.position_y },
+    config: row.config,
+    templateId: row.template_id,
+    workflowId: row.workflow_id,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}
+
+export const Transition = z.object({
+  id: z.uuid(),
+  fromStepId: z.uuid(),
+  toStepId: z.uuid(),
+  condition: z.object({ branch: z.string() }).nullable(),
+  branch: z.string().nullable(),
+  waitOutcome: z.enum(['EVENT', 'TIMEOUT']).nullable(),
+  priority: z.int(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+export function presentTransition(row: TransitionRow): z.input<typeof Transition> {
+  return {
+    id: row.id,
+    fromStepId: row.from_step_id,
+    toStepId: row.to_step_id,
+    condition: row.branch === null ? null : { branch: row.branch },
+    branch: row.branch,
+    waitOutcome: row.wait_outcome as 'EVENT' | 'TIMEOUT' | null,
+    priority: row.priority,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}

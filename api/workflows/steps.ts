@@ -1,0 +1,296 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { holdTemplate } from '../../db/templates.ts';
+import {
+  deleteSteps,
+  insertStep as insertStepRow,
+  insertTransition,
+  listSteps,
+  type StepRow,
+  updateStep as updateStepRow,
+  updateTransitionTarget,
+  type WorkflowRow,
+} from '../../db/workflows.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import {
+  autoConnectLeaf,
+  conditionBranches,
+  findStep,
+  pruning,
+  splicing,
+  stepTypes,
+  type StepType,
+} from '../../domain/graph.ts';
+import { stepConfigs } from '../../domain/steps.ts';
+import { endpoint } from '../endpoint.ts';
+import { JsonObject, Name, Uuid } from '../schemas.ts';
+import { checkRequest } from '../validation.ts';
+import { editGraph, TransitionById } from './graph.ts';
+import { presentStep, Step, tag, WorkflowById } from './present.ts';
+
+const Position = z.object({ x: z.number(), y: z.number() });
+
+const NewStep = z.object({
+  name: Name,
+  position: Position.optional(),
+  templateId: Uuid.nullable().optional(),
+  autoConnect: z.boolean().default(true),
+});
+
+type NewStep<T extends StepType = StepType> = z.output<typeof NewStep> & {
+  type: T;
+  config: Record<string, unknown>;
+};
+
+/** A step as a request describes it: its type says what its config must be. */
+function newStep<T extends StepType>(types: readonly T[]) {
+  const type = z.enum(types);
+  const schemas = new Map<unknown, z.ZodType>(
+    types.map((word) => [word, NewStep.extend({ type, config: stepConfigs[word] })]),
+  );
+  const ofNoType = NewStep.extend({ type, config: JsonObject });
+  return z
+    .unknown()
+    .transform((value, context): NewStep<T> => {
+      const word = typeof value === 'object' && value !== null && 'type' in value && value.type;
+      const parsed = (schemas.get(word) ?? ofNoType).safeParse(value, { reportInput: true });
+      if (parsed.success) return parsed.data as NewStep<T>;
+      for (const issue of parsed.error.issues) context.issues.push(issue as never);
+      return z.NEVER;
+    })
+    .meta({
+      oneOf: types.map((word) => {
+        const schema = NewStep.extend({ type: z.literal(word), config: stepConfigs[word] });
+        return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+      }),
+    });
+}
+
+export const createStep = endpoint({
+  id: 'createStep',
+  method: 'POST',
+  path: '/workflows/{id}/steps',
+  tag,
+  summary: 'Add a step; by itself it follows the newest end of the journey',
+  access: 'secret',
+  status: 201,
+  params: WorkflowById,
+  body: newStep(stepTypes),
+  response: Step,
+  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
+  example: {
+    body: { type: 'DELAY', name: 'Two days', config: { amount: 2, unit: 'days' } },
+  },
+  async handle({ body, ...call }) {
+    return editGraph(call, async ({ tx, workflow, graph }) => {
+      const step = await addStep(tx, workflow, {
+        ...body,
+        position: body.position ?? { x: 100, y: 100 + 120 * graph.steps.length },
+      });
+      const leaf = body.autoConnect ? autoConnectLeaf(graph) : undefined;
+      if (leaf) await link(tx, workflow, leaf.id, step.id, null);
+      return { changed: true, answer: presentStep(step) };
+    });
+  },
+});
+
+/** @throws Problem TEMPLATE_NOT_FOUND, TRIGGER_STEP_EXISTS. */
+async function addStep(
+  tx: Database,
+  workflow: WorkflowRow,
+  given: NewStep & { position: z.output<typeof Position> },
+): Promise<StepRow> {
+  const templateId = given.templateId ?? templateOfConfig(given.config) ?? null;
+  await requireTemplate(tx, workflow.project_id, templateId);
+  if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
+  return insertStepRow(tx, {
+    project_id: workflow.project_id,
+    workflow_id: workflow.id,
+    type: given.type,
+    name: given.name,
+    position_x: given.position.x,
+    position_y: given.position.y,
+    config: JSON.stringify(withTemplate(given.config, templateId)),
+    template_id: templateId,
+  });
+}
+
+async function link(
+  tx: Database,
+  workflow: WorkflowRow,
+  fromStepId: string,
+  toStepId: string,
+  branch: string | null,
+): Promise<void> {
+  await insertTransition(tx, {
+    project_id: workflow.project_id,
+    workflow_id: workflow.id,
+    from_step_id: fromStepId,
+    to_step_id: toStepId,
+    branch,
+  });
+}
+
+async function requireTemplate(tx: Database, projectId: string, id: string | null): Promise<void> {
+  if (id !== null && !(await holdTemplate(tx, projectId, id))) throw notFound('TEMPLATE', id);
+}
+
+/** Only the config of SEND_EMAIL has a template id. */
+function templateOfConfig(config: Record<string, unknown>): string | null | undefined {
+  return config['templateId'] as string | null | undefined;
+}
+
+/** The config with the template id that rules, where it names one. */
+function withTemplate(config: Record<string, unknown>, templateId: string | null) {
+  return 'templateId' in config ? { ...config, templateId } : config;
+}
+
+const StepById = WorkflowById.extend({ stepId: Uuid });
+
+export const updateStep = endpoint({
+  id: 'updateStep',
+  method: 'PATCH',
+  path: '/workflows/{id}/steps/{stepId}',
+  tag,
+  summary: 'Change a step; its type cannot change',
+  access: 'secret',
+  params: StepById,
+  body: z.object({
+    name: Name.optional(),
+    position: Position.optional(),
+    config: JsonObject.optional().meta({
+      type: 'object',
+      description: 'The new config as a whole, as the type of the step has it',
+    }),
+    templateId: Uuid.nullable().optional(),
+  }),
+  response: Step,
+  problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  example: { body: { config: { amount: 3, unit: 'days' } } },
+  async handle({ body, ...call }) {
+    const { id, stepId } = call.params;
+    return editGraph(call, async ({ tx, workflow }) => {
+      const steps = await listSteps(tx, id);
+      const before = found(
+        'STEP',
+        stepId,
+        steps.find((row) => row.id === stepId),
+      );
+      const config = body.config && checkConfig(before.type as StepType, body.config);
+      const fromConfig = config && templateOfConfig(config);
+      const templateId = [body.templateId, fromConfig, before.template_id].find(
+        (given) => given !== undefined,
+      ) as string | null;
+      if (templateId !== before.template_id) {
+        await requireTemplate(tx, workflow.project_id, templateId);
+      }
+      const after = {
+        name: body.name ?? before.name,
+        position_x: body.position?.x ?? before.position_x,
+        position_y: body.position?.y ?? before.position_y,
+        config: withTemplate(config ?? before.config, templateId),
+        template_id: templateId,
+      };
+      if (isDeepStrictEqual({ ...before, ...after }, before)) {
+        return { changed: false, answer: presentStep(before) };
+      }
+      const row = await updateStepRow(tx, stepId, {
+        ...after,
+        config: JSON.stringify(after.config),
+      });
+      return { changed: true, answer: presentStep(row) };
+    });
+  },
+});
+
+/** @throws Problem VALIDATION_ERROR naming the faulty settings. */
+function checkConfig(type: StepType, config: Record<string, unknown>): Record<string, unknown> {
+  if (type === 'TRIGGER') {
+    throw invalidField('config', 'not_allowed', 'Set triggerConfig of the workflow instead.');
+  }
+  const { body } = checkRequest(
+    { body: z.object({ config: stepConfigs[type] }) },
+    { params: undefined, query: undefined, body: { config } },
+  );
+  return (body as { config: Record<string, unknown> }).config;
+}
+
+export const deleteStep = endpoint({
+  id: 'deleteStep',
+  method: 'DELETE',
+  path: '/workflows/{id}/steps/{stepId}',
+  tag,
+  summary: 'Remove a step with what only it leads to, or alone with splice=true',
+  access: 'secret',
+  status: 204,
+  params: StepById,
+  query: z.object({
+    splice: z
+      .enum(['true', 'false'])
+      .default('false')
+      .describe('true: what led to the step leads to its successor'),
+  }),
+  response: z.void(),
+  problems: [
+    'WORKFLOW_NOT_FOUND',
+    'STEP_NOT_FOUND',
+    'TRIGGER_STEP_REQUIRED',
+    'STEP_NOT_SPLICEABLE',
+  ],
+  async handle({ query, ...call }) {
+    const { stepId } = call.params;
+    await editGraph(call, async ({ tx, graph }) => {
+      const step = found('STEP', stepId, findStep(graph, stepId));
+      if (step.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_REQUIRED');
+      const removal = query.splice === 'true' ? splicing(graph, step) : pruning(graph, stepId);
+      if (!removal) throw new Problem('STEP_NOT_SPLICEABLE');
+      for (const { transitionId, toStepId } of removal.relinked) {
+        await updateTransitionTarget(tx, transitionId, toStepId);
+      }
+      await deleteSteps(tx, removal.stepIds);
+      return { changed: true, answer: undefined };
+    });
+  },
+});
+
+const insertable = stepTypes.filter((type) => type !== 'TRIGGER' && type !== 'EXIT');
+
+export const insertStep = endpoint({
+  id: 'insertStep',
+  method: 'POST',
+  path: '/workflows/{id}/transitions/{transitionId}/insert-step',
+  tag,
+  summary: 'Put a new step into the middle of a transition',
+  access: 'secret',
+  status: 201,
+  params: TransitionById,
+  body: newStep(insertable),
+  response: Step,
+  problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  example: {
+    body: { type: 'DELAY', name: 'One hour', config: { amount: 1, unit: 'hours' } },
+  },
+  async handle({ body, ...call }) {
+    const { id, transitionId } = call.params;
+    return editGraph(call, async ({ tx, workflow, graph }) => {
+      const way = graph.transitions.find((transition) => transition.id === transitionId);
+      const { fromStepId, toStepId } = found('TRANSITION', transitionId, way);
+      const ends = (await listSteps(tx, id)).filter(
+        (row) => row.id === fromStepId || row.id === toStepId,
+      );
+      const middle = (column: 'position_x' | 'position_y') =>
+        ends.reduce((sum, row) => sum + row[column] / ends.length, 0);
+      const step = await addStep(tx, workflow, {
+        ...body,
+        position: body.position ?? { x: middle('position_x'), y: middle('position_y') },
+      });
+      const [firstBranch] = step.type === 'CONDITION' ? conditionBranches(step.config) : [];
+      await updateTransitionTarget(tx, transitionId, step.id);
+      await link(tx, workflow, step.id, toStepId, firstBranch ?? null);
+      return { changed: true, answer: presentStep(step) };
+    });
+  },
+});
+
+export const stepEndpoints = [createStep, updateStep, deleteStep, insertStep];

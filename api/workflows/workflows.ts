@@ -1,0 +1,373 @@
+import { v7 as uuidV7 } from 'uuid';
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { findTemplateSenders } from '../../db/templates.ts';
+import {
+  countActiveExecutions,
+  deleteWorkflows,
+  findWorkflow,
+  findWorkflowGraph,
+  insertGraph,
+  insertWorkflow,
+  listSteps,
+  listTransitions,
+  listWorkflows as listWorkflowRows,
+  lockWorkflows,
+  recordWorkflowEdit,
+  snapshotWorkflow,
+  updateStep,
+  updateWorkflow as updateWorkflowRow,
+  type WorkflowRow,
+} from '../../db/workflows.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { enablingProblems } from '../../domain/graph.ts';
+import { EventName } from '../../domain/steps.ts';
+import { endpoint } from '../endpoint.ts';
+import {
+  BulkUpdate,
+  BulkUpdated,
+  copyName,
+  cutName,
+  Description,
+  fault,
+  Name,
+  pageOf,
+  pageQuery,
+  presentPage,
+} from '../schemas.ts';
+import { listWorkflowFields } from './fields.ts';
+import { transitionEndpoints } from './graph.ts';
+import {
+  presentStep,
+  presentTransition,
+  presentWorkflow,
+  Step,
+  tag,
+  Transition,
+  triggerConfig,
+  Workflow,
+  WorkflowById,
+} from './present.ts';
+import { stepEndpoints } from './steps.ts';
+
+const TriggerEvent = z
+  .string()
+  .transform((name) => name.trim())
+  .pipe(EventName);
+
+const TriggerConfig = z.object({ eventName: TriggerEvent.nullish() });
+
+const notYet = fault('not_allowed', 'Workflows cannot be started by a schedule.');
+
+export const listWorkflows = endpoint({
+  id: 'listWorkflows',
+  method: 'GET',
+  path: '/workflows',
+  tag,
+  summary: 'List the workflows',
+  access: 'secret',
+  query: pageQuery(['createdAt', 'name', 'updatedAt', 'steps']).extend({
+    search: z.string().optional().describe('Part of name or description, in any case'),
+    status: z.enum(['active', 'disabled']).optional(),
+  }),
+  response: pageOf(Workflow.extend({ _count: z.object({ steps: z.int(), executions: z.int() }) })),
+  async handle({ db, caller, query: { status, ...query } }) {
+    const enabled = status === undefined ? undefined : status === 'active';
+    const { rows, total } = await listWorkflowRows(db, caller.projectId, { ...query, enabled });
+    const data = rows.map(({ steps, executions, ...row }) => ({
+      ...presentWorkflow(row),
+      _count: { steps, executions },
+    }));
+    return presentPage(data, total, query);
+  },
+});
+
+export const createWorkflow = endpoint({
+  id: 'createWorkflow',
+  method: 'POST',
+  path: '/workflows',
+  tag,
+  summary: 'Create a workflow, not yet enabled, with its trigger',
+  access: 'secret',
+  status: 201,
+  body: z.object({
+    name: Name,
+    description: Description.optional(),
+    eventName: TriggerEvent.nullish(),
+    triggerConfig: TriggerConfig.nullish().describe('`{eventName}`, instead of eventName'),
+    triggerType: z
+      .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
+      .refine(
+        (type) => type === 'EVENT',
+        fault('not_allowed', 'A new workflow is started by an event.'),
+      )
+      .optional(),
+    allowReentry: z.boolean().default(false),
+  }),
+  response: Workflow,
+  example: { body: { name: 'Onboarding', eventName: 'signed_up' } },
+  async handle({ db, caller: { projectId }, body }) {
+    const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
+    return db.transaction().execute(async (tx) => {
+      const workflow = await insertWorkflow(tx, {
+        project_id: projectId,
+        name: body.name,
+        description: body.description ?? null,
+        trigger_event_name: eventName,
+        allow_reentry: body.allowReentry,
+      });
+      const trigger = {
+        project_id: projectId,
+        workflow_id: workflow.id,
+        type: 'TRIGGER',
+        position_x: 100,
+        position_y: 100,
+        ...triggerStep(eventName),
+      };
+      await insertGraph(tx, [trigger], []);
+      return presentWorkflow(workflow);
+    });
+  },
+});
+
+/** What the TRIGGER step shows of the trigger. */
+function triggerStep(eventName: string | null) {
+  return {
+    name: eventName === null ? 'Trigger' : cutName(`Trigger: ${eventName}`),
+    config: JSON.stringify(triggerConfig(eventName)),
+  };
+}
+
+export const getWorkflow = endpoint({
+  id: 'getWorkflow',
+  method: 'GET',
+  path: '/workflows/{id}',
+  tag,
+  summary: 'Get one workflow with its graph',
+  access: 'secret',
+  params: WorkflowById,
+  response: Workflow.extend({
+    steps: z.array(
+      Step.extend({
+        template: z.object({ id: z.uuid(), name: z.string() }).nullable(),
+        outgoingTransitions: z.array(Transition),
+        incomingTransitions: z.array(Transition),
+      }),
+    ),
+    transitions: z.array(Transition),
+  }),
+  problems: ['WORKFLOW_NOT_FOUND'],
+  async handle({ db, caller, params: { id } }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    const transitions = (await listTransitions(db, id)).map(presentTransition);
+    const steps = (await listSteps(db, id)).map((row) => ({
+      ...presentStep(row),
+      template:
+        row.template_id === null || row.template_name === null
+          ? null
+          : { id: row.template_id, name: row.template_name },
+      outgoingTransitions: transitions.filter(({ fromStepId }) => fromStepId === row.id),
+      incomingTransitions: transitions.filter(({ toStepId }) => toStepId === row.id),
+    }));
+    return { ...presentWorkflow(workflow), steps, transitions };
+  },
+});
+
+const WorkflowChange = z.object({
+  name: Name.optional(),
+  description: Description.optional(),
+  triggerType: z
+    .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
+    .refine((type) => type !== 'SCHEDULE', notYet)
+    .optional(),
+  triggerConfig: TriggerConfig.optional(),
+  enabled: z.boolean().optional(),
+  allowReentry: z.boolean().optional(),
+});
+
+export const updateWorkflow = endpoint({
+  id: 'updateWorkflow',
+  method: 'PATCH',
+  path: '/workflows/{id}',
+  tag,
+  summary: 'Change, enable or disable a workflow',
+  access: 'secret',
+  params: WorkflowById,
+  body: WorkflowChange,
+  response: Workflow,
+  problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
+  example: { body: { enabled: true } },
+  async handle({ db, caller, params: { id }, body }) {
+    return db.transaction().execute(async (tx) => {
+      const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
+      const before = found('WORKFLOW', id, row);
+      const edited = await changeTrigger(tx, before, body);
+      const after = await updateWorkflowRow(tx, id, {
+        name: body.name ?? before.name,
+        description: body.description === undefined ? before.description : body.description,
+        enabled: body.enabled ?? before.enabled,
+        allow_reentry: body.allowReentry ?? before.allow_reentry,
+      });
+      if (body.enabled) await refuseBroken(tx, after);
+      if (edited) return presentWorkflow(await recordWorkflowEdit(tx, after));
+      if (after.enabled) await snapshotWorkflow(tx, id);
+      return presentWorkflow(after);
+    });
+  },
+});
+
+/** Writes a changed trigger to the workflow and its TRIGGER step. Answers whether it changed. */
+async function changeTrigger(
+  tx: Database,
+  before: WorkflowRow,
+  change: z.output<typeof WorkflowChange>,
+): Promise<boolean> {
+  const type = change.triggerType ?? before.trigger_type;
+  const given = change.triggerConfig && (change.triggerConfig.eventName ?? null);
+  if (type === 'MANUAL' && given) {
+    throw invalidField('triggerConfig.eventName', 'not_allowed', 'MANUAL has no event.');
+  }
+  const eventName =
+    type === 'MANUAL' ? null : given === undefined ? before.trigger_event_name : given;
+  const sameEvent = eventName === before.trigger_event_name;
+  if (type === before.trigger_type && sameEvent) return false;
+  await updateWorkflowRow(tx, before.id, { trigger_type: type, trigger_event_name: eventName });
+  if (!sameEvent) {
+    const steps = await listSteps(tx, before.id);
+    const trigger = steps.find((step) => step.type === 'TRIGGER');
+    if (trigger) await updateStep(tx, trigger.id, triggerStep(eventName));
+  }
+  return true;
+}
+
+/** @throws Problem WORKFLOW_INVALID with everything that keeps the workflow from running. */
+async function refuseBroken(tx: Database, workflow: WorkflowRow): Promise<void> {
+  const graph = await findWorkflowGraph(tx, workflow.id);
+  const templateIds = graph.steps.flatMap((step) => step.templateId ?? []);
+  const errors = enablingProblems(
+    graph,
+    { type: workflow.trigger_type, eventName: workflow.trigger_event_name },
+    await findTemplateSenders(tx, workflow.project_id, templateIds),
+  );
+  if (errors.length > 0) throw new Problem('WORKFLOW_INVALID', { errors });
+}
+
+export const deleteWorkflow = endpoint({
+  id: 'deleteWorkflow',
+  method: 'DELETE',
+  path: '/workflows/{id}',
+  tag,
+  summary: 'Delete a workflow with its ended executions; emails stay',
+  access: 'secret',
+  status: 204,
+  params: WorkflowById,
+  response: z.void(),
+  problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
+  async handle({ db, caller, params: { id } }) {
+    await db.transaction().execute(async (tx) => {
+      await lockKnownWorkflows(tx, caller.projectId, [id]);
+      await removeWorkflows(tx, [id]);
+    });
+  },
+});
+
+/** @throws Problem WORKFLOW_NOT_FOUND naming the first unknown one. */
+async function lockKnownWorkflows(tx: Database, projectId: string, ids: readonly string[]) {
+  const rows = await lockWorkflows(tx, projectId, ids, { for: 'delete' });
+  const known = new Set(rows.map((row) => row.id));
+  const missing = ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw notFound('WORKFLOW', missing);
+}
+
+/** @throws Problem WORKFLOW_HAS_ACTIVE_EXECUTIONS */
+async function removeWorkflows(tx: Database, ids: readonly string[]) {
+  const count = await countActiveExecutions(tx, ids);
+  if (count > 0) throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { details: { count } });
+  await deleteWorkflows(tx, ids);
+}
+
+export const duplicateWorkflow = endpoint({
+  id: 'duplicateWorkflow',
+  method: 'POST',
+  path: '/workflows/{id}/duplicate',
+  tag,
+  summary: 'Copy a workflow with its graph, not enabled',
+  access: 'secret',
+  status: 201,
+  params: WorkflowById,
+  response: Workflow,
+  problems: ['WORKFLOW_NOT_FOUND'],
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    return db.transaction().execute(async (tx) => {
+      const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
+      const original = found('WORKFLOW', id, row);
+      const copy = await insertWorkflow(tx, {
+        project_id: projectId,
+        name: copyName(original.name),
+        description: original.description,
+        trigger_type: original.trigger_type,
+        trigger_event_name: original.trigger_event_name,
+        allow_reentry: original.allow_reentry,
+      });
+      await copyGraph(tx, original.id, copy.id);
+      return presentWorkflow(copy);
+    });
+  },
+});
+
+async function copyGraph(tx: Database, fromId: string, toId: string): Promise<void> {
+  const steps = await listSteps(tx, fromId);
+  const transitions = await listTransitions(tx, fromId);
+  // Made in order here: the ids are what keeps the order of steps born at the same moment.
+  const newIds = new Map(steps.map((step) => [step.id, uuidV7()]));
+  const newId = (id: string) => newIds.get(id) ?? id;
+  await insertGraph(
+    tx,
+    steps.map(({ template_name: _t, created_at: _c, updated_at: _u, ...step }) => ({
+      ...step,
+      id: newId(step.id),
+      workflow_id: toId,
+      config: JSON.stringify(step.config),
+    })),
+    transitions.map(({ created_at: _c, updated_at: _u, ...transition }) => ({
+      ...transition,
+      id: uuidV7(),
+      workflow_id: toId,
+      from_step_id: newId(transition.from_step_id),
+      to_step_id: newId(transition.to_step_id),
+    })),
+  );
+}
+
+export const bulkUpdateWorkflows = endpoint({
+  id: 'bulkUpdateWorkflows',
+  method: 'POST',
+  path: '/workflows/bulk-update',
+  tag,
+  summary: 'Delete many workflows: all of them or none',
+  access: 'secret',
+  body: BulkUpdate,
+  response: BulkUpdated,
+  problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
+  async handle({ db, caller, body }) {
+    const ids = [...new Set(body.ids)];
+    await db.transaction().execute(async (tx) => {
+      await lockKnownWorkflows(tx, caller.projectId, ids);
+      if (body.delete) await removeWorkflows(tx, ids);
+    });
+    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+  },
+});
+
+export const workflowEndpoints = [
+  listWorkflows,
+  listWorkflowFields,
+  createWorkflow,
+  getWorkflow,
+  updateWorkflow,
+  deleteWorkflow,
+  duplicateWorkflow,
+  bulkUpdateWorkflows,
+  ...stepEndpoints,
+  ...transitionEndpoints,
+];

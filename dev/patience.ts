@@ -1,0 +1,29 @@
+const FIRST_AFTER_MS = 3000;
+const THEN_EVERY_MS = 15_000;
+
+/**
+ * Waits for a piece of work and says so when it takes long: after 3, 6, 12 seconds, then every 15.
+ *
+ * @param what what is being started, asked for each time: "PostgreSQL"
+ */
+export async function announced<T>(
+  what: () => string,
+  work: Promise<T>,
+  print: (line: string) => void,
+): Promise<T> {
+  const startedAt = Date.now();
+  let timer: NodeJS.Timeout | undefined;
+  const speakAfter = (pauseMs: number) => {
+    timer = setTimeout(() => {
+      const elapsedMs = Date.now() - startedAt;
+      print(`Still starting ${what()} (${Math.round(elapsedMs / 1000)} s) …`);
+      speakAfter(Math.min(elapsedMs, THEN_EVERY_MS));
+    }, pauseMs);
+  };
+  speakAfter(FIRST_AFTER_MS);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}

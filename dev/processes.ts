@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type StopSignal = 'SIGTERM' | 'SIGINT';
+
+/** How to start one process. */
+export interface Command {
+  command: string;
+  args: readonly string[];
+  env: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** The system user to run as; needs root. */
+  uid?: number;
+  gid?: number;
+  /** Opens a message channel to a Node child; the child sees 'disconnect' when we are gone. */
+  ipc?: boolean;
+  stopSignal: StopSignal;
+  onLine: (line: string) => void;
+}
+
+/** A process that was started. */
+export interface Running {
+  child: ChildProcess;
+  /** Resolves when it has ended, in words: "exit code 1", "SIGKILL". Never rejects. */
+  ended: Promise<string>;
+}
+
+const KILL_AFTER_MS = 15_000;
+
+/**
+ * Starts a process that Ctrl-C in our terminal does not reach (its own process group), so that
+ * we decide the order in which things stop, and that ends when we end, however that happens.
+ */
+export function launch(command: Command): Running {
+  const child = spawn(command.command, command.args, {
+    env: command.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...(command.ipc ? (['ipc'] as const) : [])],
+    ...(command.cwd === undefined ? {} : { cwd: command.cwd }),
+    ...(command.uid === undefined ? {} : { uid: command.uid }),
+    ...(command.gid === undefined ? {} : { gid: command.gid }),
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream) createInterface({ input: stream }).on('line', (line) => command.onLine(line));
+  }
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => {
+      const how = signal ?? `exit code ${code}`;
+      child.once('close', () => resolve(how));
+      // A grandchild may hold the output open; the last lines have arrived by now.
+      setTimeout(() => resolve(how), 500);
+    });
+  });
+  if (child.pid !== undefined) endWithUs(child, child.pid, command.stopSignal);
+  return { child, ended };
+}
+
+/**
+ * Stops a process: asks, and after 15 seconds kills its whole group.
+ * Resolves when it has ended.
+ */
+export async function end(running: Running, stopSignal: StopSignal): Promise<void> {
+  const { child } = running;
+  child.kill(stopSignal);
+  const timer = setTimeout(() => {
+    if (child.pid !== undefined) send(-child.pid, 'SIGKILL');
+  }, KILL_AFTER_MS);
+  await running.ended;
+  clearTimeout(timer);
+}
+
+/**
+ * Stops what an earlier start left running because it was killed: the process named in a pid file,
+ * when it still runs and its command line contains `mark`. A pid file that names something else is
+ * stale (process ids are reused) and removed.
+ */
+export async function endLeftover(
+  pidFile: string,
+  mark: string,
+  stopSignal: StopSignal,
+): Promise<void> {
+  const text = await readFile(pidFile, 'utf8').catch(() => '');
+  const pid = Number.parseInt(text, 10);
+  if (!(pid > 1)) return;
+  const runs = () => commandLineOf(pid).includes(mark);
+  const deadline = Date.now() + KILL_AFTER_MS;
+  if (runs()) send(pid, stopSignal);
+  while (runs()) {
+    if (Date.now() > deadline) send(-pid, 'SIGKILL');
+    await sleep(100);
+  }
+  await rm(pidFile, { force: true });
+}
+
+// A shell that waits for its input to close, which the kernel does when we die, even by kill -9,
+// and then stops the process as `end` would. It is gone as soon as the process is, before the
+// number can mean another one.
+function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): void {
+  const script = `read -r _; kill -s "$1" "$0"
+    n=0; while kill -0 "$0"; do n=$((n+1)); [ $n -gt 60 ] && kill -s KILL "-$0"; sleep 0.25; done`;
+  const guard = spawn('sh', ['-c', script, String(pid), stopSignal.slice(3)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.on('error', () => undefined);
+  guard.unref();
+  child.once('exit', () => guard.kill('SIGKILL'));
+}
+
+// A negative id means the whole process group.
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in the meantime.
+  }
+}
+
+// Empty when there is no such process.
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    if (process.platform === 'linux') return '';
+    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+      .stdout;
+  }
+}

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+
+/**
+ * Reads a generated secret, making it first when the file is not there.
+ *
+ * @param path a file only its owner may read (mode 600)
+ * @returns 64 characters (48 random bytes, base64url)
+ * @throws Error when the file holds fewer than 32 characters, the least a JWT_SECRET may have
+ */
+export async function keptSecret(path: string): Promise<string> {
+  try {
+    await writeFile(path, `${randomBytes(48).toString('base64url')}\n`, {
+      flag: 'wx',
+      mode: 0o600,
+    });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+  const secret = (await readFile(path, 'utf8')).trim();
+  if (secret.length >= 32) return secret;
+  throw new Error(
+    `${path} is damaged: it holds fewer than 32 characters. Delete it to start anew.`,
+  );
+}

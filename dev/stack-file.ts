@@ -1,0 +1,38 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { z } from 'zod';
+
+const StackFile = z.object({
+  apiUrl: z.string(),
+  temporalAddress: z.string(),
+  /** Null when TEMPORAL_ADDRESS names a server that is not ours. */
+  temporalUiUrl: z.string().nullable(),
+  databaseUrl: z.string(),
+  /** Process id of the launcher. */
+  pid: z.number().int(),
+});
+
+/** Where the parts of a running stack are; other commands find it through this. */
+export type StackFile = z.infer<typeof StackFile>;
+
+/** Writes `<dataDir>/stack.json`, for its owner only: the database address holds a password. */
+export async function writeStackFile(dataDir: string, stack: StackFile): Promise<void> {
+  await removeStackFile(dataDir);
+  await writeFile(pathIn(dataDir), `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Reads it; null when no stack runs on this directory (or none has finished starting). */
+export async function readStackFile(dataDir: string): Promise<StackFile | null> {
+  const text = await readFile(pathIn(dataDir), 'utf8').catch(() => null);
+  return text === null ? null : StackFile.parse(JSON.parse(text));
+}
+
+/** Removes it; no error when there is none. */
+export function removeStackFile(dataDir: string): Promise<void> {
+  return rm(pathIn(dataDir), { force: true });
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'stack.json');
+}

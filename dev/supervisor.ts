@@ -1,0 +1,145 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { type Command, end, launch, type Running } from './processes.ts';
+
+/** A process to keep running. */
+export interface Supervision extends Command {
+  /** For messages: "PostgreSQL", "The API". */
+  name: string;
+  /** True when its lines reach the terminal anyway, so that a failure need not repeat them. */
+  shown?: boolean;
+  /** Where to write its process id, for the next start to find it. */
+  pidFile?: string;
+  /** Resolves when the process does its work. Aborted when the process ends or is stopped. */
+  ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
+  /** Told in one sentence when it died and when it will be started again. */
+  onNotice: (sentence: string) => void;
+  /** Gives up the start. */
+  signal?: AbortSignal;
+}
+
+export interface Supervised {
+  /** Stops the process for good; resolves when it has ended. */
+  stop: () => Promise<void>;
+}
+
+const READY_WITHIN_MS = 180_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** A process that ran this long was healthy: its next restart is quick again. */
+const HEALTHY_AFTER_MS = 60_000;
+const LAST_LINES = 6;
+
+/**
+ * Starts a process, waits until it is ready, and from then on starts it again whenever it dies,
+ * after 0.5 s, 1 s, 2 s … 30 s.
+ *
+ * @throws Error when it dies, or is not ready within 3 minutes, at the first start: what cannot
+ *   start once will not start by repeating. The process is gone then.
+ */
+export async function supervise(spec: Supervision): Promise<Supervised> {
+  const lastLines: string[] = [];
+  const command: Command = {
+    ...spec,
+    onLine(line) {
+      if (line.trim() !== '') lastLines.push(line);
+      if (lastLines.length > LAST_LINES) lastLines.shift();
+      spec.onLine(line);
+    },
+  };
+  spec.signal?.throwIfAborted();
+  const first = await begin(spec, command);
+  try {
+    await firstReady(spec, first);
+  } catch (error) {
+    await end(first, spec.stopSignal);
+    await forget(spec);
+    if (spec.shown || lastLines.length === 0 || !(error instanceof Error)) throw error;
+    throw new Error(`${error.message} Its last lines:\n  ${lastLines.join('\n  ')}`, {
+      cause: error,
+    });
+  }
+  return keep(spec, command, first);
+}
+
+/** Resolves when a child sends `{ ready: true }` over its message channel. */
+export async function readyMessage(child: ChildProcess, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const [message]: unknown[] = await once(child, 'message', { signal });
+    if (typeof message === 'object' && message && 'ready' in message && message.ready === true) {
+      return;
+    }
+  }
+}
+
+/** Asks again and again, every 100 ms, until the answer is true. An error is a "not yet". */
+export async function until(ask: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  while (!(await ask().catch(() => false))) {
+    await sleep(100, undefined, { signal });
+  }
+}
+
+async function begin(spec: Supervision, command: Command): Promise<Running> {
+  const running = launch(command);
+  if (spec.pidFile !== undefined) await writeFile(spec.pidFile, `${running.child.pid ?? ''}\n`);
+  return running;
+}
+
+async function forget(spec: Supervision): Promise<void> {
+  if (spec.pidFile !== undefined) await rm(spec.pidFile, { force: true });
+}
+
+async function firstReady(spec: Supervision, running: Running): Promise<void> {
+  const over = new AbortController();
+  const limit = AbortSignal.timeout(READY_WITHIN_MS);
+  const signal = AbortSignal.any([over.signal, limit, ...(spec.signal ? [spec.signal] : [])]);
+  try {
+    await Promise.race([
+      spec.ready(running.child, signal),
+      running.ended.then((how) => {
+        throw new Error(`${spec.name} ended before it was ready (${how}).`);
+      }),
+      once(signal, 'abort'),
+    ]);
+    spec.signal?.throwIfAborted();
+    if (limit.aborted) {
+      throw new Error(`${spec.name} was not ready within ${READY_WITHIN_MS / 1000} seconds.`);
+    }
+  } finally {
+    over.abort();
+  }
+}
+
+function keep(spec: Supervision, command: Command, first: Running): Supervised {
+  const stopping = new AbortController();
+  let running = first;
+  const loop = async () => {
+    let pauseMs = FIRST_PAUSE_MS;
+    let startedAt = Date.now();
+    for (;;) {
+      const how = await running.ended;
+      if (stopping.signal.aborted) return;
+      if (Date.now() - startedAt >= HEALTHY_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
+      spec.onNotice(`${spec.name} ended (${how}); starting it again in ${pauseMs / 1000} s.`);
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      startedAt = Date.now();
+      running = await begin(spec, command);
+      // stop() may have come while it began.
+      if (stopping.signal.aborted) await end(running, spec.stopSignal);
+    }
+  };
+  const done = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await end(running, spec.stopSignal);
+      await done;
+      await forget(spec);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/**
+ * The error vocabulary: every code the API can answer, its HTTP status, and the sentence shown
+ * when the place that raises it has nothing better to say. Codes are part of the API; the texts
+ * are not.
+ */
+export const problems = {
+  INVALID_REQUEST_BODY: [400, 'The request body could not be read.'],
+  PROJECT_ID_REQUIRED: [400, 'The header X-Project-Id is missing or not a uuid.'],
+  INVALID_IDEMPOTENCY_KEY: [400, 'Idempotency-Key must be 1 to 255 printable ASCII characters.'],
+  CONTACT_UNSUBSCRIBED: [400, 'The contact is unsubscribed and cannot receive marketing mail.'],
+  WORKFLOW_NOT_ENABLED: [400, 'The workflow is not enabled.'],
+  TRIGGER_STEP_REQUIRED: [400, 'The trigger step belongs to the workflow and cannot be removed.'],
+  TRIGGER_STEP_EXISTS: [400, 'A workflow has exactly one trigger step.'],
+  STEP_NOT_SPLICEABLE: [400, 'A step with several ways out cannot be spliced.'],
+  TRANSITION_SELF: [400, 'A step cannot lead to itself.'],
+  TRANSITION_FROM_EXIT: [400, 'Nothing follows an exit step.'],
+  TRANSITION_TO_TRIGGER: [400, 'Nothing leads to the trigger step.'],
+  TRANSITION_EXISTS: [400, 'This step has its way out already.'],
+  TRANSITION_BRANCH_EXISTS: [400, 'This branch has its way out already.'],
+  TRANSITION_LOOP: [400, 'The transition would close a loop.'],
+  MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
+  INVALID_API_KEY: [401, 'The API key is unknown or does not fit this endpoint.'],
+  UNAUTHORIZED: [401, 'Log in first.'],
+  INVALID_CREDENTIALS: [401, 'The email address or the password is wrong.'],
+  PROJECT_ACCESS_DENIED: [403, 'You are not a member of this project.'],
+  PROJECT_DISABLED: [403, 'The project is disabled.'],
+  INSUFFICIENT_ROLE: [403, 'This needs the role ADMIN or OWNER.'],
+  EMAIL_VERIFICATION_REQUIRED: [403, 'Verify your email address first.'],
+  ORIGIN_NOT_ALLOWED: [403, 'Requests from this origin are not allowed.'],
+  DOMAIN_NOT_REGISTERED: [403, 'The sender domain does not belong to this project.'],
+  DOMAIN_NOT_VERIFIED: [403, 'The sender domain is not verified.'],
+  SIGNUPS_DISABLED: [403, 'Sign-up is switched off on this server.'],
+  CONTACT_NOT_FOUND: [404, 'There is no such contact.'],
+  TEMPLATE_NOT_FOUND: [404, 'There is no such template.'],
+  WORKFLOW_NOT_FOUND: [404, 'There is no such workflow.'],
+  STEP_NOT_FOUND: [404, 'There is no such step in this workflow.'],
+  TRANSITION_NOT_FOUND: [404, 'There is no such transition in this workflow.'],
+  EXECUTION_NOT_FOUND: [404, 'There is no such execution.'],
+  DOMAIN_NOT_FOUND: [404, 'There is no such domain.'],
+  PROJECT_NOT_FOUND: [404, 'There is no such project.'],
+  EMAIL_NOT_FOUND: [404, 'There is no such email.'],
+  ROUTE_NOT_FOUND: [404, 'There is no such path.'],
+  METHOD_NOT_ALLOWED: [405, 'This path does not take this method.'],
+  IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used for another request.'],
+  IDEMPOTENCY_IN_PROGRESS: [409, 'The first request with this Idempotency-Key is still running.'],
+  EMAIL_TAKEN: [409, 'There is an account with this email address.'],
+  DOMAIN_EXISTS: [409, 'This domain is registered on this server already.'],
+  TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
+  WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
+  EXECUTION_EXISTS: [409, 'The contact has been in this workflow already.'],
+  EXECUTION_NOT_ACTIVE: [409, 'The execution has ended already.'],
+  PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
+  MESSAGE_TOO_LARGE: [413, 'The finished message is too large.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'Send the body as application/json.'],
+  VALIDATION_ERROR: [422, 'The request is not valid.'],
+  WORKFLOW_INVALID: [422, 'The workflow cannot run as it is.'],
+  INVALID_EMAIL: [422, 'This email address cannot be used to sign up.'],
+  RATE_LIMIT_EXCEEDED: [429, 'Too many requests.'],
+  INTERNAL_SERVER_ERROR: [500, 'Something went wrong on our side.'],
+  SERVICE_UNAVAILABLE: [503, 'A service this needs is not reachable.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>;
+
+export type ProblemCode = keyof typeof problems;
+
+/** The closed list of codes of one faulty field. */
+export type FieldCode =
+  | 'invalid_type'
+  | 'invalid_string'
+  | 'too_small'
+  | 'too_big'
+  | 'invalid_enum_value'
+  | 'invalid_union'
+  | 'invalid_date'
+  | 'required'
+  | 'custom'
+  | 'reserved_event'
+  | 'unsupported_field'
+  | 'unsupported_operator'
+  | 'circular_reference'
+  | 'invalid_template'
+  | 'not_allowed'
+  | 'not_found';
+
+/** One fault of a request. `field` is a dot path in the body, a parameter name, or '' for the body. */
+export interface FieldProblem {
+  field: string;
+  message: string;
+  code: FieldCode;
+  received?: string;
+}
+
+/** An answer other than success, thrown by any room and turned into the error envelope by the API. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly details: Record<string, unknown> | undefined;
+  readonly errors: readonly FieldProblem[] | undefined;
+
+  constructor(
+    code: ProblemCode,
+    more: {
+      message?: string;
+      details?: Record<string, unknown>;
+      errors?: readonly FieldProblem[];
+    } = {},
+  ) {
+    super(more.message ?? problems[code][1]);
+    this.name = 'Problem';
+    this.code = code;
+    this.details = more.details;
+    this.errors = more.errors;
+  }
+
+  get status(): number {
+    return problems[this.code][0];
+  }
+}
+
+/** 422 for one field: for rules a schema cannot state. */
+export function invalidField(
+  field: string,
+  code: FieldCode,
+  message: string,
+  received?: string,
+): Problem {
+  return new Problem('VALIDATION_ERROR', {
+    errors: [{ field, message, code, ...(received === undefined ? {} : { received }) }],
+  });
+}
+
+type Resource =
+  | 'CONTACT'
+  | 'TEMPLATE'
+  | 'WORKFLOW'
+  | 'STEP'
+  | 'TRANSITION'
+  | 'EXECUTION'
+  | 'DOMAIN'
+  | 'PROJECT'
+  | 'EMAIL';
+
+/** 404 of a resource. Another project's resource answers exactly like one that does not exist. */
+export function notFound(resource: Resource, id: string): Problem {
+  return new Problem(`${resource}_NOT_FOUND`, {
+    details: { resource: resource.toLowerCase(), id },
+  });
+}
+
+/** The row, or 404 when there is none. */
+export function found<Row>(resource: Resource, id: string, row: Row | undefined): Row {
+  if (row === undefined) throw notFound(resource, id);
+  return row;
+}

@@ -1,0 +1,29 @@
+import type { Graph } from './graph.ts';
+
+/**
+ * What the run of an execution starts with: the whole graph it walks, so that a recorded history
+ * replays anywhere. The context and the contact's data are not in it: steps read them when they
+ * run, and personal data stays out of the histories.
+ */
+export interface ExecutionStart {
+  executionId: string;
+  projectId: string;
+  contactId: string;
+  workflowId: string;
+  /** As it was when the execution began. */
+  workflowName: string;
+  version: number;
+  /** To the microsecond, as the database writes it. */
+  startedAt: string;
+  graph: Graph;
+}
+
+/** The address of an execution's run in Temporal. */
+export function executionRunId(executionId: string): string {
+  return `execution-${executionId}`;
+}
+
+/** The address of the run that delivers a project's transactional and workflow mail. */
+export function laneRunId(projectId: string): string {
+  return `delivery-${projectId}`;
+}

@@ -1,0 +1,75 @@
+import { findStep, type Graph, type GraphStep, stepAfter, waitBranches } from './graph.ts';
+
+/**
+ * How an execution walks its graph: one pure decision, "after this, what next". The workflow
+ * run turns commands into activities and timers; tests drive the same function with a virtual
+ * clock. Times are ISO 8601 texts, so that a recorded history reads well.
+ */
+export type Command =
+  | { do: 'run'; step: GraphStep }
+  | { do: 'sleep'; step: GraphStep; until: string }
+  | { do: 'await'; step: GraphStep; until: string | null }
+  | { do: 'settle'; step: GraphStep }
+  | { do: 'complete' }
+  | { do: 'stop'; status: 'EXITED' | 'CANCELLED' };
+
+/** What came of the last command. */
+export type Outcome =
+  /** The step is finished and has one way on. */
+  | { kind: 'done' }
+  /** The step is finished and chose a way. */
+  | { kind: 'branch'; branch: string }
+  /** The step is finished; the next one begins at this time. */
+  | { kind: 'resting'; until: string }
+  /** The step waits for its event, at most until this time. */
+  | { kind: 'waiting'; until: string | null }
+  /** A sleep is over, or the event or the time-out of a wait has come. */
+  | { kind: 'woken' }
+  /** The step ended the execution. */
+  | { kind: 'exited' }
+  /** Somebody else ended the execution. */
+  | { kind: 'closed' };
+
+/** The first command: the step after the trigger, or `stepId` when a failed step is tried again. */
+export function begin(graph: Graph, stepId: string | null): Command {
+  if (stepId !== null) return runOrComplete(findStep(graph, stepId));
+  const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
+  return runOrComplete(trigger && stepAfter(graph, trigger.id, null));
+}
+
+/** The command that follows `outcome` of `last`. Nothing follows `complete` and `stop`. */
+export function decide(
+  graph: Graph,
+  last: Exclude<Command, { do: 'complete' | 'stop' }>,
+  outcome: Outcome,
+): Command {
+  const { step } = last;
+  switch (outcome.kind) {
+    case 'done':
+      return runOrComplete(stepAfter(graph, step.id, null));
+    case 'branch':
+      return runOrComplete(stepAfter(graph, step.id, outcome.branch));
+    case 'resting':
+      return { do: 'sleep', step, until: outcome.until };
+    case 'waiting':
+      return { do: 'await', step, until: outcome.until };
+    case 'woken':
+      // Which of event and time-out came first is the database's to say.
+      return last.do === 'await'
+        ? { do: 'settle', step }
+        : runOrComplete(stepAfter(graph, step.id, null));
+    case 'exited':
+      return { do: 'stop', status: 'EXITED' };
+    case 'closed':
+      return { do: 'stop', status: 'CANCELLED' };
+  }
+}
+
+/** The outcome of a wait that ended by its event or by its time-out. */
+export function waitOutcome(result: keyof typeof waitBranches): Outcome {
+  return { kind: 'branch', branch: waitBranches[result] };
+}
+
+function runOrComplete(step: GraphStep | undefined): Command {
+  return step ? { do: 'run', step } : { do: 'complete' };
+}

@@ -1,0 +1,60 @@
+import { limits } from './limits.ts';
+
+// With the u flag, a pair of surrogates is one character: only lone ones are of the class Cs.
+const forbidden = /[\0\p{Cs}]/u;
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** True for text PostgreSQL cannot store: it holds NUL or a lone surrogate. */
+export function hasForbiddenText(text: string): boolean {
+  return forbidden.test(text);
+}
+
+/**
+ * Path of the first string or object key, in reading order, that cannot be stored; null when there
+ * is none. The value is JSON of any depth: the walk keeps its own stack.
+ */
+export function findForbiddenText(value: unknown): (string | number)[] | null {
+  if (typeof value === 'string') return hasForbiddenText(value) ? [] : null;
+  const frames = [frameOf(value)];
+  while (frames.length > 0) {
+    const frame = frames.at(-1)!;
+    const at = frame.next++;
+    if (at >= frame.size) {
+      frames.pop();
+      continue;
+    }
+    const key = frame.keys ? frame.keys[at]! : at;
+    const item = frame.items[key];
+    const isFault =
+      (typeof key === 'string' && hasForbiddenText(key)) ||
+      (typeof item === 'string' && hasForbiddenText(item));
+    if (isFault) return frames.map(({ keys, next }) => (keys ? keys[next - 1]! : next - 1));
+    if (typeof item === 'object' && item !== null) frames.push(frameOf(item));
+  }
+  return null;
+}
+
+interface Frame {
+  items: Record<string | number, unknown>;
+  /** Absent for an array. */
+  keys: string[] | undefined;
+  size: number;
+  next: number;
+}
+
+function frameOf(value: unknown): Frame {
+  const isContainer = typeof value === 'object' && value !== null;
+  const items = isContainer ? (value as Frame['items']) : {};
+  const keys = Array.isArray(value) ? undefined : Object.keys(items);
+  return { items, keys, size: Array.isArray(value) ? value.length : keys!.length, next: 0 };
+}
+
+/**
+ * Rule for names of projects, templates, campaigns, segments, workflows and steps: 1 to 100
+ * characters after trimming, none of them a control or an invisible formatting character (those
+ * make two names look the same, or turn the text around them).
+ */
+export function isValidName(name: string): boolean {
+  const trimmed = name.trim();
+  return trimmed.length >= 1 && trimmed.length <= limits.nameChars && !invisible.test(trimmed);
+}

@@ -1,0 +1,44 @@
+import PostalMime from 'postal-mime';
+import type { Mailer } from './mailer.ts';
+
+/** A message of the local mailbox. `id` is the email id, so storing it twice is harmless. */
+export interface StoredMessage {
+  id: string;
+  /** Address of the `From` header. */
+  from: string;
+  /** Recipient of the envelope. */
+  to: string;
+  subject: string;
+  raw: Buffer;
+}
+
+const HEADER_END = Buffer.from('\r\n\r\n');
+
+/** A mailer that delivers into our own mailbox through `store`. Acceptance is delivery. */
+export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
+  return {
+    mode: 'local',
+    maxConcurrency: 16,
+    async send(message) {
+      const { from, subject } = await headersOf(message.raw);
+      try {
+        await deps.store({ id: message.emailId, from, to: message.to, subject, raw: message.raw });
+      } catch (error) {
+        // Not "uncertain", even if the row was written: the same id is stored only once.
+        return { kind: 'retry', error: String(error) };
+      }
+      return { kind: 'accepted', messageId: `${message.emailId}@local`, delivered: true };
+    },
+    async quotaPerSecond() {
+      return null;
+    },
+    async close() {},
+  };
+}
+
+/** Only the header block is parsed: the body may be 40 MB. */
+async function headersOf(raw: Buffer): Promise<{ from: string; subject: string }> {
+  const end = raw.indexOf(HEADER_END);
+  const email = await PostalMime.parse(end < 0 ? raw : raw.subarray(0, end + HEADER_END.length));
+  return { from: email.from?.address ?? '', subject: email.subject ?? '' };
+}

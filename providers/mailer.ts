@@ -1,0 +1,106 @@
+import { domainToASCII } from 'node:url';
+import { localMailer, type StoredMessage } from './local-mailbox.ts';
+import { sesMailer, type SesSettings } from './ses.ts';
+import { smtpMailer, type SmtpSettings } from './smtp.ts';
+
+/** One finished message for one recipient. */
+export interface OutgoingMessage {
+  /** Id of the email in the ledger: SES gets it as message tag, the local mailbox as its key. */
+  emailId: string;
+  /** Bounce address of the SMTP envelope. SES sets its own. */
+  envelopeFrom: string;
+  /** The one recipient; the `To` header inside `raw` is only for reading. */
+  to: string;
+  /** The whole MIME message, CRLF line ends, 7-bit. */
+  raw: Buffer;
+  /** Whether the provider shall insert its own pixel and links; only SES can. */
+  tracked: boolean;
+}
+
+/** What became of one message. The three failures differ in what may be done next. */
+export type SendOutcome =
+  /** `delivered`: there will be no delivery feedback, acceptance has to count as delivery. */
+  | { kind: 'accepted'; messageId: string; delivered: boolean }
+  /** The provider looked at this message and does not want it. Never try again. */
+  | { kind: 'refused'; error: string }
+  /** Surely not accepted, and for no fault of the message. Trying again cannot send twice. */
+  | { kind: 'retry'; error: string; retryAfterMs?: number }
+  /** May have been accepted. Trying again may send twice; only feedback can tell. */
+  | { kind: 'uncertain'; error: string };
+
+export interface Mailer {
+  mode: 'ses' | 'smtp' | 'local';
+  /** Connections in the pool: more sends at once than this only wait in line. */
+  maxConcurrency: number;
+  /** Hands one message over. Never throws: whatever provider and network do is an outcome. */
+  send(message: OutgoingMessage): Promise<SendOutcome>;
+  /** Emails per second the provider allows this account; null when it has no quota or does not say. */
+  quotaPerSecond(): Promise<number | null>;
+  /** Lets sends under way finish and closes the connections. */
+  close(): Promise<void>;
+}
+
+export interface MailSettings {
+  /** Set = SES mode. */
+  ses: SesSettings | null;
+  /** Without SES: hand mail to this server. */
+  smtp: SmtpSettings | null;
+}
+
+/** The longest provider text worth keeping in the ledger, in characters. */
+const ERROR_CHARS_MAX = 500;
+
+/**
+ * The mailer the settings ask for: SES, else SMTP, else the local mailbox.
+ * `deps.storeMessage` keeps a message of the local mailbox; storing one id twice must be harmless.
+ */
+export function createMailer(
+  settings: MailSettings,
+  deps: { storeMessage: (message: StoredMessage) => Promise<void> },
+): Mailer {
+  if (settings.ses) return guarded(sesMailer(settings.ses));
+  if (settings.smtp) return guarded(smtpMailer(settings.smtp));
+  return guarded(localMailer({ store: deps.storeMessage }));
+}
+
+/**
+ * What holds for every mailer: ASCII domains on the wire, short one-line errors, no exceptions, and
+ * a close that waits for the sends under way.
+ */
+function guarded(mailer: Mailer): Mailer {
+  const underWay = new Set<Promise<SendOutcome>>();
+  return {
+    ...mailer,
+    send(message) {
+      const sending = settled(mailer, message).finally(() => underWay.delete(sending));
+      underWay.add(sending);
+      return sending;
+    },
+    async close() {
+      await Promise.all(underWay);
+      await mailer.close();
+    },
+  };
+}
+
+async function settled(mailer: Mailer, message: OutgoingMessage): Promise<SendOutcome> {
+  try {
+    const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });
+    return outcome.kind === 'accepted' ? outcome : { ...outcome, error: oneLine(outcome.error) };
+  } catch (error) {
+    // A fault of ours, at a moment nobody foresaw: only "uncertain" can be no lie.
+    return { kind: 'uncertain', error: oneLine(String(error)) };
+  }
+}
+
+function withAsciiDomain(address: string): string {
+  const at = address.lastIndexOf('@');
+  // An empty answer means "no domain at all": the provider shall say so, in its own words.
+  const domain = domainToASCII(address.slice(at + 1)) || address.slice(at + 1);
+  return `${address.slice(0, at + 1)}${domain}`;
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return line.length > ERROR_CHARS_MAX ? `${line.slice(0, ERROR_CHARS_MAX - 1)}…` : line;
+}

@@ -1,0 +1,202 @@
+import http from 'node:http';
+import https from 'node:https';
+import {
+  GetAccountCommand,
+  SendEmailCommand,
+  SESv2Client,
+  type SESv2ServiceException,
+} from '@aws-sdk/client-sesv2';
+import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
+
+export interface SesSettings {
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** Another endpoint than the region's own. */
+  endpoint?: string | undefined;
+  /** Configuration set for mail in which SES tracks opens and clicks; empty = none. */
+  configurationSet: string;
+  /** Configuration set for all other mail; empty = none. */
+  configurationSetNoTracking: string;
+  /** Silence after which SES counts as gone, in ms. Default 60,000. */
+  timeoutMs?: number | undefined;
+}
+
+const CONNECTIONS = 50;
+const CONNECT_MS = 5_000;
+/**
+ * A kept connection that the other side has just closed looks like one that died with our
+ * request: uncertain. So idle ones are dropped long before a server would.
+ */
+const IDLE_MS = 5_000;
+const RETRY_AFTER_MS_MAX = 5 * 60_000;
+
+/** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
+export function sesMailer(settings: SesSettings): Mailer {
+  const client = new SESv2Client({
+    region: settings.region,
+    credentials: {
+      accessKeyId: settings.accessKeyId,
+      secretAccessKey: settings.secretAccessKey,
+    },
+    ...(settings.endpoint ? { endpoint: settings.endpoint } : {}),
+    // The SDK would repeat a request whose answer was lost, and so send twice.
+    maxAttempts: 1,
+    requestHandler: wire(settings.timeoutMs ?? 60_000),
+  });
+  return {
+    mode: 'ses',
+    maxConcurrency: CONNECTIONS,
+    async send(message) {
+      try {
+        const { MessageId } = await client.send(commandFor(message, settings));
+        return { kind: 'accepted', messageId: MessageId ?? message.emailId, delivered: false };
+      } catch (error) {
+        return outcomeOf(error);
+      }
+    },
+    async quotaPerSecond() {
+      const { SendQuota } = await client.send(new GetAccountCommand({}));
+      return SendQuota?.MaxSendRate ?? null;
+    },
+    async close() {
+      client.destroy();
+    },
+  };
+}
+
+function commandFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommand {
+  const set = message.tracked ? settings.configurationSet : settings.configurationSetNoTracking;
+  return new SendEmailCommand({
+    // The sender is read from the message; the recipient is named, so that no header adds one.
+    Content: { Raw: { Data: message.raw } },
+    Destination: { ToAddresses: [message.to] },
+    EmailTags: [{ Name: 'everpost_email_id', Value: message.emailId }],
+    ...(set ? { ConfigurationSetName: set } : {}),
+  });
+}
+
+/** Refusals with a 4xx that say nothing about the message. A suspended account stays suspended. */
+const PASSING = new Set([
+  'LimitExceededException',
+  'SendingPausedException',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequestsException',
+]);
+
+function outcomeOf(error: unknown): SendOutcome {
+  if (error instanceof WireError) {
+    return { kind: error.requestSent ? 'uncertain' : 'retry', error: error.message };
+  }
+  // The SDK marks every error that follows an answer, also when it cannot read the answer.
+  const { name, message, $metadata, $response } = error as Partial<SESv2ServiceException>;
+  const status = $metadata?.httpStatusCode ?? 0;
+  if (status < 400) return { kind: 'uncertain', error: String(error) };
+  if (status === 401 || status === 403) {
+    // Our credentials: for the operator to put right. The text may quote the signed request.
+    return { kind: 'retry', error: `SES refused our credentials: ${name}` };
+  }
+  const text = `${name} (${status}): ${message}`;
+  if (status >= 500 || status === 408 || status === 429 || PASSING.has(name ?? '')) {
+    return { kind: 'retry', error: text, ...retryAfter($response?.headers['retry-after']) };
+  }
+  return { kind: 'refused', error: text };
+}
+
+function retryAfter(header: string | undefined): { retryAfterMs?: number } {
+  const ms = Number(header) * 1000;
+  return ms > 0 ? { retryAfterMs: Math.min(ms, RETRY_AFTER_MS_MAX) } : {};
+}
+
+/** No answer came. `requestSent`: the service may have read the whole request. */
+class WireError extends Error {
+  readonly requestSent: boolean;
+  constructor(message: string, requestSent: boolean) {
+    super(message);
+    this.requestSent = requestSent;
+  }
+}
+
+interface WireRequest {
+  protocol: string;
+  hostname: string;
+  port?: number;
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body?: string | Uint8Array;
+}
+
+interface WireResponse {
+  statusCode: number;
+  headers: http.IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/**
+ * The SDK's HTTP, done by hand for the one thing its own handler does not tell: whether a failed
+ * request had left this machine. `timeoutMs`: the longest silence on a connection.
+ */
+function wire(timeoutMs: number) {
+  const options = { keepAlive: true, maxSockets: CONNECTIONS, timeout: IDLE_MS };
+  const agents = { http: new http.Agent(options), https: new https.Agent(options) };
+  return {
+    handle: (request: WireRequest) =>
+      exchange(request, request.protocol === 'http:' ? agents.http : agents.https, timeoutMs),
+    destroy() {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+    // The rest of what the SDK expects of a handler; there is nothing to configure.
+    metadata: { handlerProtocol: 'http/1.1' },
+    updateHttpClientConfig() {},
+    httpHandlerConfigs: () => ({}),
+  };
+}
+
+function exchange(
+  request: WireRequest,
+  agent: http.Agent,
+  timeoutMs: number,
+): Promise<{ response: WireResponse }> {
+  const { protocol, hostname, port, method, path, headers } = request;
+  return new Promise((resolve, reject) => {
+    const sending = (protocol === 'http:' ? http : https).request({
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port,
+      method,
+      path,
+      headers,
+      agent,
+    });
+    let sent = false;
+    const fail = (error: Error) => reject(new WireError(`SES: ${error.message}`, sent));
+    const connecting = setTimeout(
+      () => sending.destroy(new Error(`no connection within ${CONNECT_MS} ms`)),
+      CONNECT_MS,
+    );
+    sending.once('socket', (socket) => {
+      const ready = () => clearTimeout(connecting);
+      if (socket.connecting) socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);
+      else ready();
+    });
+    // "finish": the operating system has all of the request. Before that the service cannot.
+    sending.once('finish', () => (sent = true));
+    sending.setTimeout(timeoutMs, () =>
+      sending.destroy(new Error(`no answer within ${timeoutMs} ms`)),
+    );
+    sending.once('close', () => clearTimeout(connecting));
+    sending.on('error', fail);
+    sending.once('response', (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.once('error', fail);
+      answer.once('end', () => {
+        const statusCode = answer.statusCode ?? 0;
+        resolve({ response: { statusCode, headers: answer.headers, body: Buffer.concat(chunks) } });
+      });
+    });
+    sending.end(request.body);
+  });
+}

@@ -1,0 +1,119 @@
+import { Readable } from 'node:stream';
+import { createTransport } from 'nodemailer';
+import MailMessage from 'nodemailer/lib/mailer/mail-message';
+import MimeNode from 'nodemailer/lib/mime-node';
+import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
+
+export interface SmtpSettings {
+  host: string;
+  port: number;
+  /** TLS from the first byte. Otherwise STARTTLS is used when the server offers it. */
+  secure: boolean;
+  user?: string | undefined;
+  password?: string | undefined;
+  /** Silence after which the server counts as gone, in ms. Default 120,000. */
+  timeoutMs?: number | undefined;
+}
+
+const CONNECTIONS = 20;
+/** A message is handed to the connection in pieces, so that we know how far it came. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** A mailer that hands messages to one SMTP server over a pool of kept connections. */
+export function smtpMailer(settings: SmtpSettings): Mailer {
+  const transport = createTransport(poolOptions(settings));
+  return {
+    mode: 'smtp',
+    maxConcurrency: CONNECTIONS,
+    send(message) {
+      const handover = new Handover(message);
+      const mail = new MailMessage(transport, {});
+      mail.message = handover;
+      return new Promise((resolve) => {
+        transport.transporter.send(mail, (error) => {
+          if (error) return resolve(outcomeOf(error, handover.complete));
+          const messageId = `${message.emailId}@smtp`;
+          return resolve({ kind: 'accepted', messageId, delivered: true });
+        });
+      });
+    },
+    async quotaPerSecond() {
+      return null;
+    },
+    async close() {
+      transport.close();
+    },
+  };
+}
+
+function poolOptions(settings: SmtpSettings) {
+  const { host, port, secure, user, password, timeoutMs = 120_000 } = settings;
+  return {
+    pool: true as const,
+    host,
+    port,
+    secure,
+    ...(user ? { auth: { user, pass: password ?? '' } } : {}),
+    // Mail servers encrypt among themselves without checking certificates, and so do we; but a
+    // password, or an operator who asked for TLS, deserves to know who is at the other end.
+    tls: { rejectUnauthorized: secure || Boolean(user) },
+    maxConnections: CONNECTIONS,
+    // Each replaced connection idles for 100 ms first; the default of 100 would show.
+    maxMessages: 1000,
+    // The pool must never repeat a message on its own: whether that is safe is for us to say.
+    maxRequeues: 0,
+    connectionTimeout: Math.min(timeoutMs, 10_000),
+    greetingTimeout: Math.min(timeoutMs, 10_000),
+    socketTimeout: timeoutMs,
+  };
+}
+
+/**
+ * A message that knows how far it was handed over. nodemailer reads the stream only after the
+ * server has agreed to DATA, and writes the final dot only after the stream has ended; its errors
+ * do not tell the two apart. So: not ended = the server cannot have the whole message.
+ */
+class Handover extends MimeNode {
+  /** The connection has taken the last byte: the end of the data may be under way. */
+  complete = false;
+  readonly #bytes: Buffer;
+
+  constructor(message: OutgoingMessage) {
+    super();
+    this.#bytes = message.raw;
+    this.setEnvelope({ from: message.envelopeFrom, to: message.to, size: message.raw.length });
+  }
+
+  override createReadStream(): Readable {
+    const stream = Readable.from(chunksOf(this.#bytes), { objectMode: false });
+    stream.once('end', () => {
+      this.complete = true;
+    });
+    return stream;
+  }
+}
+
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+}
+
+/** `complete`: the server may have the whole message. Codes: `nodemailer/lib/errors`. */
+function outcomeOf(
+  error: Error & { code?: string | undefined; responseCode?: number | undefined },
+  complete: boolean,
+): SendOutcome {
+  const text = error.message;
+  // Answers about this message: to MAIL, RCPT and DATA (EENVELOPE), to the data (EMESSAGE).
+  if (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
+    const reply = error.responseCode;
+    // No reply: nodemailer itself says no, to an impossible address or to a message larger than
+    // the server announced.
+    if (reply === undefined) return { kind: 'refused', error: text };
+    // 503 (bad sequence of commands) is about the session, not about the message.
+    if (reply >= 500 && reply !== 503) return { kind: 'refused', error: text };
+    if (reply >= 400) return { kind: 'retry', error: text };
+  }
+  // All else is about the session, whatever its number: a greeting with 554, a refused password
+  // or a bad certificate is for the operator to put right and no reason to give up a message.
+  return { kind: complete ? 'uncertain' : 'retry', error: text };
+}

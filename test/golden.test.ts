@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { endpoints } from '../api/endpoints.ts';
+import { openApiDocument } from '../api/openapi.ts';
+import { checkRequest } from '../api/validation.ts';
+
+/**
+ * What clients see of the API, kept in files so that every change of it is read in review.
+ * `npm run golden` rewrites them.
+ */
+async function expectGolden(name: string, text: string): Promise<void> {
+  const file = join(import.meta.dirname, 'golden', name);
+  if (process.env['GOLDEN'] === 'write') await writeFile(file, text);
+  const hint = `${name} has changed. When that is meant: npm run golden`;
+  expect(text, hint).toBe(await readFile(file, 'utf8'));
+}
+
+describe('the API', () => {
+  it('has the endpoints of endpoints.txt', async () => {
+    const rows = endpoints
+      .map(({ id, method, path, access }) => ({ id, method, path, access }))
+      .toSorted((a, b) => (a.path + a.method < b.path + b.method ? -1 : 1));
+    const width = (key: 'id' | 'path') => Math.max(...rows.map((row) => row[key].length));
+    const [idWidth, pathWidth] = [width('id'), width('path')];
+    const lines = rows.map(
+      ({ id, method, path, access }) =>
+        `${id.padEnd(idWidth)}  ${method.padEnd(6)}  ${path.padEnd(pathWidth)}  ${access}`,
+    );
+    await expectGolden('endpoints.txt', `${lines.join('\n')}\n`);
+  });
+
+  it('is described as in openapi.json', async () => {
+    const settings = { apiUrl: 'http://localhost:8080', version: '0.0.0' };
+    const document = openApiDocument(endpoints, settings);
+    await expectGolden('openapi.json', `${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  it('names each endpoint, and each method of a path, once', () => {
+    const ids = endpoints.map(({ id }) => id);
+    const routes = endpoints.map(
+      ({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`,
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(routes).size).toBe(routes.length);
+  });
+
+  it('declares the parameters that are in the path', () => {
+    for (const { path, params, projectParam } of endpoints) {
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+      const declared = params && 'shape' in params ? Object.keys(params.shape as object) : [];
+      expect([path, declared.toSorted()]).toEqual([path, names.toSorted()]);
+      if (projectParam) expect(names).toContain(projectParam);
+    }
+  });
+
+  it.each(
+    endpoints.filter(({ example }) => example?.body !== undefined).map((e) => [e.id, e] as const),
+  )('documents %s with a body it takes', (_, { body, example }) => {
+    expect(() =>
+      checkRequest(body ? { body } : {}, { params: {}, query: {}, body: example?.body }),
+    ).not.toThrow();
+  });
+
+  it.each(
+    endpoints
+      .filter(({ example }) => example?.response !== undefined)
+      .map((e) => [e.id, e] as const),
+  )('documents %s with an answer it gives', (_, { response, example, wrapped }) => {
+    const shown = example?.response as { data?: unknown };
+    const answered = wrapped ? shown.data : shown;
+    expect(response.safeParse(answered).error?.issues).toBeUndefined();
+  });
+});

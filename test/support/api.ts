@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../../api/app.ts';
+import type { Services } from '../../api/endpoint.ts';
+import { createLog } from '../../api/log.ts';
+import { createRateLimits } from '../../api/ratelimit.ts';
+import { readConfig } from '../../config.ts';
+import { type Database, openDatabase } from '../../db/database.ts';
+import { createSeal } from '../../db/sealed.ts';
+import { createIdentities } from '../../providers/identities.ts';
+import type { Dispatcher, DueWork } from '../../workflows/dispatcher.ts';
+import { createTestDatabase } from './servers.ts';
+
+export interface TestRequest {
+  /** Sent as `Authorization: Bearer …`. */
+  key?: string;
+  /** Sent as `Cookie`. */
+  cookie?: string;
+  headers?: Record<string, string>;
+  /** Text and bytes go as they are, anything else as JSON. */
+  body?: unknown;
+}
+
+export interface TestAnswer {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON, or the text of another content type; a test looks into it freely. */
+  body: any;
+}
+
+export interface TestApi {
+  url: string;
+  db: Database;
+  services: Services;
+  /** What was handed to the dispatcher, oldest first. Nothing is handed on. */
+  dispatched: DueWork[];
+  request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>;
+  /** A new user; the cookie is ready to be sent. */
+  signUp(email?: string): Promise<{ cookie: string; userId: string; email: string }>;
+  /** A new project of the user of `cookie`, with both keys. */
+  createProject(
+    cookie: string,
+    name?: string,
+  ): Promise<{ id: string; publicKey: string; secretKey: string }>;
+  close(): Promise<void>;
+}
+
+/**
+ * The real API on a free port of this machine with a database of its own: local mail mode, no
+ * request limits. `overrides` are environment variables by name. Without `dispatcher` nothing is
+ * handed on to Temporal.
+ */
+export async function startTestApi(
+  overrides: Record<string, string> = {},
+  dispatcher?: (db: Database) => Dispatcher,
+): Promise<TestApi> {
+  const database = await createTestDatabase();
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const dispatched: DueWork[] = [];
+  const { services, closeDatabase } = startServices(dispatched, dispatcher, {
+    JWT_SECRET: 'a secret of thirty-two characters or more',
+    DATABASE_POOL_MAX: '10',
+    DATABASE_URL: database.url,
+    API_URL: url,
+    RATE_LIMIT_ENABLED: 'false',
+    LOG_LEVEL: 'silent',
+    ...overrides,
+  });
+  server.on('request', createApp(services).callback());
+  const request = requester(url);
+  return {
+    url,
+    db: services.db,
+    services,
+    dispatched,
+    request,
+    signUp: (email) => signUp(request, email ?? `${randomUUID()}@users.test`),
+    createProject: (cookie, name = 'My shop') => createProject(request, cookie, name),
+    async close() {
+      await stop(server);
+      await closeDatabase();
+      await database.drop();
+    },
+  };
+}
+
+function startServices(
+  dispatched: DueWork[],
+  dispatcher: ((db: Database) => Dispatcher) | undefined,
+  environment: Record<string, string>,
+): { services: Services; closeDatabase: () => Promise<void> } {
+  const config = readConfig(environment);
+  const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
+  const services: Services = {
+    db: database.db,
+    config,
+    dispatcher: dispatcher?.(database.db) ?? {
+      dispatch: (due) => void dispatched.push(due),
+      close: async () => {},
+    },
+    identities: createIdentities({
+      ses: config.mail.ses,
+      mailFromSubdomain: config.mail.mailFromSubdomain,
+    }),
+    seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
+    rateLimits: createRateLimits(database.pool, config.rateLimit),
+    log: createLog(config),
+    temporalAnswers: async () => true,
+  };
+  return { services, closeDatabase: () => database.close() };
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+function requester(url: string): TestApi['request'] {
+  return async (method, path, { key, cookie, headers = {}, body } = {}) => {
+    const raw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(`${url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+        ...(cookie === undefined ? {} : { Cookie: cookie }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+    };
+  };
+}
+
+async function signUp(request: TestApi['request'], email: string) {
+  const made = await request('POST', '/auth/signup', { body: { email, password: 'a password' } });
+  succeeded(made, 200);
+  return { cookie: cookieOf(made), userId: made.body.data.id as string, email };
+}
+
+async function createProject(request: TestApi['request'], cookie: string, name: string) {
+  const made = await request('POST', '/users/@me/projects', { cookie, body: { name } });
+  succeeded(made, 201);
+  const { id, public: publicKey, secret: secretKey } = made.body as Record<string, string>;
+  return { id, publicKey, secretKey } as { id: string; publicKey: string; secretKey: string };
+}
+
+/** The `Cookie` header that repeats the cookie an answer has set. */
+export function cookieOf({ headers }: TestAnswer): string {
+  const [cookie = ''] = (headers.getSetCookie()[0] ?? '').split(';');
+  return cookie;
+}
+
+function succeeded({ status, body }: TestAnswer, expected: number): void {
+  if (status === expected) return;
+  throw new Error(`Answered ${status} instead of ${expected}: ${JSON.stringify(body)}`);
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import { DefaultLogger } from '@temporalio/worker';
+import pino from 'pino';
+import { inject } from 'vitest';
+import { dispatchStore } from '../../db/dispatch.ts';
+import { createServices } from '../../worker/services.ts';
+import { startWorkers, type Workers } from '../../worker/workers.ts';
+import { connectTemporal, type Temporal } from '../../workflows/client.ts';
+import { createDispatcher } from '../../workflows/dispatcher.ts';
+import { startTestApi, type TestApi, type TestAnswer } from './api.ts';
+import { temporalAddress } from './servers.ts';
+import { waitFor } from './wait-for.ts';
+
+/** A whole Everpost for a test: the real API, a worker and its own task queue in Temporal. */
+export interface Engine {
+  api: TestApi;
+  temporal: Temporal;
+  taskQueue: string;
+  project: { id: string; publicKey: string; secretKey: string };
+  /** A verified sender domain of the project. */
+  domain: string;
+  /** A request with the project's secret key. */
+  call(method: string, path: string, body?: unknown): Promise<TestAnswer>;
+  /** Starts a worker (again). */
+  startWorker(): Promise<Workers>;
+  stopWorker(): Promise<void>;
+  /** The mails to an address, oldest first, once there are `count`. */
+  mailsTo(address: string, count: number): Promise<{ id: string; subject: string }[]>;
+  close(): Promise<void>;
+}
+
+const log = pino({ level: 'silent' });
+let installed = false;
+
+/** `overrides` are environment variables by name; `worker: false` starts none. */
+export async function startEngine(
+  overrides: Record<string, string> = {},
+  options: { worker?: boolean } = {},
+): Promise<Engine> {
+  if (!installed) Runtime.install({ logger: new DefaultLogger('WARN'), shutdownSignals: [] });
+  installed = true;
+  const taskQueue = `test-${randomUUID()}`;
+  const settings = { address: temporalAddress(), namespace: 'default' };
+  const temporal = connectTemporal({
+    ...settings,
+    apiKey: null,
+    tlsCert: null,
+    tlsKey: null,
+    tlsCa: null,
+  });
+  const { client } = temporal;
+  const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, (db) =>
+    createDispatcher({ client, taskQueue, store: dispatchStore(db), log }),
+  );
+  const connection = await NativeConnection.connect({ address: settings.address });
+  const { services, close } = createServices(api.services.config, api.db, client, log);
+  let workers: Workers | null = null;
+
+  const project = await api.createProject((await api.signUp()).cookie);
+  const domain = `${randomUUID()}.test`;
+  const call: Engine['call'] = (method, path, body) =>
+    api.request(method, path, { key: project.secretKey, body });
+  await call('POST', '/domains', { domain });
+
+  const engine: Engine = {
+    api,
+    temporal,
+    taskQueue,
+    project,
+    domain,
+    call,
+    async startWorker() {
+      workers = await startWorkers({
+        connection,
+        namespace: settings.namespace,
+        taskQueue,
+        bundle: { codePath: inject('workflowBundle') },
+        services,
+        workflowConcurrency: 20,
+        emailConcurrency: 8,
+      });
+      return workers;
+    },
+    async stopWorker() {
+      await workers?.stop();
+      workers = null;
+    },
+    async mailsTo(address, count) {
+      const path = `/local/mailbox?to=${encodeURIComponent(address)}`;
+      return waitFor(`${count} mails to ${address}`, async () => {
+        const { body } = await api.request('GET', path);
+        return body.length >= count ? body.toReversed() : null;
+      });
+    },
+    async close() {
+      await engine.stopWorker();
+      await api.services.dispatcher.close();
+      await close();
+      await connection.close();
+      await temporal.close();
+      await api.close();
+    },
+  };
+  if (options.worker !== false) await engine.startWorker();
+  return engine;
+}

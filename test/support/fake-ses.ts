@@ -1,0 +1,192 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface FakeSesEmail {
+  messageId: string;
+  to: string[];
+  tags: Record<string, string>;
+  configurationSet: string | null;
+  raw: Buffer;
+}
+
+export interface FakeSesIdentity {
+  tokens: string[];
+  mailFrom: string | null;
+  dkimStatus: 'PENDING' | 'SUCCESS' | 'FAILED';
+}
+
+/**
+ * What goes wrong with a request: an error answer, or the connection.
+ * `drop`: closed without accepting. `accept-then-drop`: accepted, the answer is lost.
+ * `accept-then-cut`: accepted, the answer breaks off. `silence`: accepted, no answer at all.
+ */
+export type SesFault =
+  | 'drop'
+  | 'accept-then-drop'
+  | 'accept-then-cut'
+  | 'silence'
+  | {
+      status: number;
+      type?: string;
+      message?: string;
+      headers?: Record<string, string>;
+      /** Another body than SES's JSON, as proxies send it. */
+      page?: string;
+    };
+
+export const sesThrottled: SesFault = {
+  status: 429,
+  type: 'TooManyRequestsException',
+  message: 'Maximum sending rate exceeded.',
+};
+export const sesUnavailable: SesFault = { status: 503, type: 'ServiceUnavailable' };
+
+export interface FakeSes {
+  endpoint: string;
+  /** Accepted emails, oldest first. */
+  emails: FakeSesEmail[];
+  identities: Map<string, FakeSesIdentity>;
+  maxSendRate: number;
+  /** Faults of the next requests, one each, in order. */
+  next: SesFault[];
+  /** Fault of every further request; null = none. */
+  always: SesFault | null;
+  /** Time before each answer, in ms. */
+  delayMs: number;
+  /** Requests so far, and connections they came over. */
+  requests: number;
+  connections: number;
+  /** Emails accepted for one email id: the number that must never be 2. */
+  countOf(emailId: string): number;
+  close(): Promise<void>;
+}
+
+/** A server with the SES v2 operations we use, on loopback; the real SDK talks to it. */
+export async function startFakeSes(): Promise<FakeSes> {
+  const server = createServer((request, response) => void serve(ses, request, response));
+  server.on('connection', () => (ses.connections += 1));
+  const ses: FakeSes = {
+    endpoint: '',
+    emails: [],
+    identities: new Map(),
+    maxSendRate: 14,
+    next: [],
+    always: null,
+    delayMs: 0,
+    requests: 0,
+    connections: 0,
+    countOf: (id) => ses.emails.filter(({ tags }) => tags['everpost_email_id'] === id).length,
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ses.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return ses;
+}
+
+interface Answer {
+  status: number;
+  body: object;
+  headers?: Record<string, string>;
+}
+
+async function serve(ses: FakeSes, request: IncomingMessage, response: ServerResponse) {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  ses.requests += 1;
+  if (ses.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, ses.delayMs));
+
+  const fault = ses.next.shift() ?? ses.always;
+  if (fault === 'drop') return request.socket.destroy();
+  if (fault !== null && typeof fault === 'object') {
+    const { status, type, message, headers, page } = fault;
+    if (page !== undefined) return response.writeHead(status, headers).end(page);
+    return write(response, refusal(status, type, message), headers);
+  }
+  const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {};
+  const answer = operation(ses, `${request.method} ${request.url}`, body);
+  if (fault === 'silence') return undefined;
+  if (fault === 'accept-then-drop') return request.socket.destroy();
+  if (fault === 'accept-then-cut') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    return response.write('{"MessageId":', () => request.socket.destroy());
+  }
+  return write(response, answer);
+}
+
+function write(response: ServerResponse, answer: Answer, headers: Record<string, string> = {}) {
+  const type = { 'content-type': 'application/json' };
+  response.writeHead(answer.status, { ...type, ...answer.headers, ...headers });
+  response.end(JSON.stringify(answer.body));
+}
+
+function refusal(status: number, type = 'InternalFailure', message = type): Answer {
+  return { status, body: { message }, headers: { 'x-amzn-errortype': type } };
+}
+
+function operation(ses: FakeSes, call: string, body: Record<string, unknown>): Answer {
+  if (call === 'POST /v2/email/outbound-emails') return sendEmail(ses, body as unknown as SendBody);
+  if (call === 'GET /v2/email/account') {
+    return ok({ SendQuota: { MaxSendRate: ses.maxSendRate, Max24HourSend: 50_000 } });
+  }
+  if (call === 'POST /v2/email/identities')
+    return createIdentity(ses, String(body['EmailIdentity']));
+
+  const [, method, name = '', part = ''] =
+    /^(\w+) \/v2\/email\/identities\/([^/]+)(\/mail-from)?$/.exec(call) ?? [];
+  const domain = decodeURIComponent(name);
+  const identity = ses.identities.get(domain);
+  if (!identity) return refusal(404, 'NotFoundException', `${call} does not exist.`);
+  if (method === 'PUT' && part) {
+    identity.mailFrom = String(body['MailFromDomain']);
+    return ok({});
+  }
+  if (method === 'DELETE') {
+    ses.identities.delete(domain);
+    return ok({});
+  }
+  return ok({
+    IdentityType: 'DOMAIN',
+    VerifiedForSendingStatus: identity.dkimStatus === 'SUCCESS',
+    DkimAttributes: dkimOf(identity),
+  });
+}
+
+interface SendBody {
+  Content: { Raw: { Data: string } };
+  Destination: { ToAddresses: string[] };
+  EmailTags?: { Name: string; Value: string }[];
+  ConfigurationSetName?: string;
+}
+
+function sendEmail(ses: FakeSes, body: SendBody): Answer {
+  const messageId = `0102-${String(ses.emails.length + 1).padStart(6, '0')}`;
+  ses.emails.push({
+    messageId,
+    to: body.Destination.ToAddresses,
+    tags: Object.fromEntries((body.EmailTags ?? []).map(({ Name, Value }) => [Name, Value])),
+    configurationSet: body.ConfigurationSetName ?? null,
+    raw: Buffer.from(body.Content.Raw.Data, 'base64'),
+  });
+  return ok({ MessageId: messageId });
+}
+
+function createIdentity(ses: FakeSes, domain: string): Answer {
+  if (ses.identities.has(domain)) {
+    return refusal(400, 'AlreadyExistsException', `Email identity ${domain} already exists.`);
+  }
+  const tokens = ['a', 'b', 'c'].map((letter) => letter.repeat(31) + ses.identities.size);
+  const identity: FakeSesIdentity = { tokens, mailFrom: null, dkimStatus: 'PENDING' };
+  ses.identities.set(domain, identity);
+  return ok({ IdentityType: 'DOMAIN', DkimAttributes: dkimOf(identity) });
+}
+
+function dkimOf({ tokens, dkimStatus }: FakeSesIdentity) {
+  return { Tokens: tokens, Status: dkimStatus, SigningAttributesOrigin: 'AWS_SES' };
+}
+
+function ok(body: object): Answer {
+  return { status: 200, body };
+}

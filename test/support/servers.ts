@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import pg from 'pg';
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A database on the PostgreSQL server of this run, as a user who may create databases. */
+    databaseUrl: string;
+    /** host:port of the Temporal server of this run. */
+    temporalAddress: string;
+    /** Path of the bundled workflow code. */
+    workflowBundle: string;
+  }
+}
+
+/** A migrated, empty database that every test database is a copy of. */
+export const TEMPLATE = 'everpost_template';
+
+/** PostgreSQL's code for "source database is being accessed by other users". */
+const OBJECT_IN_USE = '55006';
+const COPY_WITHIN_MS = 30_000;
+
+/** Makes an empty, migrated database for one test file. */
+export async function createTestDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const adminUrl = inject('databaseUrl');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const deadline = Date.now() + COPY_WITHIN_MS;
+  for (;;) {
+    try {
+      await execute(adminUrl, `create database ${name} template ${TEMPLATE}`);
+      break;
+    } catch (error) {
+      // Another file copies the template at this moment: one at a time.
+      const busy = error instanceof pg.DatabaseError && error.code === OBJECT_IN_USE;
+      if (!busy || Date.now() > deadline) throw error;
+      await sleep(20);
+    }
+  }
+  return {
+    url: databaseAt(adminUrl, name),
+    drop: () => execute(adminUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+/** host:port of the Temporal server of this run; shared, so use a task queue of your own. */
+export function temporalAddress(): string {
+  return inject('temporalAddress');
+}
+
+/** The address of another database on the same server. */
+export function databaseAt(url: string, name: string): string {
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
+/** Runs one statement on a connection of its own. */
+export async function execute(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** True while a process with this id exists. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The process ids of a running stack's own programs and servers, from the files it keeps. */
+export async function stackPids(dataDir: string): Promise<Record<string, number>> {
+  const files = {
+    api: 'api.pid',
+    worker: 'worker.pid',
+    temporal: 'temporal/temporal.pid',
+    postgres: 'postgres/cluster/postmaster.pid',
+  };
+  const pids = Object.entries(files).map(async ([part, file]) => {
+    const text = await readFile(join(dataDir, file), 'utf8').catch(() => null);
+    return text === null ? [] : [[part, Number.parseInt(text, 10)] as const];
+  });
+  return Object.fromEntries((await Promise.all(pids)).flat());
+}

@@ -1,0 +1,183 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+export interface SunkMessage {
+  from: string;
+  to: string;
+  raw: Buffer;
+}
+
+export interface SmtpSink {
+  port: number;
+  messages: SunkMessage[];
+  /** Connections opened so far. */
+  connections: number;
+  /** Messages accepted for one recipient: the number that must never be 2. */
+  countTo(address: string): number;
+  close(): Promise<void>;
+}
+
+/**
+ * A well-behaved SMTP server that keeps what it gets. `refuseTo` answers a recipient with an SMTP
+ * code (450, 550, …) or null; with `user`, it wants that user with the password
+ * `secret`; with `startTls` it offers encryption with a certificate nobody knows.
+ */
+export async function startSmtpSink(
+  options: {
+    refuseTo?: (address: string) => number | null;
+    user?: string;
+    maxBytes?: number;
+    startTls?: boolean;
+  } = {},
+): Promise<SmtpSink> {
+  const messages: SunkMessage[] = [];
+  const server = new SMTPServer({
+    authOptional: options.user === undefined,
+    allowInsecureAuth: true,
+    disabledCommands: options.startTls ? [] : ['STARTTLS'],
+    ...(options.maxBytes ? { size: options.maxBytes } : {}),
+    onConnect(_session, done) {
+      sink.connections += 1;
+      done();
+    },
+    onAuth(auth, _session, done) {
+      if (auth.username === options.user && auth.password === 'secret') {
+        return done(null, { user: auth.username });
+      }
+      return done(smtpError(535, 'Wrong user or password'));
+    },
+    onRcptTo({ address }, _session, done) {
+      const code = options.refuseTo?.(address);
+      done(code ? smtpError(code, `No mail for ${address}`) : null);
+    },
+    onData(stream, { envelope }, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const from = envelope.mailFrom ? envelope.mailFrom.address : '';
+        const raw = Buffer.concat(chunks);
+        for (const { address } of envelope.rcptTo) messages.push({ from, to: address, raw });
+        done();
+      });
+    },
+  });
+  const sink: SmtpSink = {
+    port: await listening(server),
+    messages,
+    connections: 0,
+    countTo: (address) => messages.filter(({ to }) => to === address).length,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+  return sink;
+}
+
+function smtpError(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+async function listening(server: SMTPServer): Promise<number> {
+  const tcp = server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => tcp.once('listening', resolve));
+  return (tcp.address() as AddressInfo).port;
+}
+
+/** Where in an SMTP dialogue something is to happen; `middle`: before the data is complete. */
+export type SmtpStage = 'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'middle' | 'end';
+/** A reply line, or what a dying server does instead. */
+export type SmtpAct = 'close' | 'reset' | 'silence' | `${number} ${string}`;
+
+export interface ScriptedSmtp {
+  port: number;
+  /** Times a client sent a message to its final dot. */
+  complete: number;
+  /** Commands received. */
+  commands: string[];
+  close(): Promise<void>;
+}
+
+const USUAL: Record<Exclude<SmtpStage, 'middle'>, string> = {
+  greeting: '220 test',
+  EHLO: '250 test',
+  MAIL: '250 ok',
+  RCPT: '250 ok',
+  DATA: '354 go on',
+  end: '250 queued',
+};
+const DATA_END = '\r\n.\r\n';
+
+/** A raw TCP server that speaks SMTP as usual, except at the stages of `script`. */
+export async function startScriptedSmtp(
+  script: Partial<Record<SmtpStage, SmtpAct>>,
+  { pipelining = false } = {},
+): Promise<ScriptedSmtp> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    let pending = '';
+    let inData = false;
+    let silent = false;
+    let refused = false;
+    const act = (stage: SmtpStage) => {
+      const usual = stage === 'middle' ? '' : USUAL[stage];
+      // A client that sends all commands at once sends DATA after a refusal, too.
+      const what = stage === 'DATA' && refused ? '503 no recipient' : (script[stage] ?? usual);
+      silent ||= what === 'silence';
+      if (what === 'close') socket.end();
+      else if (what === 'reset') socket.resetAndDestroy();
+      else if (!silent && what !== '') {
+        const extended = stage === 'EHLO' && pipelining && what === usual;
+        socket.write(extended ? '250-test\r\n250 PIPELINING\r\n' : `${what}\r\n`);
+      }
+      if (stage === 'MAIL') refused = false;
+      refused ||= (stage === 'MAIL' || stage === 'RCPT') && /^[45]/.test(what);
+      inData = stage === 'DATA' && what.startsWith('354');
+    };
+    const readData = () => {
+      const end = pending.indexOf(DATA_END);
+      if (end < 0) {
+        // A client that is not read from any more cannot finish a large message.
+        if (script.middle) {
+          socket.pause();
+          act('middle');
+        }
+        return false;
+      }
+      running.complete += 1;
+      pending = pending.slice(end + DATA_END.length);
+      act('end');
+      return true;
+    };
+    const readCommand = () => {
+      const end = pending.indexOf('\r\n');
+      if (end < 0) return false;
+      const verb = pending.slice(0, 4);
+      running.commands.push(pending.slice(0, end));
+      pending = pending.slice(end + 2);
+      if (verb === 'EHLO' || verb === 'MAIL' || verb === 'RCPT' || verb === 'DATA') act(verb);
+      else socket.write(verb === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n');
+      return true;
+    };
+    socket.on('data', (chunk) => {
+      pending += chunk.toString('latin1');
+      while (pending !== '' && (inData ? readData() : readCommand()));
+    });
+    act('greeting');
+  });
+  const running: ScriptedSmtp = {
+    port: await bound(server),
+    complete: 0,
+    commands: [],
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return running;
+}
+
+/** Listens on a free loopback port and answers its number. */
+async function bound(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}

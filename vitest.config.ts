@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** All tests. The setup starts one PostgreSQL and one Temporal server for the whole run. */
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+});

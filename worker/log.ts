@@ -1,0 +1,14 @@
+import { DefaultLogger, type LogEntry, type Logger as TemporalLogger } from '@temporalio/worker';
+import { type Logger, pino } from 'pino';
+
+/** The log of the worker process, one JSON line per entry. */
+export function createLog(level: string): Logger {
+  return pino({ name: 'everpost-worker', level, serializers: { error: pino.stdSerializers.err } });
+}
+
+/** Lets the Temporal SDK write into our log, from warnings on. */
+export function temporalLog(log: Logger): TemporalLogger {
+  return new DefaultLogger('WARN', ({ level, message, meta }: LogEntry) => {
+    log[level === 'ERROR' ? 'error' : 'warn']({ ...meta }, message);
+  });
+}

@@ -1,0 +1,191 @@
+import {
+  Client,
+  Connection,
+  ScheduleAlreadyRunning,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import {
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
+import { type ExecutionStart, executionRunId, laneRunId } from '../domain/execution.ts';
+import type { deliveryLane } from './delivery.ts';
+import type { customerWorkflow } from './execution.ts';
+import type { sweep } from './sweep.ts';
+
+/** The handle on Temporal from outside: everything that starts, wakes or cancels a run. */
+
+export interface TemporalSettings {
+  address: string;
+  namespace: string;
+  apiKey: string | null;
+  /** PEM texts. */
+  tlsCert: string | null;
+  tlsKey: string | null;
+  tlsCa: string | null;
+}
+
+/** Longest wait for an answer of Temporal before a call counts as failed, in milliseconds. */
+const callTimeoutMs = 5_000;
+
+/** How a client or a worker reaches the server. */
+export function connectionOptions(settings: TemporalSettings) {
+  const { tlsCert, tlsKey, tlsCa } = settings;
+  const tls = {
+    ...(tlsCa ? { serverRootCACertificate: Buffer.from(tlsCa) } : {}),
+    ...(tlsCert && tlsKey
+      ? { clientCertPair: { crt: Buffer.from(tlsCert), key: Buffer.from(tlsKey) } }
+      : {}),
+  };
+  return {
+    address: settings.address,
+    ...(settings.apiKey ? { apiKey: settings.apiKey } : {}),
+    ...(Object.keys(tls).length > 0 ? { tls } : settings.apiKey ? { tls: true } : {}),
+  };
+}
+
+export interface Temporal {
+  client: Client;
+  /** True when the server answers. */
+  answers(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** A client that connects when it is first used: the server may be away when we start. */
+export function connectTemporal(settings: TemporalSettings): Temporal {
+  const connection = Connection.lazy(connectionOptions(settings));
+  const client = new Client({ connection, namespace: settings.namespace });
+  return {
+    client,
+    answers: () =>
+      withDeadline(client, () =>
+        connection.workflowService.describeNamespace({ namespace: settings.namespace }),
+      ).then(
+        () => true,
+        () => false,
+      ),
+    close: () => connection.close(),
+  };
+}
+
+/** Runs a call that fails instead of waiting for a server that is away. */
+export function withDeadline<T>(client: Client, call: () => Promise<T>): Promise<T> {
+  return client.withDeadline(Date.now() + callTimeoutMs, call);
+}
+
+const projectKey = defineSearchAttributeKey('ProjectId', SearchAttributeType.KEYWORD);
+const contactKey = defineSearchAttributeKey('ContactId', SearchAttributeType.KEYWORD);
+const workflowKey = defineSearchAttributeKey('CustomerWorkflowId', SearchAttributeType.KEYWORD);
+const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const keywordType = 2;
+
+/** Starts the run of an execution, or finds it started. Answers the run's id. */
+export async function startExecution(
+  client: Client,
+  taskQueue: string,
+  start: ExecutionStart,
+): Promise<string> {
+  const workflowId = executionRunId(start.executionId);
+  try {
+    const handle = await client.workflow.start<typeof customerWorkflow>('customerWorkflow', {
+      taskQueue,
+      workflowId,
+      args: [start],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: `${start.workflowName} v${start.version}`,
+      typedSearchAttributes: [
+        { key: projectKey, value: start.projectId },
+        { key: contactKey, value: start.contactId },
+        { key: workflowKey, value: start.workflowId },
+        { key: statusKey, value: 'RUNNING' },
+      ],
+    });
+    return handle.firstExecutionRunId;
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    // It ran and ended before we could note that it had started.
+    return (await client.workflow.getHandle(workflowId).describe()).runId;
+  }
+}
+
+/** Asks the run of an execution to stop. One that does not exist or has ended is no fault. */
+export async function cancelExecution(client: Client, executionId: string): Promise<void> {
+  await ignoreMissing(client.workflow.getHandle(executionRunId(executionId)).cancel());
+}
+
+/** Tells the run of an execution that the event of its waiting step has come. */
+export async function wakeExecution(
+  client: Client,
+  executionId: string,
+  stepId: string,
+): Promise<void> {
+  const handle = client.workflow.getHandle(executionRunId(executionId));
+  await ignoreMissing(handle.signal('event', { stepId }));
+}
+
+/** Sees that a run delivers the project's due mail. */
+export async function wakeLane(
+  client: Client,
+  taskQueue: string,
+  projectId: string,
+): Promise<void> {
+  await client.workflow.signalWithStart<typeof deliveryLane>('deliveryLane', {
+    taskQueue,
+    workflowId: laneRunId(projectId),
+    args: [projectId],
+    signal: 'mailDue',
+    staticSummary: 'Transactional and workflow mail',
+    typedSearchAttributes: [{ key: projectKey, value: projectId }],
+  });
+}
+
+/**
+ * Makes sure the namespace knows our search attributes; those it has are kept.
+ * @throws ServiceError where this client may not add them (Temporal Cloud: add them there by hand).
+ */
+export async function ensureSearchAttributes(client: Client): Promise<void> {
+  const { namespace } = client.options;
+  const { operatorService } = client.connection as Connection;
+  const known = await operatorService.listSearchAttributes({ namespace });
+  const missing = [projectKey, contactKey, workflowKey, statusKey]
+    .map((key) => key.name)
+    .filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
+  if (missing.length === 0) return;
+  await operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+  });
+}
+
+/** Makes sure the sweep is scheduled, every half minute, never two at once. */
+export async function ensureSweep(client: Client, taskQueue: string, id = 'sweep'): Promise<void> {
+  try {
+    await client.schedule.create({
+      scheduleId: id,
+      spec: { intervals: [{ every: '30 seconds' }] },
+      action: {
+        type: 'startWorkflow',
+        workflowType: 'sweep' satisfies (typeof sweep)['name'],
+        workflowId: id,
+        taskQueue,
+        args: [],
+      },
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+    });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+  }
+}
+
+async function ignoreMissing(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import {
+  ActivityCancellationType,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { DeliveryActivities } from '../activities/delivery.ts';
+
+/** Mail of the project has become due. */
+export const mailDueSignal = defineSignal('mailDue');
+
+/** How long a lane without work stays, so that the next mail finds it running. */
+const idleMs = 60_000;
+
+/**
+ * Delivers the transactional and workflow mail of one project: batch after batch while mail is
+ * due, asleep until the next retry, gone after an idle minute. The rows are the work; this run
+ * only sees that somebody does it.
+ */
+export async function deliveryLane(projectId: string): Promise<void> {
+  const { DELIVER } = proxyActivities<DeliveryActivities>({
+    taskQueue: `${workflowInfo().taskQueue}-mail`,
+    startToCloseTimeout: '10 minutes',
+    heartbeatTimeout: '30 seconds',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
+    // Without it one project's backlog would stand in front of everybody else's mail.
+    priority: { fairnessKey: projectId },
+  });
+  let woken = false;
+  setHandler(mailDueSignal, () => {
+    woken = true;
+  });
+  for (;;) {
+    woken = false;
+    const { nextDueMs } = await DELIVER(projectId);
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      return await continueAsNew<typeof deliveryLane>(projectId);
+    }
+    if (woken || nextDueMs === 0) continue;
+    const called = await condition(() => woken, nextDueMs ?? idleMs, {
+      summary: nextDueMs === null ? 'Idle' : 'Next try',
+    });
+    if (!called && nextDueMs === null) return;
+  }
+}

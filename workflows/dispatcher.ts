@@ -1,0 +1,181 @@
+import type { Client } from '@temporalio/client';
+import type { ExecutionStart } from '../domain/execution.ts';
+import {
+  cancelExecution,
+  startExecution,
+  wakeExecution,
+  wakeLane,
+  withDeadline,
+} from './client.ts';
+
+/** Ids of committed rows that Temporal must hear about. */
+export interface DueWork {
+  /** Executions to start or to cancel. */
+  executions?: readonly string[];
+  /** Step executions whose wait was claimed by an event. */
+  waits?: readonly string[];
+  /** Projects with mail to deliver. */
+  lanes?: readonly string[];
+}
+
+/**
+ * Tells Temporal what was committed, without making the caller wait. What it cannot tell (the
+ * server is away, this process dies) the sweep tells later: the rows say what is due.
+ */
+export interface Dispatcher {
+  dispatch(due: DueWork): void;
+  /** Ends when everything handed over so far was told or given up. */
+  close(): Promise<void>;
+}
+
+/** What the dispatcher reads and notes in the database. */
+export interface DispatchStore {
+  listStarts(executionIds: readonly string[]): Promise<ExecutionStart[]>;
+  listCancels(executionIds: readonly string[]): Promise<string[]>;
+  listClaimedWaits(
+    stepExecutionIds: readonly string[],
+  ): Promise<{ executionId: string; stepId: string }[]>;
+  noteStarted(executionId: string, runId: string): Promise<void>;
+  noteCancelled(executionId: string): Promise<void>;
+}
+
+export interface DispatcherOptions {
+  client: Client;
+  taskQueue: string;
+  store: DispatchStore;
+  log: { warn(details: object, message: string): void };
+}
+
+/** Calls to Temporal under way at once; more only queue inside the server. */
+const callsMax = 32;
+/** Ids waiting in memory at most. Beyond that the sweep is quicker than we are. */
+const queueMax = 20_000;
+/** Signals for one project closer together than this become one. */
+const laneGapMs = 25;
+/** Rows read at once. */
+const pageSize = 50;
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const executions = new Set<string>();
+  const waits = new Set<string>();
+  const lanes = createLanes(options);
+  let busy: Promise<void> | null = null;
+
+  async function drain(): Promise<void> {
+    // Let the callers of this moment add theirs: one read serves them all.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (executions.size + waits.size > 0) {
+      await tellExecutions(options, take(executions));
+      await tellWaits(options, take(waits));
+    }
+  }
+
+  function work(): void {
+    busy ??= drain()
+      .catch((error: unknown) => {
+        executions.clear();
+        waits.clear();
+        options.log.warn({ error }, 'Temporal could not be told; the sweep will');
+      })
+      .finally(() => {
+        busy = null;
+        if (executions.size + waits.size > 0) work();
+      });
+  }
+
+  return {
+    dispatch(due) {
+      for (const lane of due.lanes ?? []) lanes.wake(lane);
+      if (executions.size + waits.size > queueMax) return;
+      for (const id of due.executions ?? []) executions.add(id);
+      for (const id of due.waits ?? []) waits.add(id);
+      if (executions.size + waits.size > 0) work();
+    },
+    async close() {
+      while (busy) await busy;
+      await lanes.close();
+    },
+  };
+}
+
+async function tellExecutions(options: DispatcherOptions, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { client, taskQueue, store } = options;
+  const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
+  await inParallel([
+    ...starts.map((start) => async () => {
+      const runId = await withDeadline(client, () => startExecution(client, taskQueue, start));
+      await store.noteStarted(start.executionId, runId);
+    }),
+    ...cancels.map((id) => async () => {
+      await withDeadline(client, () => cancelExecution(client, id));
+      await store.noteCancelled(id);
+    }),
+  ]);
+}
+
+async function tellWaits({ client, store }: DispatcherOptions, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const waits = await store.listClaimedWaits(ids);
+  await inParallel(
+    waits.map(
+      (wait) => () =>
+        withDeadline(client, () => wakeExecution(client, wait.executionId, wait.stepId)),
+    ),
+  );
+}
+
+interface Lanes {
+  wake(projectId: string): void;
+  close(): Promise<void>;
+}
+
+/** At most one signal per project at a time: the first at once, the rest together. */
+function createLanes({ client, taskQueue, log }: DispatcherOptions): Lanes {
+  const waking = new Map<string, { again: boolean; done: Promise<void> }>();
+
+  async function signal(projectId: string, state: { again: boolean }): Promise<void> {
+    do {
+      state.again = false;
+      await withDeadline(client, () => wakeLane(client, taskQueue, projectId));
+      await new Promise((resolve) => setTimeout(resolve, laneGapMs));
+    } while (state.again);
+  }
+
+  return {
+    wake(projectId) {
+      const current = waking.get(projectId);
+      if (current) {
+        current.again = true;
+        return;
+      }
+      const state = { again: false, done: Promise.resolve() };
+      waking.set(projectId, state);
+      state.done = signal(projectId, state)
+        .catch((error: unknown) => {
+          log.warn({ error, projectId }, 'A delivery run could not be woken; the sweep will');
+        })
+        .finally(() => waking.delete(projectId));
+    },
+    async close() {
+      await Promise.all([...waking.values()].map((state) => state.done));
+    },
+  };
+}
+
+function take(ids: Set<string>): string[] {
+  const page = [...ids].slice(0, pageSize);
+  for (const id of page) ids.delete(id);
+  return page;
+}
+
+/** Runs all calls, `callsMax` at a time. @throws the first failure, after all have ended. */
+async function inParallel(calls: (() => Promise<void>)[]): Promise<void> {
+  const queue = calls.values();
+  const failures: unknown[] = [];
+  async function work(): Promise<void> {
+    for (const call of queue) await call().catch((error: unknown) => failures.push(error));
+  }
+  await Promise.all(Array.from({ length: Math.min(callsMax, calls.length) }, work));
+  if (failures.length > 0) throw failures[0];
+}

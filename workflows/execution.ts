@@ -1,0 +1,177 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  condition,
+  ContinueAsNew,
+  continueAsNew,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { StepActivities, StepCall, StepResult } from '../activities/steps.ts';
+import type { ExecutionStart } from '../domain/execution.ts';
+import { type GraphStep, stepAfter } from '../domain/graph.ts';
+import { begin, type Command, decide } from '../domain/journey.ts';
+
+/** Wakes a wait: `stepId` has got its event. Telling it twice is harmless. */
+export const eventSignal = defineSignal<[{ stepId: string }]>('event');
+
+export interface CustomerWorkflowInput extends ExecutionStart {
+  /** Where to go on: after continue-as-new, or at the step whose failure is tried again. */
+  resume?: { stepId: string; since: string };
+}
+
+/** How an execution's run ended, as its result in Temporal says it. */
+export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
+
+/** Commands of one run at most; then it goes on as a new one with a short history. */
+const commandsPerRun = 500;
+
+// Transient faults are tried again for as long as they last: a step fails only when it says so
+// itself. What cannot be taken back is waited for when the execution is cancelled.
+const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
+const effects = proxyActivities<StepActivities>({
+  startToCloseTimeout: '1 minute',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry,
+});
+// Pure bookkeeping runs inside the workflow task: one history event instead of six.
+const bookkeeping = proxyLocalActivities<StepActivities>({
+  startToCloseTimeout: '1 minute',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry,
+});
+
+const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
+
+/**
+ * One execution of a customer's workflow for one contact. It only walks its graph: `decide` says
+ * what is next, activities do it, and the clock and the order of events come from Temporal.
+ */
+export async function customerWorkflow(input: CustomerWorkflowInput): Promise<ExecutionEnd> {
+  const woken = new Set<string>();
+  setHandler(eventSignal, ({ stepId }) => void woken.add(stepId));
+  try {
+    const end = await walk(input, woken);
+    showStatus(end);
+    setCurrentDetails('');
+    return end;
+  } catch (error) {
+    if (!(error instanceof ContinueAsNew))
+      showStatus(isCancellation(error) ? 'CANCELLED' : 'FAILED');
+    throw error;
+  }
+}
+
+async function walk(input: CustomerWorkflowInput, woken: Set<string>): Promise<ExecutionEnd> {
+  let since = input.resume?.since ?? input.startedAt;
+  let command = begin(input.graph, input.resume?.stepId ?? null);
+  for (let steps = 0; ; steps++) {
+    if (command.do === 'complete') {
+      await bookkeeping.COMPLETE(input.executionId);
+      return 'COMPLETED';
+    }
+    if (command.do === 'stop') return command.status;
+    if (
+      command.do === 'run' &&
+      (steps >= commandsPerRun || workflowInfo().continueAsNewSuggested)
+    ) {
+      return await continueAsNew<typeof customerWorkflow>({
+        ...input,
+        resume: { stepId: command.step.id, since },
+      });
+    }
+    const result = await perform(input, command, since, woken);
+    since = result.since ?? since;
+    command = decide(input.graph, command, result.outcome);
+  }
+}
+
+type Doing = Exclude<Command, { do: 'complete' | 'stop' }>;
+
+async function perform(
+  input: CustomerWorkflowInput,
+  command: Doing,
+  since: string,
+  woken: Set<string>,
+): Promise<StepResult> {
+  const { step } = command;
+  switch (command.do) {
+    case 'run':
+      showStatus('RUNNING');
+      setCurrentDetails(`At "${step.name}"`);
+      return runStep(input, step, since);
+    case 'sleep':
+      showStatus('WAITING');
+      await sleep(untilMs(command.until), { summary: `End of "${step.name}"` });
+      return { outcome: { kind: 'woken' }, since: command.until };
+    case 'await':
+      showStatus('WAITING');
+      await wakeUp(command, woken);
+      return { outcome: { kind: 'woken' } };
+    case 'settle':
+      return bookkeeping.SETTLE_WAIT.executeWithOptions({ summary: step.name }, [
+        stepCall(input, step, since),
+      ]);
+  }
+}
+
+async function runStep(
+  input: CustomerWorkflowInput,
+  step: GraphStep,
+  since: string,
+): Promise<StepResult> {
+  const options = { summary: step.name };
+  const args: [StepCall] = [stepCall(input, step, since)];
+  switch (step.type) {
+    case 'SEND_EMAIL':
+      return effects.SEND_EMAIL.executeWithOptions(options, args);
+    case 'DELAY':
+      return bookkeeping.DELAY.executeWithOptions(options, args);
+    case 'WAIT_FOR_EVENT':
+      return bookkeeping.WAIT_FOR_EVENT.executeWithOptions(options, args);
+    case 'EXIT':
+      return bookkeeping.EXIT.executeWithOptions(options, args);
+    default:
+      // Fails the workflow task, not the run: it goes on once a worker knows the step.
+      throw new Error(`This worker does not know steps of type ${step.type}.`);
+  }
+}
+
+function stepCall(input: CustomerWorkflowInput, step: GraphStep, since: string): StepCall {
+  return {
+    executionId: input.executionId,
+    projectId: input.projectId,
+    step,
+    since,
+    nextStepId: stepAfter(input.graph, step.id, null)?.id ?? null,
+  };
+}
+
+async function wakeUp(
+  { step, until }: Extract<Command, { do: 'await' }>,
+  woken: Set<string>,
+): Promise<void> {
+  const isWoken = () => woken.has(step.id);
+  if (until === null) await condition(isWoken);
+  else await condition(isWoken, untilMs(until), { summary: `"${step.name}" times out` });
+}
+
+/** Milliseconds from now, as this run counts time; never less than one. */
+function untilMs(moment: string): number {
+  return Math.max(1, Date.parse(moment) - Date.now());
+}
+
+/** Shows the execution's state to operators; nothing is written when it is shown already. */
+function showStatus(value: 'RUNNING' | 'WAITING' | 'FAILED' | ExecutionEnd): void {
+  if (workflowInfo().typedSearchAttributes.get(statusKey) === value) return;
+  upsertSearchAttributes([{ key: statusKey, value }]);
+}

@@ -1,0 +1,3 @@
+export { customerWorkflow } from './execution.ts';
+export { deliveryLane } from './delivery.ts';
+export { sweep } from './sweep.ts';
