@@ -119,5 +119,5 @@ export function endpoint<
   B extends z.ZodType = z.ZodUndefined,
   R extends z.ZodType = z.ZodType,
 >(declaration: Endpoint<A, P, Q, B, R>): AnyEndpoint {
-  return declaration as unknown as AnyEndpoint;
+  return declaration;
 }

@@ -72,7 +72,9 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
-      throw new Error(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`);
+      throw new Error(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`, {
+        cause: error,
+      });
     }
     throw error;
   }

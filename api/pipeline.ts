@@ -65,7 +65,7 @@ async function runHandler(
   const result = await endpoint.handle({
     ...services,
     ...parts,
-    caller: caller as never,
+    caller,
     request: {
       id: ctx.state['requestId'] as string,
       ip: ctx.ip,
@@ -122,7 +122,7 @@ const parseJson = koaBody({
 
 async function readJson(ctx: Context): Promise<unknown> {
   try {
-    await parseJson(ctx as never, async () => {});
+    await parseJson(ctx, async () => {});
   } catch (error) {
     const status = (error as { status?: number }).status;
     throw new Problem(status === 413 ? 'PAYLOAD_TOO_LARGE' : 'INVALID_REQUEST_BODY');

@@ -183,7 +183,7 @@ export function byKind<
           ? kinds.object
           : kinds.text;
       const parsed = schema.safeParse(value, { reportInput: true });
-      if (parsed.success) return parsed.data as z.output<T>;
+      if (parsed.success) return parsed.data;
       for (const issue of parsed.error.issues) context.issues.push(issue as never);
       return z.NEVER;
     })

@@ -116,7 +116,8 @@ function databaseFile(dataDir: string): string {
   return join(dataDir, 'temporal.db');
 }
 
-// The server listens before it has made its namespace and search attributes: ask for those.
+// The server listens before it has made its namespace and search attributes: ask for those. It
+// makes attributes only together with the namespace, so one that is newer than the data is added.
 async function isComplete(address: string, args: readonly string[]): Promise<boolean> {
   const namespace = valuesOf(args, 'namespace')[0] ?? 'default';
   const wanted = valuesOf(args, 'search-attribute').map((pair) => pair.split('=')[0] ?? '');
@@ -126,11 +127,20 @@ async function isComplete(address: string, args: readonly string[]): Promise<boo
     const { customAttributes } = await connection.operatorService.listSearchAttributes({
       namespace,
     });
-    return wanted.every((name) => Object.hasOwn(customAttributes ?? {}, name));
+    const missing = wanted.filter((name) => !Object.hasOwn(customAttributes ?? {}, name));
+    if (missing.length === 0) return true;
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+    });
+    return false;
   } finally {
     await connection.close();
   }
 }
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API; all our attributes are keywords. */
+const keywordType = 2;
 
 function valuesOf(args: readonly string[], option: string): string[] {
   const start = `--${option}=`;

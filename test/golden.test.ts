@@ -20,7 +20,7 @@ describe('the API', () => {
   it('has the endpoints of endpoints.txt', async () => {
     const rows = endpoints
       .map(({ id, method, path, access }) => ({ id, method, path, access }))
-      .toSorted((a, b) => (a.path + a.method < b.path + b.method ? -1 : 1));
+      .toSorted((a, b) => (`${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1));
     const width = (key: 'id' | 'path') => Math.max(...rows.map((row) => row[key].length));
     const [idWidth, pathWidth] = [width('id'), width('path')];
     const lines = rows.map(

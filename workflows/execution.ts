@@ -65,9 +65,12 @@ export async function customerWorkflow(input: CustomerWorkflowInput): Promise<Ex
     setCurrentDetails('');
     return end;
   } catch (error) {
-    if (!(error instanceof ContinueAsNew))
-      showStatus(isCancellation(error) ? 'CANCELLED' : 'FAILED');
-    throw error;
+    if (error instanceof ContinueAsNew) throw error;
+    showStatus(isCancellation(error) ? 'CANCELLED' : 'FAILED');
+    // The step's own sentence is what an operator should read first.
+    throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
+      ? error.cause
+      : error;
   }
 }
 

@@ -35,33 +35,39 @@ const NewStep = z.object({
   name: Name,
   position: Position.optional(),
   templateId: Uuid.nullable().optional(),
-  autoConnect: z.boolean().default(true),
 });
 
-type NewStep<T extends StepType = StepType> = z.output<typeof NewStep> & {
-  type: T;
+const AppendedStep = NewStep.extend({
+  autoConnect: z
+    .boolean()
+    .default(true)
+    .describe('Whether the newest end of the journey leads to the step'),
+});
+
+type Typed<Base extends z.ZodObject> = z.output<Base> & {
+  type: StepType;
   config: Record<string, unknown>;
 };
 
 /** A step as a request describes it: its type says what its config must be. */
-function newStep<T extends StepType>(types: readonly T[]) {
+function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], base: Base) {
   const type = z.enum(types);
   const schemas = new Map<unknown, z.ZodType>(
-    types.map((word) => [word, NewStep.extend({ type, config: stepConfigs[word] })]),
+    types.map((word) => [word, base.extend({ type, config: stepConfigs[word] })]),
   );
-  const ofNoType = NewStep.extend({ type, config: JsonObject });
+  const ofNoType = base.extend({ type, config: JsonObject });
   return z
     .unknown()
-    .transform((value, context): NewStep<T> => {
+    .transform((value, context): Typed<Base> => {
       const word = typeof value === 'object' && value !== null && 'type' in value && value.type;
       const parsed = (schemas.get(word) ?? ofNoType).safeParse(value, { reportInput: true });
-      if (parsed.success) return parsed.data as NewStep<T>;
+      if (parsed.success) return parsed.data as Typed<Base>;
       for (const issue of parsed.error.issues) context.issues.push(issue as never);
       return z.NEVER;
     })
     .meta({
       oneOf: types.map((word) => {
-        const schema = NewStep.extend({ type: z.literal(word), config: stepConfigs[word] });
+        const schema = base.extend({ type: z.literal(word), config: stepConfigs[word] });
         return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
       }),
     });
@@ -76,7 +82,7 @@ export const createStep = endpoint({
   access: 'secret',
   status: 201,
   params: WorkflowById,
-  body: newStep(stepTypes),
+  body: ofTypes(stepTypes, AppendedStep),
   response: Step,
   problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
   example: {
@@ -99,7 +105,7 @@ export const createStep = endpoint({
 async function addStep(
   tx: Database,
   workflow: WorkflowRow,
-  given: NewStep & { position: z.output<typeof Position> },
+  given: Typed<typeof NewStep> & { position: z.output<typeof Position> },
 ): Promise<StepRow> {
   const templateId = given.templateId ?? templateOfConfig(given.config) ?? null;
   await requireTemplate(tx, workflow.project_id, templateId);
@@ -265,7 +271,7 @@ export const insertStep = endpoint({
   access: 'secret',
   status: 201,
   params: TransitionById,
-  body: newStep(insertable),
+  body: ofTypes(insertable, NewStep),
   response: Step,
   problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   example: {

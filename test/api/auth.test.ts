@@ -247,7 +247,7 @@ describe('a session cookie', () => {
       { Referer: 'https://evil.example/page' },
       { 'Sec-Fetch-Site': 'cross-site' },
     ]) {
-      const answer = await post(headers as Record<string, string>);
+      const answer = await post(headers);
       expect([headers, answer.status, answer.body.error?.code]).toEqual([
         headers,
         403,

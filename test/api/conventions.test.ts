@@ -161,7 +161,7 @@ describe('every answer', () => {
     expect([given.headers.get('x-request-id'), given.body.error.requestId]).toEqual(['abc', 'abc']);
     for (const headers of [{}, { 'X-Request-ID': 'x'.repeat(129) }, { 'X-Request-ID': 'é' }]) {
       const made = await api.request('GET', '/config', {
-        headers: headers as Record<string, string>,
+        headers: headers,
       });
       expect(made.headers.get('x-request-id')).toMatch(uuid);
     }
@@ -202,7 +202,7 @@ describe('credentials', () => {
     ['an unknown key', { Authorization: `Bearer sk_${'0'.repeat(64)}` }, 'INVALID_API_KEY'],
     ['a spoilt cookie', { Cookie: 'everpost_session=x' }, 'UNAUTHORIZED'],
   ])('that are %s answer 401', async (_, headers, code) => {
-    const { status, body } = await listed({ headers: headers as Record<string, string> });
+    const { status, body } = await listed({ headers: headers });
     expect([status, body.error.code]).toEqual([401, code]);
   });
 

@@ -40,12 +40,9 @@ describe('POST /domains', () => {
       lastCheckedAt: null,
       verifiedAt: null,
     });
-    expect(Object.keys(body).toSorted()).toEqual(
-      [
-        ...['id', 'domain', 'status', 'verified', 'dkimTokens', 'records'],
-        ...['lastCheckedAt', 'verifiedAt', 'projectId', 'createdAt', 'updatedAt'],
-      ].toSorted(),
-    );
+    const fields =
+      'createdAt dkimTokens domain id lastCheckedAt projectId records status updatedAt verified verifiedAt';
+    expect(Object.keys(body).toSorted().join(' ')).toBe(fields);
     const [first] = body.dkimTokens;
     expect(body.dkimTokens).toEqual([1, 2, 3].map(() => expect.stringMatching(/^[a-z0-9]{32}$/)));
     expect(body.records).toHaveLength(6);

@@ -232,7 +232,7 @@ describe('who may look', () => {
     { SMTP_HOST: '127.0.0.1' },
     { AWS_SES_REGION: 'eu-west-1', AWS_SES_ACCESS_KEY_ID: 'a', AWS_SES_SECRET_ACCESS_KEY: 'b' },
   ])('answers 404 ROUTE_NOT_FOUND with %j', async (settings) => {
-    const other = await startTestApi(settings as Record<string, string>);
+    const other = await startTestApi(settings);
     const answers = await Promise.all(paths.map((path) => other.request('GET', path)));
     await other.close();
     for (const { status, body } of answers) {

@@ -53,20 +53,31 @@ describe('GET /health/ready', () => {
     ]);
   });
 
-  it('answers 503 with the failed one named', async () => {
-    const broken = await startTestApi({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  it('answers 503 and names Temporal when that is away', async () => {
+    const broken = await startTestApi();
     broken.services.temporalAnswers = async () => false;
-    const withoutTemporal = await broken.request('GET', '/health/ready');
-    await broken.db.destroy();
-    const without = await broken.request('GET', '/health/ready');
-    const alive = await broken.request('GET', '/health');
+    const { status, body } = await broken.request('GET', '/health/ready');
     await broken.close();
-    expect([withoutTemporal.status, withoutTemporal.body]).toEqual([
+    expect([status, body]).toEqual([
       503,
       { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
     ]);
-    expect([without.status, without.body.checks.database]).toEqual([503, 'failed']);
+  });
+
+  it('answers 503 and names the database when that is away; /health answers on', async () => {
+    const broken = await startTestApi({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    const [ready, alive, asked] = await Promise.all([
+      broken.request('GET', '/health/ready'),
+      broken.request('GET', '/health'),
+      broken.request('POST', '/v1/track', { key: `sk_${'0'.repeat(64)}`, body: {} }),
+    ]);
+    await broken.close();
+    expect([ready.status, ready.body]).toEqual([
+      503,
+      { status: 'failed', checks: { database: 'failed', temporal: 'ok' } },
+    ]);
     expect(alive.status).toBe(200);
+    expect([asked.status, asked.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   });
 });
 

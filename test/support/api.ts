@@ -27,6 +27,7 @@ export interface TestAnswer {
   status: number;
   headers: Headers;
   /** The parsed JSON, or the text of another content type; a test looks into it freely. */
+  // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
 

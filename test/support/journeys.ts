@@ -86,9 +86,11 @@ export async function executionIn(
   workflowId: string,
   executionId: string,
   status: string,
+  timeoutMs?: number,
 ) {
-  return waitFor(`execution ${executionId} ${status}`, async () => {
+  const ask = async () => {
     const { body } = await engine.call('GET', `/workflows/${workflowId}/executions/${executionId}`);
     return body.status === status ? body : null;
-  });
+  };
+  return waitFor(`execution ${executionId} ${status}`, ask, timeoutMs);
 }

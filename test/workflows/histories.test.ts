@@ -1,0 +1,57 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { describe, expect, inject, it } from 'vitest';
+import { executionRunId } from '../../domain/execution.ts';
+import { replayHistory } from '../../worker/replay.ts';
+import { tellStory } from '../../worker/story.ts';
+import { startEngine } from '../support/engine.ts';
+import { historyCases } from '../support/history-cases.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const folder = path.join(import.meta.dirname, '../histories');
+const names = (await readdir(folder)).filter((file) => file.endsWith('.json'));
+
+// `npm run record-histories` records what is missing. A recorded history is never written again:
+// runs like it may be open somewhere for a year.
+if (process.env['RECORD_HISTORIES']) {
+  describe('recording', () => {
+    const missing = Object.entries(historyCases).filter(
+      ([name]) => !names.includes(`${name}.json`),
+    );
+    it.each(missing)('records %s', { timeout: 180_000 }, async (name, play) => {
+      const engine = await startEngine();
+      try {
+        const id = await play(engine);
+        const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+        await waitFor('the run to rest', async () => {
+          const { status, raw } = await handle.describe();
+          return status.name === 'RUNNING'
+            ? name.endsWith('waiting') && !raw.pendingWorkflowTask
+            : true;
+        });
+        await writeFile(
+          path.join(folder, `${name}.json`),
+          `${historyToJSON(await handle.fetchHistory())}\n`,
+        );
+      } finally {
+        await engine.close();
+      }
+    });
+  });
+} else {
+  describe('every recorded history', () => {
+    it('exists for each case', () => {
+      expect(names.map((file) => path.basename(file, '.json'))).toEqual(
+        expect.arrayContaining(Object.keys(historyCases)),
+      );
+    });
+
+    it.each(names)('%s takes the same way with the current code', async (file) => {
+      const history = historyFromJSON(JSON.parse(await readFile(path.join(folder, file), 'utf8')));
+      const bundle = { codePath: inject('workflowBundle') };
+      expect(await replayHistory(bundle, history, file)).toBeNull();
+      expect(tellStory(history).length).toBeGreaterThan(1);
+    });
+  });
+}

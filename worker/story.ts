@@ -1,0 +1,167 @@
+import {
+  arrayFromPayloads,
+  defaultPayloadConverter,
+  fromPayloadsAtIndex,
+} from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { StepResult } from '../activities/steps.ts';
+import type { GraphStep } from '../domain/graph.ts';
+import { begin, type Command, decide, type Outcome } from '../domain/journey.ts';
+import type { CustomerWorkflowInput } from '../workflows/execution.ts';
+
+type HistoryEvent = NonNullable<History['events']>[number];
+
+/** One line of what happened to an execution, in product words. */
+export interface StoryLine {
+  /** ISO 8601. */
+  at: string;
+  text: string;
+}
+
+/**
+ * Tells a recorded history of an execution as the customer's workflow: which step, with what
+ * outcome, what it waited for, and where and why it failed.
+ * @throws Error when the history is not one of a customer workflow.
+ */
+export function tellStory(history: History): StoryLine[] {
+  const [first, ...events] = history.events ?? [];
+  const started = first?.workflowExecutionStartedEventAttributes;
+  if (!first || started?.workflowType?.name !== 'customerWorkflow') {
+    throw new Error('This is not the history of a customer workflow.');
+  }
+  const input = fromPayloadsAtIndex<CustomerWorkflowInput>(
+    defaultPayloadConverter,
+    0,
+    started.input?.payloads,
+  );
+  const teller = new Teller(input);
+  const lines = [{ at: timeOf(first), text: teller.opening() }];
+  for (const event of events) {
+    const text = teller.tell(event);
+    if (text) lines.push({ at: timeOf(event), text });
+  }
+  return lines;
+}
+
+/** Follows the history along the same decisions the run took. */
+class Teller {
+  readonly #input: CustomerWorkflowInput;
+  #command: Command;
+
+  constructor(input: CustomerWorkflowInput) {
+    this.#input = input;
+    this.#command = begin(input.graph, input.resume?.stepId ?? null);
+  }
+
+  opening(): string {
+    const { workflowName, version, contactId, resume } = this.#input;
+    const where = resume ? `, from ${name(this.#step())}` : '';
+    return `"${workflowName}" v${version} for contact ${contactId}${where}`;
+  }
+
+  tell(event: HistoryEvent): string | null {
+    const done = event.activityTaskCompletedEventAttributes;
+    if (done) return this.#result(firstPayload(done.result?.payloads) as StepResult | undefined);
+    if (event.markerRecordedEventAttributes?.markerName === 'core_local_activity') {
+      return this.#localResult(event.markerRecordedEventAttributes);
+    }
+    const failed = event.activityTaskFailedEventAttributes ?? event.workflowTaskFailedEventAttributes;
+    if (failed) return this.#failure(event);
+    if (event.timerFiredEventAttributes) return this.#timer();
+    const signal = event.workflowExecutionSignaledEventAttributes;
+    if (signal?.signalName === 'event') return `the event has come for ${this.#signalled(signal)}`;
+    return ending(event);
+  }
+
+  #step(): GraphStep | null {
+    return 'step' in this.#command ? this.#command.step : null;
+  }
+
+  #localResult(marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): string {
+    if (marker.failure) return `${name(this.#step())} failed: ${marker.failure.message}`;
+    return this.#result(firstPayload(marker.details?.['result']?.payloads) as StepResult | undefined);
+  }
+
+  #result(result: StepResult | undefined): string {
+    const command = this.#command;
+    if (!('step' in command) || !result) return 'all steps are done';
+    if (command.do === 'await') this.#decide({ kind: 'woken' });
+    const text = `${name(command.step)} ${said(result.outcome)}`;
+    this.#decide(result.outcome);
+    return text;
+  }
+
+  #failure(event: HistoryEvent): string {
+    const step = event.activityTaskFailedEventAttributes;
+    if (step) return `FAILED at ${name(this.#step())}: ${step.failure?.message}`;
+    const message = event.workflowTaskFailedEventAttributes?.failure?.message;
+    return `the worker could not go on at ${name(this.#step())}: ${message}`;
+  }
+
+  #timer(): string {
+    const text = `${name(this.#step())}: its time is over`;
+    this.#decide({ kind: 'woken' });
+    return text;
+  }
+
+  #signalled({
+    input,
+  }: NonNullable<HistoryEvent['workflowExecutionSignaledEventAttributes']>): string {
+    const { stepId } = firstPayload(input?.payloads) as { stepId: string };
+    return name(this.#input.graph.steps.find((step) => step.id === stepId) ?? null);
+  }
+
+  #decide(outcome: Outcome): void {
+    if ('step' in this.#command) {
+      this.#command = decide(this.#input.graph, this.#command, outcome);
+    }
+  }
+}
+
+function name(step: GraphStep | null): string {
+  return step ? `${step.type} "${step.name}"` : 'the end';
+}
+
+function said(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'done':
+      return 'done';
+    case 'branch':
+      return `took the way "${outcome.branch}"`;
+    case 'resting':
+      return `rests until ${outcome.until}`;
+    case 'waiting':
+      return outcome.until ? `waits, at most until ${outcome.until}` : 'waits';
+    case 'woken':
+      return 'goes on';
+    case 'exited':
+      return 'ended the execution';
+    case 'closed':
+      return 'found the execution ended';
+  }
+}
+
+function ending(event: HistoryEvent): string | null {
+  if (event.workflowExecutionCompletedEventAttributes) {
+    const { result } = event.workflowExecutionCompletedEventAttributes;
+    return String(firstPayload(result?.payloads));
+  }
+  if (event.workflowExecutionFailedEventAttributes) {
+    return `FAILED: ${event.workflowExecutionFailedEventAttributes.failure?.message}`;
+  }
+  if (event.workflowExecutionCancelRequestedEventAttributes) return 'asked to stop';
+  if (event.workflowExecutionCanceledEventAttributes) return 'CANCELLED';
+  if (event.workflowExecutionTerminatedEventAttributes) {
+    return `terminated: ${event.workflowExecutionTerminatedEventAttributes.reason}`;
+  }
+  return event.workflowExecutionContinuedAsNewEventAttributes ? 'goes on as a new run' : null;
+}
+
+function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]): unknown {
+  return arrayFromPayloads(defaultPayloadConverter, payloads)[0];
+}
+
+function timeOf({ eventTime }: HistoryEvent): string {
+  const ms = Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+  return new Date(ms).toISOString();
+}
