@@ -109,27 +109,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     );
   }
   const env = parsed.data;
-  const ses =
-    env.AWS_SES_REGION && env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY
-      ? {
-          region: env.AWS_SES_REGION,
-          accessKeyId: env.AWS_SES_ACCESS_KEY_ID,
-          secretAccessKey: env.AWS_SES_SECRET_ACCESS_KEY,
-          endpoint: env.AWS_SES_ENDPOINT,
-          configurationSet: env.SES_CONFIGURATION_SET,
-          configurationSetNoTracking: env.SES_CONFIGURATION_SET_NO_TRACKING,
-        }
-      : null;
-  const smtp = env.SMTP_HOST
-    ? {
-        host: env.SMTP_HOST,
-        port: env.SMTP_PORT,
-        secure: env.SMTP_SECURE,
-        user: env.SMTP_USER,
-        password: env.SMTP_PASSWORD,
-      }
-    : null;
-  const local = ses === null;
   return {
     environment: env.NODE_ENV,
     port: env.PORT,
@@ -157,19 +136,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
-    mail: {
-      mode: ses ? ('ses' as const) : ('local' as const),
-      ses,
-      smtp,
-      mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
-      dkimTargetHost: env.DKIM_TARGET_HOST,
-      // Without a setting SES mode starts at the quota of a fresh production account.
-      ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? (local ? 200 : 14),
-      ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
-      settleMinutes: env.DELIVERY_SETTLE_MINUTES,
-      unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,
-      messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
-    },
+    mail: mailSettings(env),
     localMailboxPublic: env.LOCAL_MAILBOX_PUBLIC,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
@@ -181,6 +148,44 @@ export function readConfig(environment: Record<string, string | undefined>) {
       authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
     },
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
+  };
+}
+
+/** How mail leaves: SES with all three credentials, else SMTP, else the local mailbox. */
+function mailSettings(env: z.output<typeof Environment>) {
+  const ses =
+    env.AWS_SES_REGION && env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY
+      ? {
+          region: env.AWS_SES_REGION,
+          accessKeyId: env.AWS_SES_ACCESS_KEY_ID,
+          secretAccessKey: env.AWS_SES_SECRET_ACCESS_KEY,
+          endpoint: env.AWS_SES_ENDPOINT,
+          configurationSet: env.SES_CONFIGURATION_SET,
+          configurationSetNoTracking: env.SES_CONFIGURATION_SET_NO_TRACKING,
+        }
+      : null;
+  const smtp = env.SMTP_HOST
+    ? {
+        host: env.SMTP_HOST,
+        port: env.SMTP_PORT,
+        secure: env.SMTP_SECURE,
+        user: env.SMTP_USER,
+        password: env.SMTP_PASSWORD,
+      }
+    : null;
+  const local = ses === null;
+  return {
+    mode: ses ? ('ses' as const) : ('local' as const),
+    ses,
+    smtp,
+    mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
+    dkimTargetHost: env.DKIM_TARGET_HOST,
+    // Without a setting SES mode starts at the quota of a fresh production account.
+    ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? (local ? 200 : 14),
+    ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
+    settleMinutes: env.DELIVERY_SETTLE_MINUTES,
+    unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,
+    messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
   };
 }
 

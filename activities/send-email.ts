@@ -12,7 +12,7 @@ import type { GraphStep } from '../domain/graph.ts';
 import { localeOf, optOutUrls, renderMail } from '../domain/mail-content.ts';
 import { compileTemplate, renderText, type RenderScope } from '../domain/render.ts';
 import type { StepConfig } from '../domain/steps.ts';
-import { StepFailure } from './failure.ts';
+import { StepFailure } from './perform.ts';
 
 /**
  * Renders a step's template for its contact and puts the mail into the ledger. The step is done

@@ -6,7 +6,8 @@ import { limits } from '../domain/limits.ts';
 import { findMembership } from '../db/projects.ts';
 import { type Caller, findCaller, findSessionUser, refuseDisabled } from './auth.ts';
 import { type AnyEndpoint, Answer, type Services } from './endpoint.ts';
-import { type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
+import { asProblem, errorBody } from './envelope.ts';
+import { type FirstUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
 import { checkRequest } from './validation.ts';
 
 /**
@@ -26,7 +27,8 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const ownerId = idempotencyOwner(endpoint, caller);
     const key = ctx.get('idempotency-key');
     const run = () => runHandler(ctx, endpoint, caller, body, services);
-    if (ownerId === null || key === '') {
+    // A header without a value is a key that is too short, not a request without a key.
+    if (ownerId === null || ctx.headers['idempotency-key'] === undefined) {
       send(ctx, await run());
       return;
     }
@@ -39,19 +41,26 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
       send(ctx, use.replay);
       return;
     }
-    try {
-      const stored = await run();
-      await use.first.complete(stored);
-      send(ctx, stored);
-    } catch (error) {
-      // An error that says "nothing happened" frees the key; an unexpected one may have done
-      // part of the work, so the key stays taken until it is stale.
-      if (error instanceof Problem && error.code !== 'INTERNAL_SERVER_ERROR') {
-        await use.first.release();
-      }
+    const answered = await run().catch(async (error: unknown) => {
+      // Where the key cannot be settled, it stays taken until it is stale.
+      await settleRefusal(use.first, error, ctx.state['requestId'] as string).catch(() => {});
       throw error;
-    }
+    });
+    await use.first.complete(answered);
+    send(ctx, answered);
   };
+}
+
+/**
+ * What an error does to the key. A refusal frees it, and so does a service that is away: the
+ * request is worth trying again. Our own failure may have done part of the work, so it is kept as
+ * the answer.
+ */
+async function settleRefusal(use: FirstUse, error: unknown, requestId: string): Promise<void> {
+  const problem = asProblem(error);
+  if (problem.status < 500 || problem.status === 503) return use.release();
+  const text = JSON.stringify(errorBody(problem, requestId));
+  return use.complete({ status: problem.status, text });
 }
 
 async function runHandler(

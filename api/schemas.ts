@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planContactData } from '../domain/contact-data.ts';
 import type { FieldCode } from '../domain/errors.ts';
 import { normaliseEmail } from '../domain/email-address.ts';
 import { isUuid } from '../domain/ids.ts';
@@ -82,10 +83,9 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
-    const locale = data?.['locale'];
-    const plain =
-      typeof locale === 'object' && locale !== null && 'value' in locale ? locale.value : locale;
-    if (plain === undefined || plain === null || typeof plain === 'string') return;
+    const { set, oneTime } = planContactData({ locale: data?.['locale'] });
+    const locale = set['locale'] ?? oneTime['locale'];
+    if (locale === undefined || locale === null || typeof locale === 'string') return;
     context.addIssue({
       code: 'custom',
       path: ['locale'],

@@ -41,7 +41,8 @@ export async function migrateToLatest(url: string): Promise<void> {
     const { error, results } = await migrator.migrateToLatest();
     if (error) {
       const failed = results?.find((result) => result.status === 'Error')?.migrationName;
-      throw new Error(`Migration ${failed ?? ''} failed: ${String(error)}`, { cause: error });
+      const reason = error instanceof Error ? error.message : 'unknown reason';
+      throw new Error(`Migration ${failed ?? ''} failed: ${reason}`, { cause: error });
     }
   } finally {
     await close();

@@ -1,6 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import {
+  type History,
+  historyFromJSON,
+  historyToJSON,
+} from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { executionRunId } from '../domain/execution.ts';
 import { isUuid } from '../domain/ids.ts';

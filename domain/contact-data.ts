@@ -22,8 +22,6 @@ export const reservedDataKeys: ReadonlySet<string> = new Set([
   'manageUrl',
 ]);
 
-export const noDataChange: ContactDataChange = { set: {}, remove: [], oneTime: {} };
-
 /**
  * Plans the merge of `given` into a contact's data: null removes, an empty string is skipped,
  * `{value, persistent: false}` lives for this request, `{value, persistent: true}` is its value,

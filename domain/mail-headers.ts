@@ -1,3 +1,5 @@
+import { normaliseEmail } from './email-address.ts';
+
 /**
  * Headers a sender cannot set: they are made from the message itself, and a second one would let
  * somebody forge it.
@@ -20,7 +22,7 @@ const structural = new Set([
 
 /**
  * The custom headers of a request as they are used: structural names are dropped, of two names
- * equal but for case the last wins, and `Reply-To` is taken out.
+ * equal but for case the last wins, and `Reply-To` is taken out as the one address it holds.
  */
 export function readCustomHeaders(given: Readonly<Record<string, string>> | undefined): {
   headers: Record<string, string>;
@@ -31,7 +33,13 @@ export function readCustomHeaders(given: Readonly<Record<string, string>> | unde
     const key = name.toLowerCase();
     if (!structural.has(key) && !key.startsWith('x-everpost-')) kept.set(key, [name, value]);
   }
-  const replyTo = kept.get('reply-to')?.[1] ?? null;
+  const replyTo = addressOf(kept.get('reply-to')?.[1] ?? '');
   kept.delete('reply-to');
   return { headers: Object.fromEntries(kept.values()), replyTo };
+}
+
+/** The address of a header value, alone or as `Name <address>`; null when there is not one. */
+function addressOf(value: string): string | null {
+  const inBrackets = /^[^<>]*<([^<>]*)>\s*$/.exec(value);
+  return normaliseEmail(inBrackets?.[1] ?? value);
 }

@@ -54,7 +54,7 @@ function presentOne(value: unknown, from: Origin, target: Target): string {
   if (value === null || value === undefined) return '';
   const escape = from === origin.stored ? target.escape : asIs;
   if (typeof value === 'object') return JSON.stringify(mapStrings(value, escape));
-  return escape(String(value as string | number | boolean));
+  return escape(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 function presentEntry(key: string, value: unknown, from: Origin, target: Target): string {

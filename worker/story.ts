@@ -4,7 +4,7 @@ import {
   fromPayloadsAtIndex,
 } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import type { StepResult } from '../activities/steps.ts';
+import type { StepResult } from '../activities/perform.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import { begin, type Command, decide, type Outcome } from '../domain/journey.ts';
 import type { CustomerWorkflowInput } from '../workflows/execution.ts';
@@ -65,7 +65,8 @@ class Teller {
     if (event.markerRecordedEventAttributes?.markerName === 'core_local_activity') {
       return this.#localResult(event.markerRecordedEventAttributes);
     }
-    const failed = event.activityTaskFailedEventAttributes ?? event.workflowTaskFailedEventAttributes;
+    const failed =
+      event.activityTaskFailedEventAttributes ?? event.workflowTaskFailedEventAttributes;
     if (failed) return this.#failure(event);
     if (event.timerFiredEventAttributes) return this.#timer();
     const signal = event.workflowExecutionSignaledEventAttributes;
@@ -79,7 +80,9 @@ class Teller {
 
   #localResult(marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): string {
     if (marker.failure) return `${name(this.#step())} failed: ${marker.failure.message}`;
-    return this.#result(firstPayload(marker.details?.['result']?.payloads) as StepResult | undefined);
+    return this.#result(
+      firstPayload(marker.details?.['result']?.payloads) as StepResult | undefined,
+    );
   }
 
   #result(result: StepResult | undefined): string {

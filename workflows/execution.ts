@@ -16,7 +16,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { StepActivities, StepCall, StepResult } from '../activities/steps.ts';
+import type { StepCall, StepResult } from '../activities/perform.ts';
+import type { StepActivities } from '../activities/steps.ts';
 import type { ExecutionStart } from '../domain/execution.ts';
 import { type GraphStep, stepAfter } from '../domain/graph.ts';
 import { begin, type Command, decide } from '../domain/journey.ts';

@@ -48,7 +48,16 @@ const Headers = z
   })
   .meta({ type: 'object', additionalProperties: { type: 'string' } });
 
-const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** Standard base64; padding may be left out, but when it is there it has to be right. */
+function isBase64(text: string): boolean {
+  const padding = /={0,2}$/.exec(text)?.[0].length ?? 0;
+  const chars = text.length - padding;
+  return (
+    /^[A-Za-z0-9+/]+={0,2}$/.test(text) &&
+    chars % 4 !== 1 &&
+    (padding === 0 || text.length % 4 === 0)
+  );
+}
 
 const Attachment = z
   .object({
@@ -60,13 +69,7 @@ const Attachment = z
         (name) => !/[\r\n"]/.test(name),
         fault('invalid_string', 'Must hold no line break and no quote.'),
       ),
-    content: z
-      .string()
-      .min(1)
-      .refine(
-        (text) => base64.test(text) && text.replace(/=+$/, '').length % 4 !== 1,
-        fault('invalid_string', 'Must be base64.'),
-      ),
+    content: z.string().min(1).refine(isBase64, fault('invalid_string', 'Must be base64.')),
     contentType: z
       .string()
       .max(255)

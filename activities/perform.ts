@@ -1,0 +1,68 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Database } from '../db/database.ts';
+import { enterStep, failStep, findStepEnd, type StepVisit } from '../db/executions.ts';
+import type { GraphStep } from '../domain/graph.ts';
+import type { Outcome } from '../domain/journey.ts';
+
+/** What a step's activity is told. */
+export interface StepCall {
+  executionId: string;
+  projectId: string;
+  step: GraphStep;
+  /** When the step began: the end of the one before. An event counts from then on. */
+  since: string;
+  /** Where a step with one way on leads. */
+  nextStepId: string | null;
+}
+
+/** What came of it; `since` is when the next step begins, where the database knows it. */
+export interface StepResult {
+  outcome: Outcome;
+  since?: string;
+}
+
+/** What a step does, inside the transaction that has entered it. */
+export type StepEffect = (tx: Database, visit: StepVisit, call: StepCall) => Promise<StepResult>;
+
+/** A step that cannot be done, however often it is tried. The text is for the customer. */
+export class StepFailure extends Error {}
+
+/**
+ * Enters a step, does its effect and commits both. It may be repeated: there is one step
+ * execution per execution and step, and what ended before is told again.
+ * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
+ */
+export async function performStep(
+  db: Database,
+  call: StepCall,
+  effect: StepEffect,
+): Promise<StepResult> {
+  const result = await db.transaction().execute(async (tx) => {
+    const visit = await enterStep(tx, call.executionId, call.step.id);
+    if (!visit) return endedResult(tx, call);
+    try {
+      return await effect(tx, visit, call);
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+      // Committed, not rolled back: the record has to say what Temporal says.
+      await failStep(tx, visit, error.message);
+      return error;
+    }
+  });
+  if (result instanceof StepFailure) throw stepFailed(call, result.message);
+  return result;
+}
+
+/** The outcome of a step whose execution is not active: it ended, here or elsewhere. */
+async function endedResult(tx: Database, call: StepCall): Promise<StepResult> {
+  const end = await findStepEnd(tx, call.executionId, call.step.id);
+  if (end?.stepStatus === 'FAILED') throw stepFailed(call, end.error ?? '');
+  return { outcome: { kind: end?.executionStatus === 'EXITED' ? 'exited' : 'closed' } };
+}
+
+function stepFailed(call: StepCall, reason: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
+    `Step "${call.step.name}" failed: ${reason}`,
+    'STEP_FAILED',
+  );
+}

@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bundleWorkflows } from '../worker/bundle.ts';
+
+/** The rules of the house as a test: what no linter knows. */
+
+const root = path.join(import.meta.dirname, '..');
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '');
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+const code = tracked.filter((file) => file.endsWith('.ts') && file !== 'db/tables.ts');
+const self = 'test/house.test.ts';
+
+/** Words that must not stand in code, where they may stand, and what to write instead. */
+const banned: { word: RegExp; except: RegExp; instead: string }[] = [
+  {
+    word: /process\.env/,
+    except: /^(dev|test|bench)\/|^(api|worker|db)\/main\.ts$/,
+    instead: 'a setting of config.ts',
+  },
+  { word: /\bas any\b|@ts-ignore|@ts-nocheck/, except: /^$/, instead: 'a type' },
+  { word: /\b(it|test|describe)\.(only|skip|todo)\b/, except: /^$/, instead: 'a test that runs' },
+  { word: /\b(TODO|FIXME|XXX)\b/, except: /^$/, instead: 'the finished thing' },
+  {
+    word: /\bDate\.now\(\)|\bnew Date\(\)|\bMath\.random\(\)/,
+    except: /^(?!domain\/)/,
+    instead: 'an argument',
+  },
+  { word: /from 'zod'/, except: /^(api|config\.ts|dev|domain\/steps\.ts|test)/, instead: 'a type' },
+];
+
+describe('the code', () => {
+  it.each(banned)('has no $word but where it belongs: write $instead', ({ word, except }) => {
+    const places = code
+      .filter((file) => file !== self && !except.test(file))
+      .flatMap((file) =>
+        read(file)
+          .split('\n')
+          .flatMap((line, index) => (word.test(line) ? [`${file}:${index + 1}: ${line}`] : [])),
+      );
+    expect(places).toEqual([]);
+  });
+
+  it('has kebab-case file names', () => {
+    expect(code.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
+  });
+});
+
+describe('the database', () => {
+  const migrations = readdirSync(path.join(root, 'db/migrations')).sort();
+  const sql = migrations.map((file) => read(`db/migrations/${file}`)).join('\n');
+
+  it('numbers its migrations without gaps', () => {
+    const numbers = migrations.map((file) => /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file)?.[1]);
+    expect(numbers).toEqual(migrations.map((_, index) => String(index + 1).padStart(4, '0')));
+  });
+
+  it('gives every table a project, or a reason', () => {
+    const without = {
+      app_user: 'a user may belong to many projects',
+      project: 'is the project',
+      idempotency: 'belongs to a project or to a user',
+      rate_limit: 'keyed by scope',
+      token_bucket: 'keyed by scope',
+      mailbox_message: 'a developer’s mailbox shows the mail of all projects',
+    };
+    const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(([\s\S]*?)\n\)/g)];
+    expect(tables.length).toBeGreaterThan(15);
+    const missing = tables
+      .filter(([, , columns]) => !/\n {2}project_id uuid not null/.test(columns!))
+      .map(([, name]) => name);
+    expect(missing.filter((name) => !Object.hasOwn(without, name!))).toEqual([]);
+  });
+});
+
+describe('the workflow bundle', () => {
+  it('holds workflow code and rules, nothing that touches the world', async () => {
+    const { code: bundle } = await bundleWorkflows();
+    const modules = [...bundle.matchAll(/^\/\*{3}\/ "([^"]+)"/gm)].map(([, name]) => name!);
+    const own = modules.filter((name) => /^\.\/(?!node_modules)/.test(name));
+    expect(own).toContain('./workflows/execution.ts');
+    expect(own.filter((name) => !/^\.\/(workflows|domain)\//.test(name))).toEqual([]);
+    expect(own.filter((name) => /\/(client|dispatcher)\.ts$/.test(name))).toEqual([]);
+    const packages = modules
+      .filter((name) => name.includes('node_modules/'))
+      .map((name) => /.*node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(name)?.[1]);
+    const known = ['@temporalio/common', '@temporalio/workflow', 'nexus-rpc', 'ms', 'long'];
+    expect([...new Set(packages)].toSorted()).toEqual(known.toSorted());
+    // 1.6 MB without zod, 2.7 MB with it.
+    expect(bundle.length).toBeLessThan(2_000_000);
+  });
+
+  it('is built with one version of Temporal and one copy of protobufjs for it', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { version: string }>;
+    };
+    const versions = (pattern: RegExp) =>
+      new Set(
+        Object.entries(packages)
+          .filter(([name]) => pattern.test(name))
+          .map(([, { version }]) => version),
+      );
+    expect(versions(/@temporalio\/(client|worker|workflow|activity|common|proto)$/).size).toBe(1);
+    // A second copy below @temporalio breaks replaying histories from JSON.
+    const copies = Object.keys(packages).filter((name) =>
+      /@temporalio\/.*node_modules\/protobufjs$/.test(name),
+    );
+    expect(copies).toEqual([]);
+  });
+});
+
+describe('the documents', () => {
+  const pages = tracked.filter((file) => file.endsWith('.md'));
+
+  it('have one title each', () => {
+    const titles = (text: string) =>
+      text.replaceAll(/```[\s\S]*?```/g, '').match(/^# .+$/gm)?.length;
+    expect(pages.filter((file) => titles(read(file)) !== 1)).toEqual([]);
+  });
+
+  it('name every room of the house in the README', () => {
+    const rooms = readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && tracked.some((f) => f.startsWith(`${entry.name}/`)))
+      .map((entry) => entry.name)
+      .filter((name) => !name.startsWith('.'));
+    const named = [...read('README.md').matchAll(/^\| `(\w+)\/` +\|/gm)].map(([, name]) => name);
+    expect(named.toSorted()).toEqual(rooms.toSorted());
+  });
+});
