@@ -180,8 +180,8 @@ function mailSettings(env: z.output<typeof Environment>) {
     smtp,
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
-    // Without a setting SES mode starts at the quota of a fresh production account.
-    ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? (local ? 200 : 14),
+    /** null: what the provider allows, see `worker/services.ts`. */
+    ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
     settleMinutes: env.DELIVERY_SETTLE_MINUTES,
     unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,

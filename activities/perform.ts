@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Database } from '../db/database.ts';
-import { enterStep, failStep, findStepEnd, type StepVisit } from '../db/executions.ts';
+import { enterStep, failStep, findStepEnd, type StepVisit } from '../db/step-executions.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import type { Outcome } from '../domain/journey.ts';
 

@@ -1,18 +1,17 @@
 import { v7 as uuidV7 } from 'uuid';
-import { findContact } from '../db/contacts.ts';
 import type { Database } from '../db/database.ts';
 import { findSenderDomain } from '../db/domains.ts';
 import { insertEmail } from '../db/emails.ts';
-import type { StepVisit } from '../db/executions.ts';
-import { findProject } from '../db/projects.ts';
+import type { StepVisit } from '../db/step-executions.ts';
 import { findTemplate } from '../db/templates.ts';
 import type { MessageClass } from '../domain/class-headers.ts';
 import { domainOf, normaliseEmail } from '../domain/email-address.ts';
 import type { GraphStep } from '../domain/graph.ts';
-import { localeOf, optOutUrls, renderMail } from '../domain/mail-content.ts';
+import { renderMail } from '../domain/mail-content.ts';
 import { compileTemplate, renderText, type RenderScope } from '../domain/render.ts';
 import type { StepConfig } from '../domain/steps.ts';
 import { StepFailure } from './perform.ts';
+import { stepScope } from './scope.ts';
 
 /**
  * Renders a step's template for its contact and puts the mail into the ledger. The step is done
@@ -26,22 +25,11 @@ export async function sendStepEmail(
   { execution, stepExecution }: StepVisit,
 ): Promise<Record<string, unknown>> {
   const projectId = execution.project_id;
-  const [template, contact, project] = await Promise.all([
-    step.templateId ? findTemplate(tx, projectId, step.templateId) : undefined,
-    findContact(tx, projectId, execution.contact_id),
-    findProject(tx, projectId),
-  ]);
-  if (!template) throw new StepFailure('The template of this step no longer exists.');
-  if (!contact || !project) throw new StepFailure('The contact no longer exists.');
-  const from = await requireSender(tx, projectId, template.from_email);
-
   const emailId = uuidV7();
-  const scope: RenderScope = {
-    contact,
-    context: execution.context as Record<string, unknown> | null,
-    locale: localeOf(contact.data, project.language),
-    urls: optOutUrls(apiUrl, contact.id, emailId),
-  };
+  const { contact, project, scope } = await stepScope(tx, apiUrl, execution, emailId);
+  const template = step.templateId ? await findTemplate(tx, projectId, step.templateId) : undefined;
+  if (!template) throw new StepFailure('The template of this step no longer exists.');
+  const from = await requireSender(tx, projectId, template.from_email);
   const recipient = recipientOf(step, contact.email, scope);
   const messageClass = template.type as MessageClass;
   const content = renderMail({

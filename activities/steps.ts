@@ -1,18 +1,20 @@
 import type { Database } from '../db/database.ts';
+import { type Due, nothingDue } from '../db/events.ts';
+import { endExecution } from '../db/executions.ts';
 import {
   completeStep,
-  endExecution,
   insertScheduledStep,
   mergeExecutionContext,
   type StepVisit,
   updateExecutionWaiting,
-} from '../db/executions.ts';
+} from '../db/step-executions.ts';
 import { type MatchedEvent, registerWait, settleWait } from '../db/waits.ts';
 import { waitOutcome } from '../domain/journey.ts';
 import { delayUnitMs, type StepConfig } from '../domain/steps.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 import { performStep, type StepCall, type StepEffect, type StepResult } from './perform.ts';
 import { sendStepEmail } from './send-email.ts';
+import { updateContactOfStep } from './update-contact.ts';
 
 /** Named as the product names them: operators read these words in the Temporal UI. */
 export interface StepActivities {
@@ -20,6 +22,7 @@ export interface StepActivities {
   DELAY(call: StepCall): Promise<StepResult>;
   WAIT_FOR_EVENT(call: StepCall): Promise<StepResult>;
   SETTLE_WAIT(call: StepCall): Promise<StepResult>;
+  UPDATE_CONTACT(call: StepCall): Promise<StepResult>;
   EXIT(call: StepCall): Promise<StepResult>;
   COMPLETE(executionId: string): Promise<void>;
 }
@@ -47,6 +50,18 @@ export function createStepActivities(services: StepServices): StepActivities {
     DELAY: (call) => performStep(db, call, delay),
     WAIT_FOR_EVENT: (call) => performStep(db, call, waitForEvent),
     SETTLE_WAIT: (call) => performStep(db, call, settle),
+    async UPDATE_CONTACT(call) {
+      let due: Due = nothingDue;
+      const result = await performStep(db, call, async (tx, visit) => {
+        if (isCompleted(visit)) return { outcome: { kind: 'done' } };
+        const updated = await updateContactOfStep(tx, apiUrl, call.step, visit);
+        due = updated.due;
+        const since = await completeStep(tx, visit.stepExecution.id, updated.output);
+        return { outcome: { kind: 'done' }, since };
+      });
+      dispatcher.dispatch(due);
+      return result;
+    },
     EXIT: (call) => performStep(db, call, exit),
     async COMPLETE(executionId) {
       await endExecution(db, executionId, { status: 'COMPLETED' });

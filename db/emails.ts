@@ -162,6 +162,12 @@ export async function recordSettlements(
     })),
   );
   return db.transaction().execute(async (tx) => {
+    // The contacts first, in order, as everywhere: see `enterStep`.
+    await sql`
+      select from contact
+        where id in (select contact_id from email
+          where id = any(${given.settlements.map(({ emailId }) => emailId)}::uuid[]))
+        order by id for no key update`.execute(tx);
     const { rows } = await sql<SentEmail>`
       update email set
           status = outcome.status,

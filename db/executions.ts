@@ -1,13 +1,12 @@
 import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
 import { Problem } from '../domain/errors.ts';
-import type { ExecutionStart } from '../domain/execution.ts';
-import type { Graph } from '../domain/graph.ts';
+import type { DueStart } from '../domain/execution.ts';
+import { findStep, type Graph } from '../domain/graph.ts';
 import type { Database } from './database.ts';
 import { dispatchGrace } from './events.ts';
-import type { DB, Execution, StepExecution } from './tables.ts';
+import type { DB, Execution } from './tables.ts';
 
 export type ExecutionRow = Selectable<Execution>;
-export type StepExecutionRow = Selectable<StepExecution>;
 
 export const activeStatuses = ['RUNNING', 'WAITING'] as const;
 
@@ -88,11 +87,14 @@ export async function insertExecution(
   return execution;
 }
 
-/** The active executions among `ids` whose run has not been started. */
+/**
+ * The active executions among `ids` whose run has not been started. One that has left its trigger
+ * goes on at its current step: that step failed and is tried again.
+ */
 export async function listExecutionStarts(
   db: Database,
   ids: readonly string[],
-): Promise<ExecutionStart[]> {
+): Promise<DueStart[]> {
   const rows = await db
     .selectFrom('execution')
     .innerJoin('workflow_version as version', (join) =>
@@ -109,11 +111,19 @@ export async function listExecutionStarts(
       'execution.contact_id as contactId',
       sql<string>`execution.started_at::text`.as('startedAt'),
       'version.graph as graph',
+      'execution.current_step_id as currentStepId',
+      'execution.temporal_run_id as failedRunId',
     ])
     .where('execution.id', '=', sql<string>`any(${ids}::uuid[])`)
     .where('execution.dispatch', '=', 'start')
+    .where('execution.status', 'in', activeStatuses)
     .execute();
-  return rows as unknown as ExecutionStart[];
+  return rows.map(({ currentStepId, failedRunId, ...row }) => {
+    const start = { ...row, graph: row.graph as unknown as Graph };
+    const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
+    const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since: row.startedAt };
+    return { start: resume ? { ...start, resume } : start, failedRunId };
+  });
 }
 
 /** The executions among `ids` whose run has not been told that they were cancelled. */
@@ -208,85 +218,51 @@ export async function cancelExecutions(
   return rows;
 }
 
-/** An execution with the step execution its run is at. */
-export interface StepVisit {
-  execution: ExecutionRow;
-  stepExecution: StepExecutionRow;
-}
-
 /**
- * Enters a step, in the caller's transaction: the execution is locked and RUNNING at this step,
- * the step execution exists. Repeating it changes nothing.
- * Answers null when the execution is no longer active.
+ * Makes a failed execution active again at its failed step, in the caller's transaction; its run
+ * is due to be started anew.
+ * @throws Problem EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
  */
-export async function enterStep(
-  tx: Database,
-  executionId: string,
-  stepId: string,
-): Promise<StepVisit | null> {
-  const execution = await tx
-    .updateTable('execution')
-    .set({ status: 'RUNNING', current_step_id: stepId, updated_at: sql<Date>`now()` })
-    .where('id', '=', executionId)
+export async function retryExecution(tx: Database, execution: ExecutionRow): Promise<ExecutionRow> {
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', execution.contact_id)
+    .forNoKeyUpdate()
+    .execute();
+  const active = await tx
+    .selectFrom('execution')
+    .select(['id', 'status'])
+    .where('workflow_id', '=', execution.workflow_id)
+    .where('contact_id', '=', execution.contact_id)
     .where('status', 'in', activeStatuses)
+    .executeTakeFirst();
+  if (active && active.id !== execution.id) {
+    throw new Problem('EXECUTION_EXISTS', {
+      details: { executionId: active.id, status: active.status },
+    });
+  }
+  const again = {
+    status: 'RUNNING',
+    error: null,
+    completed_at: null,
+    updated_at: sql<Date>`now()`,
+  };
+  const row = await tx
+    .updateTable('execution')
+    .set({ ...again, dispatch: 'start', dispatch_at: dispatchGrace })
+    .where('id', '=', execution.id)
+    .where('status', '=', 'FAILED')
     .returningAll()
     .executeTakeFirst();
-  if (!execution) return null;
-  const stepExecution = await tx
-    .insertInto('step_execution')
-    .values({
-      project_id: execution.project_id,
-      execution_id: executionId,
-      step_id: stepId,
-      status: 'RUNNING',
-      started_at: sql<Date>`clock_timestamp()`,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['execution_id', 'step_id']).doUpdateSet({
-        status: sql<string>`case when step_execution.status in ('COMPLETED', 'WAITING')
-          then step_execution.status else 'RUNNING' end`,
-        started_at: sql<Date>`coalesce(step_execution.started_at, clock_timestamp())`,
-        updated_at: sql<Date>`now()`,
-      }),
-    )
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return { execution, stepExecution };
-}
-
-/** Ends a step with its output. Answers the moment, to the microsecond, as the database writes it. */
-export async function completeStep(
-  tx: Database,
-  stepExecutionId: string,
-  output: Record<string, unknown>,
-): Promise<string> {
-  const row = await tx
-    .updateTable('step_execution')
-    .set({
-      status: 'COMPLETED',
-      output: JSON.stringify(output),
-      completed_at: sql<Date>`clock_timestamp()`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('id', '=', stepExecutionId)
-    .returning(sql<string>`clock_timestamp()::text`.as('at'))
-    .executeTakeFirstOrThrow();
-  return row.at;
-}
-
-/** Ends a step and its execution as FAILED, with one sentence for both. */
-export async function failStep(tx: Database, visit: StepVisit, error: string): Promise<void> {
-  const at = sql<Date>`clock_timestamp()`;
+  if (!row) throw new Problem('EXECUTION_NOT_FAILED');
   await tx
     .updateTable('step_execution')
-    .set({ status: 'FAILED', error, completed_at: at, updated_at: sql<Date>`now()` })
-    .where('id', '=', visit.stepExecution.id)
+    .set(again)
+    .where('execution_id', '=', execution.id)
+    .where('status', '=', 'FAILED')
     .execute();
-  await tx
-    .updateTable('execution')
-    .set({ status: 'FAILED', error, completed_at: at, updated_at: sql<Date>`now()` })
-    .where('id', '=', visit.execution.id)
-    .execute();
+  return row;
 }
 
 /** Ends an active execution. Answers false when it had ended already. */
@@ -308,51 +284,6 @@ export async function endExecution(
     .where('status', 'in', activeStatuses)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
-}
-
-/** Marks an entered execution as waiting at its step. */
-export async function updateExecutionWaiting(tx: Database, executionId: string): Promise<void> {
-  await tx
-    .updateTable('execution')
-    .set({ status: 'WAITING', updated_at: sql<Date>`now()` })
-    .where('id', '=', executionId)
-    .execute();
-}
-
-/** Notes when the step after a delay is to begin. */
-export async function insertScheduledStep(
-  tx: Database,
-  visit: StepVisit,
-  stepId: string,
-  at: Date,
-): Promise<void> {
-  await tx
-    .insertInto('step_execution')
-    .values({
-      project_id: visit.execution.project_id,
-      execution_id: visit.execution.id,
-      step_id: stepId,
-      status: 'SCHEDULED',
-      scheduled_for: at,
-    })
-    .onConflict((conflict) => conflict.columns(['execution_id', 'step_id']).doNothing())
-    .execute();
-}
-
-/** Adds an event's data to the context; incoming keys win. */
-export async function mergeExecutionContext(
-  tx: Database,
-  executionId: string,
-  data: unknown,
-): Promise<void> {
-  await tx
-    .updateTable('execution')
-    .set({
-      context: sql<string>`coalesce(context, '{}') || ${JSON.stringify(data)}::jsonb`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('id', '=', executionId)
-    .execute();
 }
 
 export interface ExecutionListItem extends ExecutionRow {
@@ -409,36 +340,4 @@ function withContactAndGraph(query: SelectQueryBuilder<DB, 'execution', object>)
     )
     .selectAll('execution')
     .select(['contact.email as contact_email', 'version.graph as graph']);
-}
-
-/** The step executions of an execution, oldest first. */
-export async function listStepExecutions(
-  db: Database,
-  executionId: string,
-): Promise<StepExecutionRow[]> {
-  return db
-    .selectFrom('step_execution')
-    .selectAll()
-    .where('execution_id', '=', executionId)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-}
-
-/** How a step and its execution stand, for a repeated call that comes after the end. */
-export async function findStepEnd(db: Database, executionId: string, stepId: string) {
-  return db
-    .selectFrom('execution')
-    .leftJoin('step_execution', (join) =>
-      join
-        .onRef('step_execution.execution_id', '=', 'execution.id')
-        .on('step_execution.step_id', '=', stepId),
-    )
-    .select([
-      'execution.status as executionStatus',
-      'step_execution.status as stepStatus',
-      'step_execution.error as error',
-    ])
-    .where('execution.id', '=', executionId)
-    .executeTakeFirst();
 }

@@ -126,6 +126,7 @@ export interface Execution {
   dispatch_at: Timestamp | null;
   error: string | null;
   exit_reason: string | null;
+  history: Generated<Json>;
   id: Generated<string>;
   project_id: string;
   started_at: Generated<Timestamp>;
@@ -211,6 +212,7 @@ export interface StepExecution {
   error: string | null;
   execute_after: Timestamp | null;
   execution_id: string;
+  history: Generated<Json>;
   id: Generated<string>;
   output: Json | null;
   project_id: string;

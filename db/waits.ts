@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
-import type { StepVisit } from './executions.ts';
+import type { StepVisit } from './step-executions.ts';
 
 export interface MatchedEvent {
   id: string;
@@ -11,8 +11,8 @@ export interface MatchedEvent {
 
 /**
  * Registers a step's wait for an event, in the caller's transaction, and answers the event when
- * one was recorded since the step began. The contact is locked, as it is while events are
- * recorded: an event is either seen here or finds the wait.
+ * one was recorded since the step began. The contact is locked since the step was entered, as it
+ * is while events are recorded: an event is either seen here or finds the wait.
  */
 export async function registerWait(
   tx: Database,
@@ -20,12 +20,6 @@ export async function registerWait(
   wait: { eventName: string; since: string; expiresAt: Date | null },
 ): Promise<MatchedEvent | null> {
   const { execution, stepExecution } = visit;
-  await tx
-    .selectFrom('contact')
-    .select('id')
-    .where('id', '=', execution.contact_id)
-    .forNoKeyUpdate()
-    .execute();
   const event = await tx
     .selectFrom('event')
     .select(['id', 'name', 'data', 'created_at'])

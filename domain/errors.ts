@@ -48,6 +48,7 @@ export const problems = {
   TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
   EXECUTION_EXISTS: [409, 'The contact has been in this workflow already.'],
+  EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
   EXECUTION_NOT_ACTIVE: [409, 'The execution has ended already.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   MESSAGE_TOO_LARGE: [413, 'The finished message is too large.'],

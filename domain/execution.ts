@@ -16,6 +16,15 @@ export interface ExecutionStart {
   /** To the microsecond, as the database writes it. */
   startedAt: string;
   graph: Graph;
+  /** Where to go on: after continue-as-new, or at the step whose failure is tried again. */
+  resume?: { stepId: string; since: string };
+}
+
+/** A start that Temporal has not been told of. */
+export interface DueStart {
+  start: ExecutionStart;
+  /** The run that failed, when the execution is tried again. */
+  failedRunId: string | null;
 }
 
 /** The address of an execution's run in Temporal. */

@@ -23,7 +23,7 @@ async function main(): Promise<void> {
 
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const temporal = connectTemporal(config.temporal);
-  const { services, close } = createServices(config, database.db, temporal.client, log);
+  const { services, close } = await createServices(config, database.db, temporal.client, log);
   const bundle = await bundleWorkflows();
   const connection = await connectPatiently(config, log);
   await ensureSearchAttributes(temporal.client);

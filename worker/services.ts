@@ -4,12 +4,15 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { dispatchStore } from '../db/dispatch.ts';
 import { insertMailboxMessage } from '../db/mailbox.ts';
-import { createMailer } from '../providers/mailer.ts';
+import { createMailer, type Mailer } from '../providers/mailer.ts';
 import { createDispatcher } from '../workflows/dispatcher.ts';
 import type { WorkersOptions } from './workers.ts';
 
+/** Messages per second of the whole server where neither a setting nor a quota says it. */
+const defaultRate = { ses: 14, local: 200 };
+
 /** What the activities need, made from the settings. `close` ends what was opened here. */
-export function createServices(config: Config, db: Database, client: Client, log: Logger) {
+export async function createServices(config: Config, db: Database, client: Client, log: Logger) {
   const dispatcher = createDispatcher({
     client,
     taskQueue: config.temporal.taskQueue,
@@ -33,7 +36,8 @@ export function createServices(config: Config, db: Database, client: Client, log
     log,
     apiUrl: config.apiUrl,
     rates: {
-      perSecond: config.mail.ratePerSecond,
+      perSecond:
+        config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? defaultRate[config.mail.mode],
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     },
     settleMinutes: config.mail.settleMinutes,
@@ -47,4 +51,12 @@ export function createServices(config: Config, db: Database, client: Client, log
       await mailer.close();
     },
   };
+}
+
+/** The sending quota of the account, or null when there is none or it cannot be read now. */
+async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
+  return mailer.quotaPerSecond().catch((error: unknown) => {
+    log.warn({ error }, 'The sending quota could not be read; a low rate is assumed');
+    return null;
+  });
 }

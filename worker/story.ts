@@ -5,9 +5,9 @@ import {
 } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { StepResult } from '../activities/perform.ts';
+import type { ExecutionStart } from '../domain/execution.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import { begin, type Command, decide, type Outcome } from '../domain/journey.ts';
-import type { CustomerWorkflowInput } from '../workflows/execution.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
@@ -29,7 +29,7 @@ export function tellStory(history: History): StoryLine[] {
   if (!first || started?.workflowType?.name !== 'customerWorkflow') {
     throw new Error('This is not the history of a customer workflow.');
   }
-  const input = fromPayloadsAtIndex<CustomerWorkflowInput>(
+  const input = fromPayloadsAtIndex<ExecutionStart>(
     defaultPayloadConverter,
     0,
     started.input?.payloads,
@@ -45,10 +45,10 @@ export function tellStory(history: History): StoryLine[] {
 
 /** Follows the history along the same decisions the run took. */
 class Teller {
-  readonly #input: CustomerWorkflowInput;
+  readonly #input: ExecutionStart;
   #command: Command;
 
-  constructor(input: CustomerWorkflowInput) {
+  constructor(input: ExecutionStart) {
     this.#input = input;
     this.#command = begin(input.graph, input.resume?.stepId ?? null);
   }

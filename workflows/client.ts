@@ -3,6 +3,7 @@ import {
   Connection,
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
+  WorkflowFailedError,
 } from '@temporalio/client';
 import {
   defineSearchAttributeKey,
@@ -10,7 +11,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/common';
-import { type ExecutionStart, executionRunId, laneRunId } from '../domain/execution.ts';
+import { type DueStart, executionRunId, laneRunId } from '../domain/execution.ts';
 import type { deliveryLane } from './delivery.ts';
 import type { customerWorkflow } from './execution.ts';
 import type { sweep } from './sweep.ts';
@@ -83,33 +84,44 @@ const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttri
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;
 
-/** Starts the run of an execution, or finds it started. Answers the run's id. */
+/**
+ * Starts the run of an execution, or finds it started. A run that just failed and is tried again
+ * may not be closed yet: then its end is waited for. Answers the run's id.
+ */
 export async function startExecution(
   client: Client,
   taskQueue: string,
-  start: ExecutionStart,
+  { start, failedRunId }: DueStart,
 ): Promise<string> {
   const workflowId = executionRunId(start.executionId);
-  try {
-    const handle = await client.workflow.start<typeof customerWorkflow>('customerWorkflow', {
-      taskQueue,
-      workflowId,
-      args: [start],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: `${start.workflowName} v${start.version}`,
-      typedSearchAttributes: [
-        { key: projectKey, value: start.projectId },
-        { key: contactKey, value: start.contactId },
-        { key: workflowKey, value: start.workflowId },
-        { key: statusKey, value: 'RUNNING' },
-      ],
-    });
-    return handle.firstExecutionRunId;
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    // It ran and ended before we could note that it had started.
-    return (await client.workflow.getHandle(workflowId).describe()).runId;
+  for (;;) {
+    try {
+      const handle = await client.workflow.start<typeof customerWorkflow>('customerWorkflow', {
+        taskQueue,
+        workflowId,
+        args: [start],
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        staticSummary: `${start.workflowName} v${start.version}`,
+        typedSearchAttributes: [
+          { key: projectKey, value: start.projectId },
+          { key: contactKey, value: start.contactId },
+          { key: workflowKey, value: start.workflowId },
+          { key: statusKey, value: 'RUNNING' },
+        ],
+      });
+      return handle.firstExecutionRunId;
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const { runId } = await client.workflow.getHandle(workflowId).describe();
+    // Started before, and we died before we could note it.
+    if (runId !== failedRunId) return runId;
+    await client.workflow
+      .getHandle(workflowId, runId)
+      .result()
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkflowFailedError)) throw error;
+      });
   }
 }
 
@@ -146,7 +158,7 @@ export async function wakeLane(
 
 /**
  * Makes sure the namespace knows our search attributes; those it has are kept.
- * @throws ServiceError where this client may not add them (Temporal Cloud: add them there by hand).
+ * @throws Error that names them where this client may not add them (Temporal Cloud).
  */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;
@@ -156,10 +168,18 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
     .map((key) => key.name)
     .filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
   if (missing.length === 0) return;
-  await operatorService.addSearchAttributes({
-    namespace,
-    searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
-  });
+  try {
+    await operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+    });
+  } catch (error) {
+    const names = missing.join(', ');
+    throw new Error(
+      `Add these search attributes of type Keyword to the Temporal namespace ${namespace}: ${names}.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Makes sure the sweep is scheduled, every half minute, never two at once. */

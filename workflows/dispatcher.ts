@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { ExecutionStart } from '../domain/execution.ts';
+import type { DueStart } from '../domain/execution.ts';
 import {
   cancelExecution,
   startExecution,
@@ -24,13 +24,15 @@ export interface DueWork {
  */
 export interface Dispatcher {
   dispatch(due: DueWork): void;
+  /** Starts one execution now. Answers the id of its run, or null when Temporal does not answer. */
+  startNow(executionId: string): Promise<string | null>;
   /** Ends when everything handed over so far was told or given up. */
   close(): Promise<void>;
 }
 
 /** What the dispatcher reads and notes in the database. */
 export interface DispatchStore {
-  listStarts(executionIds: readonly string[]): Promise<ExecutionStart[]>;
+  listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
   listCancels(executionIds: readonly string[]): Promise<string[]>;
   listClaimedWaits(
     stepExecutionIds: readonly string[],
@@ -91,6 +93,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const id of due.waits ?? []) waits.add(id);
       if (executions.size + waits.size > 0) work();
     },
+    async startNow(executionId) {
+      const [start] = await options.store.listStarts([executionId]);
+      if (!start) return null;
+      return tellStart(options, start).catch((error: unknown) => {
+        options.log.warn({ error, executionId }, 'Temporal could not be told; the sweep will');
+        return null;
+      });
+    },
     async close() {
       while (busy) await busy;
       await lanes.close();
@@ -100,18 +110,24 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 async function tellExecutions(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const { client, taskQueue, store } = options;
+  const { client, store } = options;
   const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
   await inParallel([
-    ...starts.map((start) => async () => {
-      const runId = await withDeadline(client, () => startExecution(client, taskQueue, start));
-      await store.noteStarted(start.executionId, runId);
-    }),
+    ...starts.map((start) => async () => void (await tellStart(options, start))),
     ...cancels.map((id) => async () => {
       await withDeadline(client, () => cancelExecution(client, id));
       await store.noteCancelled(id);
     }),
   ]);
+}
+
+async function tellStart(
+  { client, taskQueue, store }: DispatcherOptions,
+  due: DueStart,
+): Promise<string> {
+  const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
+  await store.noteStarted(due.start.executionId, runId);
+  return runId;
 }
 
 async function tellWaits({ client, store }: DispatcherOptions, ids: string[]): Promise<void> {

@@ -25,11 +25,6 @@ import { begin, type Command, decide } from '../domain/journey.ts';
 /** Wakes a wait: `stepId` has got its event. Telling it twice is harmless. */
 export const eventSignal = defineSignal<[{ stepId: string }]>('event');
 
-export interface CustomerWorkflowInput extends ExecutionStart {
-  /** Where to go on: after continue-as-new, or at the step whose failure is tried again. */
-  resume?: { stepId: string; since: string };
-}
-
 /** How an execution's run ended, as its result in Temporal says it. */
 export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
@@ -57,7 +52,7 @@ const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttri
  * One execution of a customer's workflow for one contact. It only walks its graph: `decide` says
  * what is next, activities do it, and the clock and the order of events come from Temporal.
  */
-export async function customerWorkflow(input: CustomerWorkflowInput): Promise<ExecutionEnd> {
+export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
   const woken = new Set<string>();
   setHandler(eventSignal, ({ stepId }) => void woken.add(stepId));
   try {
@@ -75,7 +70,7 @@ export async function customerWorkflow(input: CustomerWorkflowInput): Promise<Ex
   }
 }
 
-async function walk(input: CustomerWorkflowInput, woken: Set<string>): Promise<ExecutionEnd> {
+async function walk(input: ExecutionStart, woken: Set<string>): Promise<ExecutionEnd> {
   let since = input.resume?.since ?? input.startedAt;
   let command = begin(input.graph, input.resume?.stepId ?? null);
   for (let steps = 0; ; steps++) {
@@ -102,7 +97,7 @@ async function walk(input: CustomerWorkflowInput, woken: Set<string>): Promise<E
 type Doing = Exclude<Command, { do: 'complete' | 'stop' }>;
 
 async function perform(
-  input: CustomerWorkflowInput,
+  input: ExecutionStart,
   command: Doing,
   since: string,
   woken: Set<string>,
@@ -128,11 +123,7 @@ async function perform(
   }
 }
 
-async function runStep(
-  input: CustomerWorkflowInput,
-  step: GraphStep,
-  since: string,
-): Promise<StepResult> {
+async function runStep(input: ExecutionStart, step: GraphStep, since: string): Promise<StepResult> {
   const options = { summary: step.name };
   const args: [StepCall] = [stepCall(input, step, since)];
   switch (step.type) {
@@ -142,6 +133,8 @@ async function runStep(
       return bookkeeping.DELAY.executeWithOptions(options, args);
     case 'WAIT_FOR_EVENT':
       return bookkeeping.WAIT_FOR_EVENT.executeWithOptions(options, args);
+    case 'UPDATE_CONTACT':
+      return effects.UPDATE_CONTACT.executeWithOptions(options, args);
     case 'EXIT':
       return bookkeeping.EXIT.executeWithOptions(options, args);
     default:
@@ -150,7 +143,7 @@ async function runStep(
   }
 }
 
-function stepCall(input: CustomerWorkflowInput, step: GraphStep, since: string): StepCall {
+function stepCall(input: ExecutionStart, step: GraphStep, since: string): StepCall {
   return {
     executionId: input.executionId,
     projectId: input.projectId,

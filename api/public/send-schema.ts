@@ -53,7 +53,7 @@ function isBase64(text: string): boolean {
   const padding = /={0,2}$/.exec(text)?.[0].length ?? 0;
   const chars = text.length - padding;
   return (
-    /^[A-Za-z0-9+/]+={0,2}$/.test(text) &&
+    /^[A-Za-z0-9+/]*={0,2}$/.test(text) &&
     chars % 4 !== 1 &&
     (padding === 0 || text.length % 4 === 0)
   );
@@ -107,10 +107,11 @@ export const SendBody = z
     data: ContactData,
     attachments: z.array(Attachment).optional(),
   })
-  .refine((mail) => mail.template !== undefined || (mail.subject && mail.body), {
-    ...fault('custom', 'Give a template, or both subject and body.'),
-    path: ['template'],
-  });
+  .refine(
+    ({ template, subject, body }) =>
+      template !== undefined || (subject !== undefined && body !== undefined),
+    { ...fault('custom', 'Give a template, or both subject and body.'), path: ['template'] },
+  );
 
 export type SendBody = z.output<typeof SendBody>;
 

@@ -7,9 +7,9 @@ import {
   findExecution,
   insertExecution,
   listExecutions,
-  listStepExecutions,
-  type StepExecutionRow,
+  retryExecution,
 } from '../../db/executions.ts';
+import { listStepExecutions, type StepExecutionRow } from '../../db/step-executions.ts';
 import { findWorkflow } from '../../db/workflows.ts';
 import { jsonBytes } from '../../domain/contact-data.ts';
 import { found, Problem } from '../../domain/errors.ts';
@@ -208,13 +208,101 @@ export const cancelExecutionsOfWorkflow = endpoint({
   },
 });
 
+export const retryFailedExecution = endpoint({
+  id: 'retryExecution',
+  method: 'POST',
+  path: '/workflows/{id}/executions/{executionId}/retry',
+  tag,
+  summary: 'Try a failed execution again, from its failed step on',
+  access: 'secret',
+  params: ExecutionById,
+  response: Execution,
+  problems: [
+    'WORKFLOW_NOT_FOUND',
+    'EXECUTION_NOT_FOUND',
+    'EXECUTION_NOT_FAILED',
+    'EXECUTION_EXISTS',
+  ],
+  async handle({ db, caller, dispatcher, params: { id, executionId } }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    const row = await db.transaction().execute((tx) => retryExecution(tx, failed));
+    // The answer names the new run, unless Temporal is away: then the sweep starts it.
+    const runId = await dispatcher.startNow(executionId);
+    return presentExecution({ ...row, temporal_run_id: runId });
+  },
+});
+
+export const getExecutionHistory = endpoint({
+  id: 'getExecutionHistory',
+  method: 'GET',
+  path: '/workflows/{id}/executions/{executionId}/history',
+  tag,
+  summary: 'List every change of an execution and its steps, oldest first',
+  access: 'secret',
+  params: ExecutionById,
+  response: z.object({
+    executionId: z.uuid(),
+    entries: z.array(
+      z.object({
+        at: Time,
+        stepId: z.uuid().nullable().describe('null: the execution itself'),
+        stepName: z.string().nullable(),
+        stepType: z.enum(stepTypes).nullable(),
+        from: z.string().nullable(),
+        to: z.string(),
+        detail: z.string().nullable(),
+      }),
+    ),
+  }),
+  problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND'],
+  async handle({ db, caller, params: { id, executionId } }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    const steps = await listStepExecutions(db, executionId);
+    const entries = [
+      ...changesOf(row).map((change) => ({
+        ...change,
+        stepId: null,
+        stepName: null,
+        stepType: null,
+      })),
+      ...steps.flatMap((step) => {
+        const { name, type } = stepName(row.graph, step.step_id);
+        const named = { stepId: step.step_id, stepName: name, stepType: type };
+        return changesOf(step).map((change) => ({ ...change, ...named }));
+      }),
+    ];
+    // Ordered by the microsecond, shown to the millisecond as every time.
+    const ordered = entries.toSorted((a, b) => (a.at < b.at ? -1 : 1));
+    return {
+      executionId,
+      entries: ordered.map((entry) => ({ ...entry, at: time(new Date(entry.at)) })),
+    };
+  },
+});
+
 export const executionEndpoints = [
   startExecution,
   getExecutions,
   getExecution,
   cancelExecution,
   cancelExecutionsOfWorkflow,
+  retryFailedExecution,
+  getExecutionHistory,
 ];
+
+interface StatusChange {
+  at: string;
+  from: string | null;
+  to: string;
+  detail: string | null;
+}
+
+/** What the database has noted of a row's status. */
+function changesOf(row: { history: unknown }): StatusChange[] {
+  return row.history as StatusChange[];
+}
 
 function presentExecution(row: ExecutionRow): z.input<typeof Execution> {
   return {

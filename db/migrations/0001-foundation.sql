@@ -194,6 +194,8 @@ create table execution (
   -- What Temporal has not been told yet, and when to tell it (again).
   dispatch text check (dispatch in ('start', 'cancel')),
   dispatch_at timestamptz(3),
+  -- Every change of status: [{at, from, to, detail}], oldest first; kept by a trigger.
+  history jsonb not null default '[]',
   -- To the microsecond, to compare with event.recorded_at.
   started_at timestamptz not null default clock_timestamp(),
   completed_at timestamptz(3),
@@ -221,12 +223,39 @@ create table step_execution (
   execute_after timestamptz(3),
   output jsonb,
   error text,
+  history jsonb not null default '[]',
   started_at timestamptz(3),
   completed_at timestamptz(3),
   created_at timestamptz(3) not null default clock_timestamp(),
   updated_at timestamptz(3) not null default clock_timestamp(),
   unique (execution_id, step_id)
 );
+
+-- Notes each change of status in the row itself: no statement can forget it, and it costs no
+-- second row.
+create function note_status() returns trigger language plpgsql as $$
+declare
+  before jsonb := '[]';
+  earlier text;
+begin
+  if tg_op = 'UPDATE' then
+    if new.status = old.status then return new; end if;
+    before := old.history;
+    earlier := old.status;
+  end if;
+  new.history := before || jsonb_build_object(
+    -- To the microsecond: the changes of an execution and its steps have one order.
+    'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    'from', earlier,
+    'to', new.status,
+    'detail', coalesce(new.error, to_jsonb(new) ->> 'exit_reason'));
+  return new;
+end
+$$;
+create trigger execution_history before insert or update of status on execution
+  for each row execute function note_status();
+create trigger step_execution_history before insert or update of status on step_execution
+  for each row execute function note_status();
 
 -- Who waits for which event. A row with an event id is claimed: its run must be told.
 create table wait (
@@ -378,9 +407,10 @@ begin
       from token_bucket b join unnest(keys, rates) as t(k, r) on t.k = b.key
       order by b.key for update of b
   loop
+    -- A clock that was set back takes nothing away.
     at := clock_timestamp();
     bucket.tokens := least(greatest(bucket.rate, 1),
-      bucket.tokens + extract(epoch from at - bucket.refilled_at) * bucket.rate);
+      bucket.tokens + greatest(0, extract(epoch from at - bucket.refilled_at)) * bucket.rate);
     update token_bucket set tokens = bucket.tokens, refilled_at = at where key = bucket.key;
     available := least(available, bucket.tokens);
     if bucket.tokens < 1 then

@@ -102,6 +102,7 @@ function startServices(
     config,
     dispatcher: dispatcher?.(database.db) ?? {
       dispatch: (due) => void dispatched.push(due),
+      startNow: async () => null,
       close: async () => {},
     },
     identities: createIdentities({

@@ -54,7 +54,7 @@ export async function startEngine(
     createDispatcher({ client, taskQueue, store: dispatchStore(db), log }),
   );
   const connection = await NativeConnection.connect({ address: settings.address });
-  const { services, close } = createServices(api.services.config, api.db, client, log);
+  const { services, close } = await createServices(api.services.config, api.db, client, log);
   let workers: Workers | null = null;
 
   const project = await api.createProject((await api.signUp()).cookie);

@@ -209,3 +209,64 @@ describe('a journey', () => {
     expect((await executionIn(engine, workflow.id, id, 'EXITED')).exitReason).toBe('old');
   });
 });
+
+describe('a failed execution', () => {
+  it('goes on at its failed step when tried again, and earlier steps run once', async () => {
+    const email = address();
+    const templateId = await createTemplate(engine);
+    const broken = await createTemplate(engine, { subject: 'Second' });
+    const workflow = await createWorkflow(engine, {
+      eventName: 'retried',
+      steps: [
+        { type: 'SEND_EMAIL', name: 'First', templateId },
+        { type: 'SEND_EMAIL', name: 'Second', templateId: broken },
+      ],
+      ways: [
+        ['TRIGGER', 'First'],
+        ['First', 'Second'],
+      ],
+    });
+    const sender = (from: string) =>
+      engine.api.db
+        .updateTable('template')
+        .set({ from_email: from })
+        .where('id', '=', broken)
+        .execute();
+    await sender('team@elsewhere.test');
+    const contact = await createContact(engine, email);
+    const id = await startByHand(engine, workflow.id, contact);
+    const failed = await executionIn(engine, workflow.id, id, 'FAILED');
+    await sender(`team@${engine.domain}`);
+
+    const path = `/workflows/${workflow.id}/executions/${id}`;
+    const again = await engine.call('POST', `${path}/retry`);
+    expect(again.body).toMatchObject({ status: 'RUNNING', error: null, completedAt: null });
+    expect(again.body.temporalRunId).not.toBe(failed.temporalRunId);
+    const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
+    expect(done.stepExecutions).toHaveLength(3);
+    const mails = await engine.mailsTo(email, 2);
+    expect(mails.map((mail) => mail.subject)).toEqual(['Hello you', 'Second']);
+    expect((await engine.call('POST', `${path}/retry`)).body.error.code).toBe(
+      'EXECUTION_NOT_FAILED',
+    );
+
+    const { body: history } = await engine.call('GET', `${path}/history`);
+    const changes = history.entries.map((entry: Record<string, string>) => [
+      entry['stepName'],
+      entry['to'],
+    ]);
+    expect(changes).toEqual([
+      [null, 'RUNNING'],
+      ['Trigger: retried', 'COMPLETED'],
+      ['First', 'RUNNING'],
+      ['First', 'COMPLETED'],
+      ['Second', 'RUNNING'],
+      ['Second', 'FAILED'],
+      [null, 'FAILED'],
+      [null, 'RUNNING'],
+      ['Second', 'RUNNING'],
+      ['Second', 'COMPLETED'],
+      [null, 'COMPLETED'],
+    ]);
+  });
+});

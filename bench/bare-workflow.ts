@@ -1,0 +1,25 @@
+import {
+  proxyActivities,
+  proxyLocalActivities,
+  sleep,
+  type ActivityOptions,
+} from '@temporalio/workflow';
+import type { BareActivities } from './bare-worker.ts';
+
+/** What one step of a bare workflow is in Temporal. */
+export type BareStep = 'activity' | 'local' | 'second';
+
+const options: ActivityOptions = { startToCloseTimeout: '1 minute' };
+const remote = proxyActivities<BareActivities>(options);
+const local = proxyLocalActivities<BareActivities>(options);
+
+/**
+ * The reference of the executions: the same activities and timers on the same Temporal, with one
+ * trivial statement each and nothing else.
+ */
+export async function bareWorkflow(execution: string, steps: readonly BareStep[]): Promise<void> {
+  for (const [index, step] of steps.entries()) {
+    if (step === 'second') await sleep(1000);
+    else await (step === 'local' ? local : remote).STEP(execution, index);
+  }
+}

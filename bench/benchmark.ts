@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+
+/** One benchmark: `npm run bench -- <name> [--option=value …]`. */
+export interface Benchmark {
+  /** What it measures, in one line. */
+  summary: string;
+  /** Its options with their defaults. */
+  options: Readonly<Record<string, string>>;
+  run(run: BenchmarkRun): Promise<void>;
+}
+
+/** What a benchmark is given to run. */
+export interface BenchmarkRun {
+  /** An option as it was written. */
+  text(name: string): string;
+  /** An option that is a whole number from 1. @throws Error naming it */
+  count(name: string): number;
+  /** Ends something that was started; also on Ctrl-C, the last started first. */
+  defer(cleanup: () => Promise<unknown>): void;
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+}
+
+/**
+ * Runs a benchmark and ends what it started, whatever happens. Answers the exit code: 0, 1 when it
+ * failed, 130 after Ctrl-C.
+ */
+export async function runBenchmark(benchmark: Benchmark, args: readonly string[]): Promise<number> {
+  const options = readOptions(benchmark, args);
+  const cleanups: (() => Promise<unknown>)[] = [];
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(name, () => {
+        stopping.abort();
+        resolve();
+      });
+    }
+  });
+  const text = (name: string) => options[name] ?? '';
+  const work = benchmark.run({
+    text,
+    count(name) {
+      const value = Number(text(name));
+      if (Number.isInteger(value) && value > 0) return value;
+      throw new Error(`--${name} must be a whole number from 1, not "${text(name)}".`);
+    },
+    defer: (cleanup) => void cleanups.push(cleanup),
+    signal: stopping.signal,
+  });
+  // After Ctrl-C it fails on everything that was stopped below it.
+  work.catch(() => undefined);
+  try {
+    await Promise.race([work, stopped]);
+    return stopping.signal.aborted ? 130 : 0;
+  } catch (error) {
+    if (stopping.signal.aborted) return 130;
+    console.error(error);
+    return 1;
+  } finally {
+    for (const cleanup of cleanups.reverse()) await cleanup().catch(console.error);
+  }
+}
+
+function readOptions(benchmark: Benchmark, args: readonly string[]): Record<string, string> {
+  const known = Object.keys(benchmark.options).map((name) => [name, { type: 'string' }] as const);
+  const { values } = parseArgs({ args: [...args], options: Object.fromEntries(known) });
+  return { ...benchmark.options, ...(values as Record<string, string>) };
+}

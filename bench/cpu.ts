@@ -1,0 +1,49 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** Seconds of CPU used so far, by process name. */
+export type CpuSeconds = Readonly<Record<string, number>>;
+
+/** Clock ticks in a second as /proc counts them: 100 on every Linux architecture we run on. */
+const ticksPerSecond = 100;
+
+/**
+ * The CPU seconds that processes and their children, also the ended ones, have used. Linux only;
+ * elsewhere the answer is empty.
+ *
+ * @param pids process ids by name
+ */
+export async function readCpu(pids: Readonly<Record<string, number>>): Promise<CpuSeconds> {
+  if (process.platform !== 'linux') return {};
+  const all = await readProcesses();
+  const total = (pid: number): number =>
+    all
+      .filter((one) => one.pid === pid || one.parent === pid)
+      .reduce((sum, one) => sum + (one.pid === pid ? one.seconds : total(one.pid)), 0);
+  return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, total(pid)]));
+}
+
+/** What was used between two readings. */
+export function cpuBetween(before: CpuSeconds, after: CpuSeconds): CpuSeconds {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, seconds]) => [name, seconds - (before[name] ?? 0)]),
+  );
+}
+
+interface Process {
+  pid: number;
+  parent: number;
+  seconds: number;
+}
+
+async function readProcesses(): Promise<Process[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const texts = ids.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => null));
+  return (await Promise.all(texts)).flatMap((text) => {
+    if (text === null) return [];
+    // Fields as proc(5) numbers them; the second, the name, may hold spaces and brackets.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const field = (number: number) => Number(fields[number - 3]);
+    const ticks = field(14) + field(15) + field(16) + field(17);
+    return [{ pid: Number.parseInt(text, 10), parent: field(4), seconds: ticks / ticksPerSecond }];
+  });
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { executionRunId } from '../domain/execution.ts';
+import { type Bare, startBare } from './bare.ts';
+import type { BareStep } from './bare-workflow.ts';
+import type { Benchmark, BenchmarkRun } from './benchmark.ts';
+import { type CpuSeconds, cpuBetween, readCpu } from './cpu.ts';
+import { figure, median, printTable } from './numbers.ts';
+import { benchSteps, type BenchStep, createProject, createWorkflow } from './project.ts';
+import { type Stack, stackOptions, startStack } from './stack.ts';
+import { times, until } from './waiting.ts';
+
+/**
+ * Executions of a customer's workflow per second, from the events that start them to the last one
+ * ended, against bare Temporal workflows of the same shape.
+ */
+export const executions: Benchmark = {
+  summary: 'executions of a workflow per second, against bare Temporal workflows',
+  options: {
+    /** Executions in a round. */
+    starts: '500',
+    rounds: '3',
+    /** Requests, and starts of bare workflows, under way at once. */
+    parallel: '32',
+    steps: 'SEND_EMAIL,SEND_EMAIL,EXIT',
+    ...stackOptions,
+  },
+  async run(run) {
+    const shape = readShape(run.text('steps'));
+    const stack = await startStack(run);
+    const everpost = await prepareEverpost(stack, shape);
+    const bare = await startBare(run, stack);
+    const same = prepareBare(bare, bareShape(shape, 'local'));
+    const plain = prepareBare(bare, bareShape(shape, 'activity'));
+    const pids = { ...stack.pids, 'bare worker': bare.workerPid };
+    const subjects = [
+      { name: 'Everpost', subject: everpost },
+      { name: 'bare Temporal, same shape', subject: same },
+      { name: 'bare Temporal, no local activities', subject: plain },
+    ];
+    console.log(`${run.text('starts')} executions of ${shape.join(', ')} in a round\n`);
+    for (const { subject } of subjects) await round(run, subject, 50, pids);
+    const results = subjects.map(({ name }) => ({ name, rounds: [] as Round[] }));
+    for (let index = 0; index < run.count('rounds'); index++) {
+      for (const [place, { subject }] of subjects.entries()) {
+        results[place]?.rounds.push(await round(run, subject, run.count('starts'), pids));
+      }
+    }
+    const histories = [];
+    for (const { subject } of subjects) {
+      histories.push(await readHistory(bare.client, await subject.workflowId()));
+    }
+    print(results, histories);
+  },
+};
+
+/** Something that can run many executions of one shape. */
+interface Subject {
+  start(): Promise<unknown>;
+  /** Executions ended so far, of this subject or of all that are never run beside it. */
+  countEnded(): Promise<number>;
+  /** Resolves when what goes on behind the executions is over, too. */
+  settle(): Promise<void>;
+  /** The Temporal id of one that has ended. */
+  workflowId(): Promise<string>;
+}
+
+interface Round {
+  perSecond: number;
+  /** Seconds of CPU of one execution, with what goes on behind it. */
+  cpu: CpuSeconds;
+}
+
+function readShape(text: string): BenchStep[] {
+  return text.split(',').map((word) => {
+    const step = benchSteps.find((known) => known === word.trim());
+    if (step) return step;
+    throw new Error(`--steps takes ${benchSteps.join(', ')}, not "${word}".`);
+  });
+}
+
+/** What the product's steps are in Temporal: effects are activities, bookkeeping is local. */
+function bareShape(shape: readonly BenchStep[], bookkeeping: BareStep): BareStep[] {
+  const steps = shape.flatMap((step): BareStep[] => {
+    if (step === 'SEND_EMAIL') return ['activity'];
+    return step === 'EXIT' ? [bookkeeping] : [bookkeeping, 'second', bookkeeping];
+  });
+  // Without an EXIT the end itself is noted.
+  return shape.at(-1) === 'EXIT' ? steps : [...steps, bookkeeping];
+}
+
+async function prepareEverpost(stack: Stack, shape: readonly BenchStep[]): Promise<Subject> {
+  const { pool } = stack;
+  const project = await createProject(stack.apiUrl);
+  const workflowId = await createWorkflow(project, 'started', shape);
+  const query = async (sql: string) => {
+    const { rows } = await pool.query<{ count: number; id: string }>(sql, [workflowId]);
+    return rows[0] ?? { count: 0, id: '' };
+  };
+  const ended = `from execution where workflow_id = $1 and status in ('COMPLETED', 'EXITED')`;
+  return {
+    start: () =>
+      project.call('POST', '/v1/track', {
+        email: `${randomUUID()}@bench.example`,
+        event: 'started',
+        data: { name: 'Ada', plan: 'pro' },
+      }),
+    countEnded: async () => (await query(`select count(*)::int ${ended}`)).count,
+    settle: () =>
+      until('the mail', async () => {
+        const due = await query(`select count(*)::int from email
+          where project_id = (select project_id from workflow where id = $1)
+            and status in ('PENDING', 'SENDING')`);
+        return due.count === 0;
+      }),
+    workflowId: async () => executionRunId((await query(`select id ${ended} limit 1`)).id),
+  };
+}
+
+function prepareBare(bare: Bare, steps: readonly BareStep[]): Subject {
+  const lastStep = steps.findLastIndex((step) => step !== 'second');
+  let latest = '';
+  return {
+    async start() {
+      latest = await bare.start(steps);
+    },
+    countEnded: () => bare.countSteps(lastStep),
+    settle: async () => undefined,
+    workflowId: async () => latest,
+  };
+}
+
+async function round(
+  run: BenchmarkRun,
+  subject: Subject,
+  count: number,
+  pids: Readonly<Record<string, number>>,
+): Promise<Round> {
+  const cpuBefore = await readCpu(pids);
+  const before = await subject.countEnded();
+  const startedAt = performance.now();
+  await times(count, run.count('parallel'), () => subject.start());
+  await until('the executions', async () => (await subject.countEnded()) >= before + count);
+  const seconds = (performance.now() - startedAt) / 1000;
+  await subject.settle();
+  const used = Object.entries(cpuBetween(cpuBefore, await readCpu(pids)));
+  return {
+    perSecond: count / seconds,
+    cpu: Object.fromEntries(used.map(([name, all]) => [name, all / count])),
+  };
+}
+
+async function readHistory(client: Client, workflowId: string) {
+  const { raw } = await client.workflow.getHandle(workflowId).describe();
+  const info = raw.workflowExecutionInfo;
+  return { events: Number(info?.historyLength ?? 0), bytes: Number(info?.historySizeBytes ?? 0) };
+}
+
+function print(
+  results: readonly { name: string; rounds: readonly Round[] }[],
+  histories: readonly { events: number; bytes: number }[],
+): void {
+  const everpost = results[0]?.rounds ?? [];
+  printTable([
+    ['', 'executions/s', 'Everpost is', 'history events', 'bytes'],
+    ...results.map(({ name, rounds }, place) => [
+      name,
+      figure(median(rounds.map((round) => round.perSecond))),
+      // Round by round: what else the machine does then meets both.
+      `${figure(median(rounds.map((round, i) => (everpost[i]?.perSecond ?? 0) / round.perSecond)))} ×`,
+      String(histories[place]?.events ?? ''),
+      String(histories[place]?.bytes ?? ''),
+    ]),
+  ]);
+  const processes = Object.keys(everpost[0]?.cpu ?? {});
+  if (processes.length === 0) return;
+  console.log('CPU of an execution, milliseconds (Everpost: with the delivery of its mail)\n');
+  printTable([
+    ['', ...processes],
+    ...results.map(({ name, rounds }) => [
+      name,
+      ...processes.map((part) =>
+        figure(median(rounds.map((round) => (round.cpu[part] ?? 0) * 1000))),
+      ),
+    ]),
+  ]);
+}
