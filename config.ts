@@ -92,6 +92,9 @@ const Environment = z.object({
   RATE_LIMIT_IP_PER_MINUTE: number(300, 1),
   RATE_LIMIT_AUTH_PER_MINUTE: number(10, 1),
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
+  WEBHOOK_TIMEOUT_MS: number(10_000, 1, 60_000),
+  WEBHOOK_MAX_ATTEMPTS: number(5, 1, 100),
+  WEBHOOK_ALLOW_PRIVATE: flag(false),
 });
 
 /**
@@ -148,6 +151,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
       authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
     },
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
+    webhook: {
+      timeoutMs: env.WEBHOOK_TIMEOUT_MS,
+      attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
+      allowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
+    },
   };
 }
 

@@ -22,21 +22,32 @@ export interface StepResult {
 }
 
 /** What a step does, inside the transaction that has entered it. */
-export type StepEffect = (tx: Database, visit: StepVisit, call: StepCall) => Promise<StepResult>;
+export type StepEffect<T = StepResult> = (
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+) => Promise<T>;
 
 /** A step that cannot be done, however often it is tried. The text is for the customer. */
-export class StepFailure extends Error {}
+export class StepFailure extends Error {
+  readonly output: Record<string, unknown> | null;
+
+  constructor(message: string, output: Record<string, unknown> | null = null) {
+    super(message);
+    this.output = output;
+  }
+}
 
 /**
  * Enters a step, does its effect and commits both. It may be repeated: there is one step
  * execution per execution and step, and what ended before is told again.
  * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
  */
-export async function performStep(
+export async function performStep<T = StepResult>(
   db: Database,
   call: StepCall,
-  effect: StepEffect,
-): Promise<StepResult> {
+  effect: StepEffect<T>,
+): Promise<T | StepResult> {
   const result = await db.transaction().execute(async (tx) => {
     const visit = await enterStep(tx, call.executionId, call.step.id);
     if (!visit) return endedResult(tx, call);
@@ -45,7 +56,7 @@ export async function performStep(
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
       // Committed, not rolled back: the record has to say what Temporal says.
-      await failStep(tx, visit, error.message);
+      await failStep(tx, visit, error.message, error.output);
       return error;
     }
   });

@@ -1,3 +1,4 @@
+import { findContact } from '../db/contacts.ts';
 import type { Database } from '../db/database.ts';
 import { type Due, nothingDue } from '../db/events.ts';
 import { endExecution } from '../db/executions.ts';
@@ -9,12 +10,20 @@ import {
   updateExecutionWaiting,
 } from '../db/step-executions.ts';
 import { type MatchedEvent, registerWait, settleWait } from '../db/waits.ts';
+import { evaluateStepCondition } from '../domain/filter-step.ts';
 import { waitOutcome } from '../domain/journey.ts';
 import { delayUnitMs, type StepConfig } from '../domain/steps.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
-import { performStep, type StepCall, type StepEffect, type StepResult } from './perform.ts';
+import {
+  performStep,
+  StepFailure,
+  type StepCall,
+  type StepEffect,
+  type StepResult,
+} from './perform.ts';
 import { sendStepEmail } from './send-email.ts';
 import { updateContactOfStep } from './update-contact.ts';
+import { callWebhook, type WebhookServices } from './webhook.ts';
 
 /** Named as the product names them: operators read these words in the Temporal UI. */
 export interface StepActivities {
@@ -22,15 +31,15 @@ export interface StepActivities {
   DELAY(call: StepCall): Promise<StepResult>;
   WAIT_FOR_EVENT(call: StepCall): Promise<StepResult>;
   SETTLE_WAIT(call: StepCall): Promise<StepResult>;
+  CONDITION(call: StepCall): Promise<StepResult>;
+  WEBHOOK(call: StepCall): Promise<StepResult>;
   UPDATE_CONTACT(call: StepCall): Promise<StepResult>;
   EXIT(call: StepCall): Promise<StepResult>;
   COMPLETE(executionId: string): Promise<void>;
 }
 
-export interface StepServices {
-  db: Database;
+export interface StepServices extends WebhookServices {
   dispatcher: Dispatcher;
-  apiUrl: string;
 }
 
 /** The activities of the steps. Each is one transaction and may be repeated. */
@@ -38,8 +47,8 @@ export function createStepActivities(services: StepServices): StepActivities {
   const { db, dispatcher, apiUrl } = services;
   return {
     async SEND_EMAIL(call) {
-      const result = await performStep(db, call, async (tx, visit) => {
-        if (isCompleted(visit)) return { outcome: { kind: 'done' } };
+      const result = await performStep<StepResult>(db, call, async (tx, visit) => {
+        if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
         const output = await sendStepEmail(tx, apiUrl, call.step, visit);
         const since = await completeStep(tx, visit.stepExecution.id, output);
         return { outcome: { kind: 'done' }, since };
@@ -52,8 +61,8 @@ export function createStepActivities(services: StepServices): StepActivities {
     SETTLE_WAIT: (call) => performStep(db, call, settle),
     async UPDATE_CONTACT(call) {
       let due: Due = nothingDue;
-      const result = await performStep(db, call, async (tx, visit) => {
-        if (isCompleted(visit)) return { outcome: { kind: 'done' } };
+      const result = await performStep<StepResult>(db, call, async (tx, visit) => {
+        if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
         const updated = await updateContactOfStep(tx, apiUrl, call.step, visit);
         due = updated.due;
         const since = await completeStep(tx, visit.stepExecution.id, updated.output);
@@ -62,6 +71,8 @@ export function createStepActivities(services: StepServices): StepActivities {
       dispatcher.dispatch(due);
       return result;
     },
+    CONDITION: (call) => performStep(db, call, decideCondition),
+    WEBHOOK: (call) => callWebhook(services, call),
     EXIT: (call) => performStep(db, call, exit),
     async COMPLETE(executionId) {
       await endExecution(db, executionId, { status: 'COMPLETED' });
@@ -83,7 +94,7 @@ const delay: StepEffect = async (tx, visit, call) => {
 };
 
 const waitForEvent: StepEffect = async (tx, visit, call) => {
-  if (isCompleted(visit)) return settledResult(visit);
+  if (visit.completedAt) return settledResult(visit, visit.completedAt);
   const { eventName, timeout } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
   const expiresAt =
     timeout === undefined ? null : new Date(beginOf(visit).getTime() + timeout * 1000);
@@ -94,9 +105,25 @@ const waitForEvent: StepEffect = async (tx, visit, call) => {
 };
 
 const settle: StepEffect = async (tx, visit, call) => {
-  if (isCompleted(visit)) return settledResult(visit);
+  if (visit.completedAt) return settledResult(visit, visit.completedAt);
   const { eventName } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
   return endWait(tx, visit, eventName, await settleWait(tx, visit.stepExecution.id));
+};
+
+const decideCondition: StepEffect = async (tx, visit, call) => {
+  if (visit.completedAt) {
+    const { branch } = visit.stepExecution.output as { branch: string };
+    return { outcome: { kind: 'branch', branch }, since: visit.completedAt };
+  }
+  const { execution, stepExecution } = visit;
+  const contact = await findContact(tx, execution.project_id, execution.contact_id);
+  if (!contact) throw new StepFailure('The contact no longer exists.');
+  const decision = evaluateStepCondition(call.step.config as StepConfig<'CONDITION'>, {
+    contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
+    context: execution.context as Record<string, unknown> | null,
+  });
+  const since = await completeStep(tx, stepExecution.id, { ...decision });
+  return { outcome: { kind: 'branch', branch: decision.branch }, since };
 };
 
 const exit: StepEffect = async (tx, visit, call) => {
@@ -129,13 +156,9 @@ async function endWait(
   return { outcome: waitOutcome('EVENT'), since };
 }
 
-function settledResult({ stepExecution }: StepVisit): StepResult {
+function settledResult({ stepExecution }: StepVisit, since: string): StepResult {
   const output = stepExecution.output as { waitOutcome: 'EVENT' | 'TIMEOUT' };
-  return { outcome: waitOutcome(output.waitOutcome) };
-}
-
-function isCompleted({ stepExecution }: StepVisit): boolean {
-  return stepExecution.status === 'COMPLETED';
+  return { outcome: waitOutcome(output.waitOutcome), since };
 }
 
 /** When the step was first entered: a repeated call reckons from the same moment. */

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { figure, median, printTable } from './numbers.ts';
 
 /** Seconds of CPU used so far, by process name. */
 export type CpuSeconds = Readonly<Record<string, number>>;
@@ -22,11 +23,38 @@ export async function readCpu(pids: Readonly<Record<string, number>>): Promise<C
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, total(pid)]));
 }
 
-/** What was used between two readings. */
-export function cpuBetween(before: CpuSeconds, after: CpuSeconds): CpuSeconds {
+/** What each of `count` pieces of work used between two readings. */
+export function cpuBetween(before: CpuSeconds, after: CpuSeconds, count: number): CpuSeconds {
   return Object.fromEntries(
-    Object.entries(after).map(([name, seconds]) => [name, seconds - (before[name] ?? 0)]),
+    Object.entries(after).map(([name, seconds]) => [name, (seconds - (before[name] ?? 0)) / count]),
   );
+}
+
+/**
+ * Prints the CPU milliseconds of each process and of all together, as medians of the rounds. The
+ * factor is against the row `reference`: of all figures it minds a busy machine least.
+ */
+export function printCpu(
+  rows: readonly { name: string; cpu: readonly CpuSeconds[] }[],
+  reference: string,
+): void {
+  const processes = Object.keys(rows[0]?.cpu[0] ?? {});
+  if (processes.length === 0) {
+    console.log('  CPU is read on Linux only.\n');
+    return;
+  }
+  const total = (cpu: CpuSeconds) => Object.values(cpu).reduce((sum, seconds) => sum + seconds, 0);
+  const totalOf = (name: string) =>
+    median((rows.find((row) => row.name === name)?.cpu ?? []).map(total));
+  printTable([
+    ['', ...processes, 'all', 'factor'],
+    ...rows.map(({ name, cpu }) => [
+      name,
+      ...processes.map((part) => figure(median(cpu.map((one) => (one[part] ?? 0) * 1000)))),
+      figure(totalOf(name) * 1000),
+      `${figure(totalOf(name) / totalOf(reference))} ×`,
+    ]),
+  ]);
 }
 
 interface Process {

@@ -4,7 +4,7 @@ import { executionRunId } from '../domain/execution.ts';
 import { type Bare, startBare } from './bare.ts';
 import type { BareStep } from './bare-workflow.ts';
 import type { Benchmark, BenchmarkRun } from './benchmark.ts';
-import { type CpuSeconds, cpuBetween, readCpu } from './cpu.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './cpu.ts';
 import { figure, median, printTable } from './numbers.ts';
 import { benchSteps, type BenchStep, createProject, createWorkflow } from './project.ts';
 import { type Stack, stackOptions, startStack } from './stack.ts';
@@ -143,10 +143,9 @@ async function round(
   await until('the executions', async () => (await subject.countEnded()) >= before + count);
   const seconds = (performance.now() - startedAt) / 1000;
   await subject.settle();
-  const used = Object.entries(cpuBetween(cpuBefore, await readCpu(pids)));
   return {
     perSecond: count / seconds,
-    cpu: Object.fromEntries(used.map(([name, all]) => [name, all / count])),
+    cpu: cpuBetween(cpuBefore, await readCpu(pids), count),
   };
 }
 
@@ -172,16 +171,9 @@ function print(
       String(histories[place]?.bytes ?? ''),
     ]),
   ]);
-  const processes = Object.keys(everpost[0]?.cpu ?? {});
-  if (processes.length === 0) return;
   console.log('CPU of an execution, milliseconds (Everpost: with the delivery of its mail)\n');
-  printTable([
-    ['', ...processes],
-    ...results.map(({ name, rounds }) => [
-      name,
-      ...processes.map((part) =>
-        figure(median(rounds.map((round) => (round.cpu[part] ?? 0) * 1000))),
-      ),
-    ]),
-  ]);
+  printCpu(
+    results.map(({ name, rounds }) => ({ name, cpu: rounds.map((round) => round.cpu) })),
+    'bare Temporal, same shape',
+  );
 }

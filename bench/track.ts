@@ -1,7 +1,7 @@
 import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Benchmark, BenchmarkRun } from './benchmark.ts';
-import { type CpuSeconds, cpuBetween, readCpu } from './cpu.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './cpu.ts';
 import { figure, median, percentile, printTable } from './numbers.ts';
 import { createProject, createWorkflow, type Project } from './project.ts';
 import { type Stack, stackOptions, startStack } from './stack.ts';
@@ -54,6 +54,7 @@ export const track: Benchmark = {
 };
 
 interface Round extends LoadResult {
+  /** Seconds of one request, until the last one was acknowledged. */
   cpu: CpuSeconds;
 }
 
@@ -79,7 +80,7 @@ async function play(stack: Stack, client: ChildProcess, load: Load): Promise<Rou
   if (result.failures.length > 0) {
     throw new Error(`Not all requests were acknowledged: ${result.failures.join('\n')}`);
   }
-  return { ...result, cpu: cpuBetween(before, await readCpu(stack.pids)) };
+  return { ...result, cpu: cpuBetween(before, await readCpu(stack.pids), load.requests) };
 }
 
 /** @throws Error when an acknowledged event is not in the database exactly once */
@@ -112,7 +113,6 @@ function settle({ pool }: Stack, workflowId: string): Promise<void> {
 function print(results: readonly { name: string; rounds: readonly Round[] }[]): void {
   const perSecond = (round: Round) => round.acknowledged.length / round.seconds;
   const bare = results[0]?.rounds ?? [];
-  const processes = Object.keys(bare[0]?.cpu ?? {});
   printTable([
     ['', 'acknowledged/s', '× bare SQL', 'p50 ms', 'p95 ms'],
     ...results.map(({ name, rounds }) => {
@@ -129,17 +129,9 @@ function print(results: readonly { name: string; rounds: readonly Round[] }[]): 
     }),
   ]);
   console.log('Every acknowledged event is in the database exactly once.\n');
-  if (processes.length === 0) return;
   console.log('CPU of a request, milliseconds\n');
-  printTable([
-    ['', ...processes],
-    ...results.map(({ name, rounds }) => [
-      name,
-      ...processes.map((part) =>
-        figure(
-          median(rounds.map((round) => ((round.cpu[part] ?? 0) * 1000) / round.latencies.length)),
-        ),
-      ),
-    ]),
-  ]);
+  printCpu(
+    results.map(({ name, rounds }) => ({ name, cpu: rounds.map((round) => round.cpu) })),
+    'bare SQL',
+  );
 }

@@ -26,11 +26,20 @@ export function dispatchStore(db: Database) {
  */
 export async function claimForgottenExecutions(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    update execution set dispatch_at = now() + interval '30 seconds'
-      where id in (select id from execution
-        where dispatch is not null and dispatch_at < now()
-        order by dispatch_at limit ${max} for update skip locked)
-      returning id`.execute(db);
+    with claimed as (
+      update execution set dispatch_at = now() + interval '30 seconds'
+        where id in (select id from execution
+          where dispatch is not null and dispatch_at < now()
+          order by dispatch_at limit ${max} for update skip locked)
+        returning id
+    ), orphaned as (
+      update orphan_run set dispatch_at = now() + interval '30 seconds'
+        where execution_id in (select execution_id from orphan_run
+          where dispatch_at < now()
+          order by dispatch_at limit ${max} for update skip locked)
+        returning execution_id
+    )
+    select id from claimed union all select execution_id from orphaned`.execute(db);
   return rows.map((row) => row.id);
 }
 

@@ -88,8 +88,8 @@ export async function insertExecution(
 }
 
 /**
- * The active executions among `ids` whose run has not been started. One that has left its trigger
- * goes on at its current step: that step failed and is tried again.
+ * The executions among `ids` whose run is not known to have been started. One that has left its
+ * trigger goes on at its current step: that step failed and is tried again.
  */
 export async function listExecutionStarts(
   db: Database,
@@ -113,26 +113,33 @@ export async function listExecutionStarts(
       'version.graph as graph',
       'execution.current_step_id as currentStepId',
       'execution.temporal_run_id as failedRunId',
+      'execution.status',
     ])
     .where('execution.id', '=', sql<string>`any(${ids}::uuid[])`)
     .where('execution.dispatch', '=', 'start')
-    .where('execution.status', 'in', activeStatuses)
     .execute();
-  return rows.map(({ currentStepId, failedRunId, ...row }) => {
+  return rows.map(({ currentStepId, failedRunId, status, ...row }) => {
     const start = { ...row, graph: row.graph as unknown as Graph };
     const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
     const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since: row.startedAt };
-    return { start: resume ? { ...start, resume } : start, failedRunId };
+    const hasEnded = !activeStatuses.some((active) => active === status);
+    return { start: resume ? { ...start, resume } : start, failedRunId, hasEnded };
   });
 }
 
-/** The executions among `ids` whose run has not been told that they were cancelled. */
+/** The executions among `ids` whose run has not been told that they were cancelled or deleted. */
 export async function listExecutionCancels(db: Database, ids: readonly string[]) {
   const rows = await db
     .selectFrom('execution')
     .select('id')
     .where('id', '=', sql<string>`any(${ids}::uuid[])`)
     .where('dispatch', '=', 'cancel')
+    .unionAll(
+      db
+        .selectFrom('orphan_run')
+        .select('execution_id as id')
+        .where('execution_id', '=', sql<string>`any(${ids}::uuid[])`),
+    )
     .execute();
   return rows.map((row) => row.id);
 }
@@ -167,6 +174,7 @@ export async function updateExecutionCancelled(db: Database, id: string): Promis
     .where('id', '=', id)
     .where('dispatch', '=', 'cancel')
     .execute();
+  await db.deleteFrom('orphan_run').where('execution_id', '=', id).execute();
 }
 
 /**
@@ -178,6 +186,26 @@ export async function cancelExecutions(
   which: { ids: readonly string[] } | { workflowId: string } | { contactId: string },
   reason: 'cancelled' | 'project_disabled' | 'contact_deleted' | 'project_reset',
 ): Promise<ExecutionRow[]> {
+  const isMeant =
+    'ids' in which
+      ? sql<boolean>`execution.id = any(${which.ids}::uuid[])`
+      : 'workflowId' in which
+        ? sql<boolean>`execution.workflow_id = ${which.workflowId}`
+        : sql<boolean>`execution.contact_id = ${which.contactId}`;
+  // The contacts first, in order, as everywhere: see `enterStep`.
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('execution')
+        .select('contact_id')
+        .where('status', 'in', activeStatuses)
+        .where(isMeant),
+    )
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
   const rows = await tx
     .updateTable('execution')
     .set({
@@ -189,15 +217,7 @@ export async function cancelExecutions(
       dispatch_at: dispatchGrace,
     })
     .where('status', 'in', activeStatuses)
-    .$if('ids' in which, (query) =>
-      query.where('id', '=', sql<string>`any(${'ids' in which ? which.ids : []}::uuid[])`),
-    )
-    .$if('workflowId' in which, (query) =>
-      query.where('workflow_id', '=', 'workflowId' in which ? which.workflowId : ''),
-    )
-    .$if('contactId' in which, (query) =>
-      query.where('contact_id', '=', 'contactId' in which ? which.contactId : ''),
-    )
+    .where(isMeant)
     .returningAll()
     .execute();
   const ids = rows.map((row) => row.id);
@@ -258,7 +278,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
   if (!row) throw new Problem('EXECUTION_NOT_FAILED');
   await tx
     .updateTable('step_execution')
-    .set(again)
+    .set({ ...again, attempts: 0 })
     .where('execution_id', '=', execution.id)
     .where('status', '=', 'FAILED')
     .execute();

@@ -11,6 +11,8 @@ export type StepExecutionRow = Selectable<StepExecution>;
 export interface StepVisit {
   execution: ExecutionRow;
   stepExecution: StepExecutionRow;
+  /** When the step was completed, to the microsecond, in a call that is repeated; else null. */
+  completedAt: string | null;
 }
 
 /**
@@ -43,7 +45,7 @@ export async function enterStep(
     .returningAll('execution')
     .executeTakeFirst();
   if (!execution) return null;
-  const stepExecution = await tx
+  const { completedAt, ...stepExecution } = await tx
     .insertInto('step_execution')
     .values({
       project_id: execution.project_id,
@@ -61,8 +63,13 @@ export async function enterStep(
       }),
     )
     .returningAll()
+    .returning(
+      sql<string | null>`case when status = 'COMPLETED' then completed_at::text end`.as(
+        'completedAt',
+      ),
+    )
     .executeTakeFirstOrThrow();
-  return { execution, stepExecution };
+  return { execution, stepExecution, completedAt };
 }
 
 /** Ends a step with its output. Answers the moment, to the microsecond, as the database writes it. */
@@ -80,17 +87,62 @@ export async function completeStep(
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', stepExecutionId)
-    .returning(sql<string>`clock_timestamp()::text`.as('at'))
+    .returning(sql<string>`completed_at::text`.as('at'))
     .executeTakeFirstOrThrow();
   return row.at;
 }
 
+/** Puts a step back between two attempts: begun, but with nothing under way. */
+export async function postponeStep(
+  tx: Database,
+  stepExecutionId: string,
+  attempts: number,
+): Promise<void> {
+  await tx
+    .updateTable('step_execution')
+    .set({ status: 'PENDING', attempts, updated_at: sql<Date>`now()` })
+    .where('id', '=', stepExecutionId)
+    .execute();
+}
+
+/** Records the result of a step whose execution ended while it was under way. */
+export async function completeLateStep(
+  db: Database,
+  executionId: string,
+  stepId: string,
+  output: Record<string, unknown>,
+): Promise<void> {
+  await db
+    .updateTable('step_execution')
+    .set({
+      status: 'COMPLETED',
+      output: JSON.stringify(output),
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('execution_id', '=', executionId)
+    .where('step_id', '=', stepId)
+    .where('status', '=', 'RUNNING')
+    .execute();
+}
+
 /** Ends a step and its execution as FAILED, with one sentence for both. */
-export async function failStep(tx: Database, visit: StepVisit, error: string): Promise<void> {
+export async function failStep(
+  tx: Database,
+  visit: StepVisit,
+  error: string,
+  output: Record<string, unknown> | null,
+): Promise<void> {
   const at = sql<Date>`clock_timestamp()`;
   await tx
     .updateTable('step_execution')
-    .set({ status: 'FAILED', error, completed_at: at, updated_at: sql<Date>`now()` })
+    .set({
+      status: 'FAILED',
+      error,
+      output: output && JSON.stringify(output),
+      completed_at: at,
+      updated_at: sql<Date>`now()`,
+    })
     .where('id', '=', visit.stepExecution.id)
     .execute();
   await tx

@@ -180,6 +180,12 @@ export interface Membership {
   user_id: string;
 }
 
+export interface OrphanRun {
+  dispatch_at: Generated<Timestamp>;
+  execution_id: string;
+  project_id: string;
+}
+
 export interface Project {
   billing_limit_campaigns: number | null;
   billing_limit_inbound: number | null;
@@ -206,7 +212,28 @@ export interface RateLimit {
   points: Generated<number>;
 }
 
+export interface Segment {
+  condition: Json | null;
+  created_at: Generated<Timestamp>;
+  description: string | null;
+  id: Generated<string>;
+  member_count: Generated<number>;
+  name: string;
+  project_id: string;
+  track_membership: Generated<boolean>;
+  type: string;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface SegmentMember {
+  contact_id: string;
+  created_at: Generated<Timestamp>;
+  project_id: string;
+  segment_id: string;
+}
+
 export interface StepExecution {
+  attempts: Generated<number>;
   completed_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   error: string | null;
@@ -317,8 +344,11 @@ export interface DB {
   job: Job;
   mailbox_message: MailboxMessage;
   membership: Membership;
+  orphan_run: OrphanRun;
   project: Project;
   rate_limit: RateLimit;
+  segment: Segment;
+  segment_member: SegmentMember;
   step_execution: StepExecution;
   template: Template;
   token_bucket: TokenBucket;

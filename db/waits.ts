@@ -32,7 +32,11 @@ export async function registerWait(
     .orderBy('recorded_at')
     .limit(1)
     .executeTakeFirst();
-  if (event) return matched(event);
+  if (event) {
+    // In a repeated call it may have claimed the wait that the first one left.
+    await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
+    return matched(event);
+  }
   await tx
     .insertInto('wait')
     .values({

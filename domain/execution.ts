@@ -25,6 +25,8 @@ export interface DueStart {
   start: ExecutionStart;
   /** The run that failed, when the execution is tried again. */
   failedRunId: string | null;
+  /** Its run came to the end before anybody could note that it had started. */
+  hasEnded: boolean;
 }
 
 /** The address of an execution's run in Temporal. */

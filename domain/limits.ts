@@ -19,6 +19,11 @@ export const limits = {
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
   conditionBranches: 20,
+  /** Filters of one condition, in all its groups, and how deep conditions nest. */
+  filters: 100,
+  filterDepth: 5,
+  /** A field of a filter: longer than any path somebody means. */
+  filterFieldChars: 1000,
   bulkIds: 1000,
   /** Steps and transitions of one workflow as JSON. A run is started with all of it, and Temporal
    * takes at most 2 MB in one payload. */

@@ -2,6 +2,15 @@ import { z } from 'zod';
 import { planContactData } from './contact-data.ts';
 import { normaliseEmail } from './email-address.ts';
 import type { FieldCode } from './errors.ts';
+import {
+  type Field,
+  stepFieldOf,
+  type Unit,
+  unitMs,
+  type ValueOperator,
+  valueOperators,
+} from './filter.ts';
+import { comparisonFaults } from './filter-parse.ts';
 import type { StepType } from './graph.ts';
 import { isUuid } from './ids.ts';
 import { limits } from './limits.ts';
@@ -63,22 +72,17 @@ const SendEmailConfig = z.object({
 });
 
 /** How long a unit of a delay is, in milliseconds. */
-export const delayUnitMs = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
-
-type DelayUnit = keyof typeof delayUnitMs;
+export const delayUnitMs = unitMs;
 
 const DelayConfig = z
   .object({
     amount: z.int().min(1),
-    unit: z.enum(Object.keys(delayUnitMs) as DelayUnit[]),
+    unit: z.enum(Object.keys(unitMs) as Unit[]),
   })
-  .refine(
-    ({ amount, unit }) => amount * delayUnitMs[unit] <= limits.delayDaysMax * delayUnitMs.days,
-    {
-      path: ['amount'],
-      ...fault('too_big', `A delay is at most ${limits.delayDaysMax} days.`),
-    },
-  );
+  .refine(({ amount, unit }) => amount * unitMs[unit] <= limits.delayDaysMax * unitMs.days, {
+    path: ['amount'],
+    ...fault('too_big', `A delay is at most ${limits.delayDaysMax} days.`),
+  });
 
 const WaitForEventConfig = z.object({
   eventName: EventName,
@@ -86,97 +90,27 @@ const WaitForEventConfig = z.object({
   timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
 });
 
-/** The operators of a CONDITION step. */
-export const conditionOperators = [
-  'equals',
-  'notEquals',
-  'contains',
-  'notContains',
-  'greaterThan',
-  'lessThan',
-  'greaterThanOrEqual',
-  'lessThanOrEqual',
-  'exists',
-  'notExists',
-] as const;
-
-export type ConditionOperator = (typeof conditionOperators)[number];
-
-const equality: readonly ConditionOperator[] = ['equals', 'notEquals'];
-const presence: readonly ConditionOperator[] = ['exists', 'notExists'];
-
-const IsoDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
-
-interface FieldKind {
-  operators: readonly ConditionOperator[];
-  /** What is wrong with a comparison value, or null. */
-  valueFault(value: unknown, operator: ConditionOperator): [FieldCode, string] | null;
-}
-
-const emailField: FieldKind = {
-  operators: [...equality, 'contains', 'notContains'],
-  valueFault: (value) => (typeof value === 'string' ? null : ['invalid_type', 'Must be text.']),
-};
-
-const subscribedField: FieldKind = {
-  operators: equality,
-  valueFault: (value) =>
-    [true, false, 'true', 'false'].includes(value as never)
-      ? null
-      : ['invalid_type', 'Must be true or false.'],
-};
-
-const timeField: FieldKind = {
-  operators: conditionOperators.filter(
-    (operator) => !operator.endsWith('ontains') && !presence.includes(operator),
-  ),
-  valueFault(value) {
-    if (typeof value !== 'string') return ['invalid_type', 'Must be a date or a date with time.'];
-    if (IsoDate.safeParse(value).success) return null;
-    return ['invalid_date', 'Must be an existing date or date with time, in ISO 8601.'];
-  },
-};
-
-const dataField: FieldKind = {
-  operators: conditionOperators,
-  valueFault(value, operator) {
-    if (value === undefined) return ['invalid_type', 'Is required.'];
-    if (typeof value !== 'object' || equality.includes(operator)) return null;
-    return ['invalid_type', 'Must be text, a number, true or false.'];
-  },
-};
-
-function fieldKind(field: string): FieldKind | null {
-  if (field === 'contact.email') return emailField;
-  if (field === 'contact.subscribed') return subscribedField;
-  if (field === 'contact.createdAt' || field === 'contact.updatedAt') return timeField;
-  return /^(contact\.data|data|event|workflow)\../s.test(field) ? dataField : null;
-}
-
 /** Faults of one comparison. `path` is where it stands in the config. */
 function checkComparison(
   context: z.core.$RefinementCtx,
   path: (string | number)[],
-  kind: FieldKind,
-  { operator, value }: { operator: ConditionOperator; value?: unknown },
+  field: Field,
+  comparison: { operator: ValueOperator; value?: unknown },
 ): void {
-  if (!kind.operators.includes(operator)) {
-    addFault(context, [...path, 'operator'], 'unsupported_operator', 'Does not fit this field.');
-    return;
+  for (const { at, message, ...params } of comparisonFaults(field, comparison)) {
+    context.addIssue({ code: 'custom', path: [...path, at], message, params });
   }
-  const valueFault = presence.includes(operator) ? null : kind.valueFault(value, operator);
-  if (valueFault) addFault(context, [...path, 'value'], ...valueFault);
 }
 
 const unsupportedField = 'Must begin with contact., contact.data., data., event. or workflow.';
 
-const Comparison = { operator: z.enum(conditionOperators), value: z.unknown().optional() };
+const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };
 
 const BinaryCondition = z
   .object({ mode: z.literal('binary').optional(), field: z.string(), ...Comparison })
   .superRefine((config, context) => {
-    const kind = fieldKind(config.field);
-    if (kind) checkComparison(context, [], kind, config);
+    const place = stepFieldOf(config.field);
+    if (place) checkComparison(context, [], place.field, config);
     else addFault(context, ['field'], 'unsupported_field', unsupportedField);
   });
 
@@ -196,11 +130,11 @@ const MultiCondition = z
       .max(limits.conditionBranches),
   })
   .superRefine(({ field, branches }, context) => {
-    const kind = fieldKind(field);
-    if (!kind) addFault(context, ['field'], 'unsupported_field', unsupportedField);
+    const place = stepFieldOf(field);
+    if (!place) addFault(context, ['field'], 'unsupported_field', unsupportedField);
     const seen = new Set(['default']);
     branches.forEach((branch, index) => {
-      if (kind) checkComparison(context, ['branches', index], kind, branch);
+      if (place) checkComparison(context, ['branches', index], place.field, branch);
       if (seen.has(branch.id)) {
         const message = branch.id === 'default' ? 'Is a reserved id.' : 'Must be unique.';
         addFault(context, ['branches', index, 'id'], 'custom', message);

@@ -46,6 +46,10 @@ const nextAddressMs = 1_000;
 /** The guard's no: not worth another attempt. */
 class Refusal extends Error {}
 
+/**
+ * Calls receivers on the open Internet only: every host, at every redirect, is resolved once, its
+ * addresses are checked, and the connection goes to one of those.
+ */
 export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
   const { timeoutMs, allowPrivate } = settings;
   const lookup = settings.lookup ?? ((hostname) => resolve(hostname, { all: true }));
@@ -70,6 +74,7 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     let call: Call = attempt;
     for (let redirects = 0; ; redirects += 1) {
       const addresses = await findAddresses(url);
+      signal.throwIfAborted();
       const request = { ...call, headers: signed(call, attempt) };
       const answer = await exchange(url, addresses, request, { timeoutMs, signal });
       if (!('location' in answer)) return answer;

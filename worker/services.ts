@@ -4,7 +4,9 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { dispatchStore } from '../db/dispatch.ts';
 import { insertMailboxMessage } from '../db/mailbox.ts';
+import { createSeal } from '../db/sealed.ts';
 import { createMailer, type Mailer } from '../providers/mailer.ts';
+import { createWebhookSender } from '../providers/webhook.ts';
 import { createDispatcher } from '../workflows/dispatcher.ts';
 import type { WorkersOptions } from './workers.ts';
 
@@ -35,6 +37,9 @@ export async function createServices(config: Config, db: Database, client: Clien
     mailer,
     log,
     apiUrl: config.apiUrl,
+    seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
+    webhooks: createWebhookSender(config.webhook),
+    webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {
       perSecond:
         config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? defaultRate[config.mail.mode],

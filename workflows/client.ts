@@ -91,7 +91,7 @@ const keywordType = 2;
 export async function startExecution(
   client: Client,
   taskQueue: string,
-  { start, failedRunId }: DueStart,
+  { start, failedRunId, hasEnded }: DueStart,
 ): Promise<string> {
   const workflowId = executionRunId(start.executionId);
   for (;;) {
@@ -100,7 +100,7 @@ export async function startExecution(
         taskQueue,
         workflowId,
         args: [start],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        workflowIdReusePolicy: hasEnded ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
         staticSummary: `${start.workflowName} v${start.version}`,
         typedSearchAttributes: [
           { key: projectKey, value: start.projectId },

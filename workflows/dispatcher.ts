@@ -110,9 +110,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 async function tellExecutions(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const { client, store } = options;
+  const { client, store, log } = options;
   const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
-  await inParallel([
+  await inParallel(log, [
     ...starts.map((start) => async () => void (await tellStart(options, start))),
     ...cancels.map((id) => async () => {
       await withDeadline(client, () => cancelExecution(client, id));
@@ -130,10 +130,11 @@ async function tellStart(
   return runId;
 }
 
-async function tellWaits({ client, store }: DispatcherOptions, ids: string[]): Promise<void> {
+async function tellWaits({ client, store, log }: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const waits = await store.listClaimedWaits(ids);
   await inParallel(
+    log,
     waits.map(
       (wait) => () =>
         withDeadline(client, () => wakeExecution(client, wait.executionId, wait.stepId)),
@@ -185,13 +186,22 @@ function take(ids: Set<string>): string[] {
   return page;
 }
 
-/** Runs all calls, `callsMax` at a time. @throws the first failure, after all have ended. */
-async function inParallel(calls: (() => Promise<void>)[]): Promise<void> {
+/**
+ * Runs all calls, `callsMax` at a time. One that fails (a run too large for Temporal) does not
+ * keep the others from being told.
+ * @throws the first failure when none has succeeded: then Temporal is away.
+ */
+async function inParallel(
+  log: DispatcherOptions['log'],
+  calls: (() => Promise<void>)[],
+): Promise<void> {
   const queue = calls.values();
   const failures: unknown[] = [];
   async function work(): Promise<void> {
     for (const call of queue) await call().catch((error: unknown) => failures.push(error));
   }
   await Promise.all(Array.from({ length: Math.min(callsMax, calls.length) }, work));
-  if (failures.length > 0) throw failures[0];
+  const [error] = failures;
+  if (failures.length === calls.length && error !== undefined) throw error;
+  if (error !== undefined) log.warn({ error, failed: failures.length }, 'Some runs were not told');
 }

@@ -29,7 +29,7 @@ export const eventSignal = defineSignal<[{ stepId: string }]>('event');
 export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
 /** Commands of one run at most; then it goes on as a new one with a short history. */
-const commandsPerRun = 500;
+const commandsPerRun = 100;
 
 // Transient faults are tried again for as long as they last: a step fails only when it says so
 // itself. What cannot be taken back is waited for when the execution is cancelled.
@@ -133,6 +133,10 @@ async function runStep(input: ExecutionStart, step: GraphStep, since: string): P
       return bookkeeping.DELAY.executeWithOptions(options, args);
     case 'WAIT_FOR_EVENT':
       return bookkeeping.WAIT_FOR_EVENT.executeWithOptions(options, args);
+    case 'CONDITION':
+      return bookkeeping.CONDITION.executeWithOptions(options, args);
+    case 'WEBHOOK':
+      return effects.WEBHOOK.executeWithOptions(options, args);
     case 'UPDATE_CONTACT':
       return effects.UPDATE_CONTACT.executeWithOptions(options, args);
     case 'EXIT':

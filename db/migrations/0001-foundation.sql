@@ -212,6 +212,27 @@ create index execution_contact on execution (contact_id, workflow_id);
 create index execution_project on execution (project_id, started_at desc, id desc);
 create index execution_dispatch on execution (dispatch_at) where dispatch is not null;
 
+-- Runs whose execution was deleted before Temporal was told of its end: they wait for something
+-- that nobody can send them any more, some of them for ever.
+create table orphan_run (
+  execution_id uuid primary key,
+  project_id uuid not null,
+  dispatch_at timestamptz(3) not null default now() + interval '5 seconds'
+);
+create index orphan_run_dispatch on orphan_run (dispatch_at);
+
+-- A trigger, because executions also go with their contact, workflow or project.
+create function keep_orphan_run() returns trigger language plpgsql as $$
+begin
+  insert into orphan_run (execution_id, project_id) values (old.id, old.project_id)
+    on conflict do nothing;
+  return null;
+end
+$$;
+create trigger execution_orphan_run after delete on execution for each row
+  when (old.dispatch is not null or old.status in ('RUNNING', 'WAITING'))
+  execute function keep_orphan_run();
+
 create table step_execution (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
@@ -223,9 +244,12 @@ create table step_execution (
   execute_after timestamptz(3),
   output jsonb,
   error text,
+  -- Calls of a webhook so far.
+  attempts integer not null default 0,
   history jsonb not null default '[]',
   started_at timestamptz(3),
-  completed_at timestamptz(3),
+  -- To the microsecond: the next step begins then, and events count from its beginning on.
+  completed_at timestamptz,
   created_at timestamptz(3) not null default clock_timestamp(),
   updated_at timestamptz(3) not null default clock_timestamp(),
   unique (execution_id, step_id)
@@ -388,9 +412,11 @@ create table token_bucket (
   refilled_at timestamptz not null
 );
 
--- Takes up to `wanted` tokens from all `keys` at once; `rates` are tokens per second and the
--- bucket holds one second's worth (at least one). Answers how many were granted and, when none
--- were, how long until one is. Keys are locked in order, so that two takers never deadlock.
+-- Takes up to `wanted` tokens from all `keys` at once; `rates` are tokens per second. A bucket
+-- holds one second's worth less one (at least one): the first message leaves a while after its
+-- token was taken, and n messages still take (n - rate) / rate seconds from the first to the last.
+-- Answers how many were granted and, when none were, how long until one is. Keys are locked in
+-- order, so that two takers never deadlock.
 create function take_tokens(keys text[], rates double precision[], wanted integer,
   out granted integer, out wait_ms integer) language plpgsql as $$
 declare
@@ -400,7 +426,7 @@ declare
   bucket record;
 begin
   insert into token_bucket (key, tokens, refilled_at)
-    select k, greatest(r, 1), clock_timestamp() from unnest(keys, rates) as t(k, r) order by k
+    select k, greatest(r - 1, 1), clock_timestamp() from unnest(keys, rates) as t(k, r) order by k
     on conflict do nothing;
   for bucket in
     select b.key, b.tokens, b.refilled_at, t.r as rate
@@ -409,7 +435,7 @@ begin
   loop
     -- A clock that was set back takes nothing away.
     at := clock_timestamp();
-    bucket.tokens := least(greatest(bucket.rate, 1),
+    bucket.tokens := least(greatest(bucket.rate - 1, 1),
       bucket.tokens + greatest(0, extract(epoch from at - bucket.refilled_at)) * bucket.rate);
     update token_bucket set tokens = bucket.tokens, refilled_at = at where key = bucket.key;
     available := least(available, bucket.tokens);

@@ -39,9 +39,9 @@ const elapse = (ms: number) =>
     - make_interval(secs => ${ms / 1000}::float8)`.execute(db);
 
 describe('a bucket', () => {
-  it('holds what one second allows, and says how long an empty one takes', async () => {
+  it('holds what one second allows, less one, and says how long an empty one takes', async () => {
     const id = randomUUID();
-    expect(await takeAtOnce(perProject(10), id, 100)).toEqual({ granted: 10, waitMs: 0 });
+    expect(await takeAtOnce(perProject(10), id, 100)).toEqual({ granted: 9, waitMs: 0 });
     expect(await takeAtOnce(perProject(10), id, 100)).toEqual({ granted: 0, waitMs: 100 });
   });
 
@@ -49,26 +49,27 @@ describe('a bucket', () => {
     const id = randomUUID();
     expect((await takeAtOnce(perProject(10), id, 4)).granted).toBe(4);
     expect((await takeAtOnce(perProject(10), id, 0)).granted).toBe(0);
-    expect((await takeAtOnce(perProject(10), id, 100)).granted).toBe(6);
+    expect((await takeAtOnce(perProject(10), id, 100)).granted).toBe(5);
   });
 
-  it('fills at its rate, up to one second’s worth', async () => {
+  it('fills at its rate, never over its brim', async () => {
     const id = randomUUID();
-    await takeAtOnce(perProject(10), id, 10);
-    expect(await takeAtOnce(perProject(10), id, 10)).toMatchObject({ granted: 0 });
+    await takeAtOnce(perProject(10), id, 9);
+    expect(await takeAtOnce(perProject(10), id, 9)).toMatchObject({ granted: 0 });
     expect((await takeAfter(310, perProject(10), id, 3)).granted).toBe(3);
-    expect((await takeAfter(60_000, perProject(10), id, 100)).granted).toBe(10);
+    expect((await takeAfter(60_000, perProject(10), id, 100)).granted).toBe(9);
   });
 
   it('has a token after the wait it names, and not half that time before', async () => {
     const id = randomUUID();
-    await takeAtOnce(perProject(0.01), id, 1);
-    const { waitMs } = await takeAtOnce(perProject(0.01), id, 1);
+    const slow = perProject(0.01);
+    await takeAtOnce(slow, id, 1);
+    const { waitMs } = await takeAtOnce(slow, id, 1);
     expect(waitMs).toBe(100_000);
-    const half = await takeAfter(waitMs / 2, perProject(0.01), id, 1);
+    const half = await takeAfter(waitMs / 2, slow, id, 1);
     expect(half.granted).toBe(0);
     expect(half.waitMs).toBeLessThanOrEqual(waitMs / 2);
-    expect((await takeAfter(half.waitMs, perProject(0.01), id, 1)).granted).toBe(1);
+    expect((await takeAfter(half.waitMs, slow, id, 1)).granted).toBe(1);
   });
 
   it('slower than one a second still holds one', async () => {
@@ -80,7 +81,7 @@ describe('a bucket', () => {
   it('shrinks at once when the operator lowers its rate', async () => {
     const id = randomUUID();
     await takeAtOnce(perProject(100), id, 1);
-    expect((await takeAtOnce(perProject(5), id, 100)).granted).toBe(5);
+    expect((await takeAtOnce(perProject(5), id, 100)).granted).toBe(4);
   });
 
   it('without a limit is not asked', async () => {
@@ -89,34 +90,40 @@ describe('a bucket', () => {
   });
 
   it('belongs to one project', async () => {
-    await takeAtOnce(perProject(5), randomUUID(), 5);
-    expect((await takeAtOnce(perProject(5), randomUUID(), 5)).granted).toBe(5);
+    await takeAtOnce(perProject(5), randomUUID(), 4);
+    expect((await takeAtOnce(perProject(5), randomUUID(), 5)).granted).toBe(4);
   });
 });
 
 describe('the buckets of server and project', () => {
+  /** The server's bucket holds 10, that of each project 6. */
+  const rates = { perSecond: 11, perProjectPerSecond: 7 };
+
   it('hold together: the emptier one decides, both pay', async () => {
-    const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()];
-    const rates = { perSecond: 10, perProjectPerSecond: 6 };
-    expect((await takeAtOnce(rates, a, 100)).granted).toBe(6);
-    expect((await takeAtOnce(rates, b, 100)).granted).toBe(4);
-    expect(await takeAtOnce(rates, c, 100)).toEqual({ granted: 0, waitMs: 100 });
-    // The server's refusal has cost the project nothing, and the project's the server nothing.
-    expect((await takeAtOnce(perProject(6), c, 100)).granted).toBe(6);
-    await takeAfter(60_000, rates, c, 6);
-    for (let i = 0; i < 5; i += 1) expect((await takeAtOnce(rates, c, 1)).granted).toBe(0);
-    expect((await takeAtOnce(rates, a, 100)).granted).toBe(4);
+    const [first, second] = [randomUUID(), randomUUID()];
+    expect((await takeAtOnce(rates, first, 100)).granted).toBe(6);
+    expect((await takeAtOnce(rates, second, 100)).granted).toBe(4);
+  });
+
+  it('cost nothing when the other one is empty', async () => {
+    const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+    await takeAtOnce(rates, first, 6);
+    for (let i = 0; i < 5; i += 1) expect((await takeAtOnce(rates, first, 1)).granted).toBe(0);
+    expect((await takeAtOnce(rates, second, 100)).granted).toBe(4);
+    expect((await takeAtOnce(rates, third, 1)).granted).toBe(0);
+    expect((await takeAtOnce(perProject(7), third, 100)).granted).toBe(6);
   });
 
   it('name the longer wait of the two', async () => {
-    const id = randomUUID();
-    const rates = { perSecond: 0.5, perProjectPerSecond: 4 };
-    await takeAtOnce(rates, id, 1);
-    expect((await takeAtOnce(rates, id, 1)).waitMs).toBe(2000);
-    const slowProject = { perSecond: 4, perProjectPerSecond: 0.25 };
-    expect((await takeAtOnce(slowProject, randomUUID(), 1)).granted).toBe(0);
-    await takeAfter(60_000, slowProject, id, 1);
-    expect((await takeAtOnce(slowProject, id, 1)).waitMs).toBe(4000);
+    for (const slow of [
+      { perSecond: 0.5, perProjectPerSecond: 2 },
+      { perSecond: 2, perProjectPerSecond: 0.5 },
+    ]) {
+      const id = randomUUID();
+      await db.deleteFrom('token_bucket').execute();
+      expect((await takeAtOnce(slow, id, 1)).granted).toBe(1);
+      expect((await takeAtOnce(slow, id, 1)).waitMs).toBe(2000);
+    }
   });
 });
 
@@ -134,10 +141,10 @@ describe('many takers at once', () => {
     );
     const seconds = (Date.now() - startedAt) / 1000;
     const sum = (list: typeof taken) => list.reduce((all, { granted }) => all + granted, 0);
-    expect(sum(taken)).toBeGreaterThanOrEqual(40);
-    expect(sum(taken)).toBeLessThanOrEqual(40 + 40 * seconds);
+    expect(sum(taken)).toBeGreaterThanOrEqual(39);
+    expect(sum(taken)).toBeLessThanOrEqual(39 + 40 * seconds);
     for (const id of ids) {
-      expect(sum(taken.filter((one) => one.id === id))).toBeLessThanOrEqual(10 + 10 * seconds);
+      expect(sum(taken.filter((one) => one.id === id))).toBeLessThanOrEqual(9 + 10 * seconds);
     }
   });
 

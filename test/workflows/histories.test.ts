@@ -7,6 +7,7 @@ import { replayHistory } from '../../worker/replay.ts';
 import { tellStory } from '../../worker/story.ts';
 import { startEngine } from '../support/engine.ts';
 import { historyCases } from '../support/history-cases.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const folder = path.join(import.meta.dirname, '../histories');
@@ -20,9 +21,10 @@ if (process.env['RECORD_HISTORIES']) {
       ([name]) => !names.includes(`${name}.json`),
     );
     it.each(missing)('records %s', { timeout: 180_000 }, async (name, play) => {
-      const engine = await startEngine();
+      const engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+      const receiver = await startReceiver();
       try {
-        const id = await play(engine);
+        const id = await play(engine, receiver);
         const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
         await waitFor('the run to rest', async () => {
           const { status, raw } = await handle.describe();
@@ -36,6 +38,7 @@ if (process.env['RECORD_HISTORIES']) {
         );
       } finally {
         await engine.close();
+        await receiver.close();
       }
     });
   });

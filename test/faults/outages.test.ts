@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migrateToLatest } from '../../db/database.ts';
+import { claimFreePort } from '../../dev/ports.ts';
+import { type PostgresServer, startPostgres } from '../../dev/postgres.ts';
+import { startTemporal, type TemporalServer } from '../../dev/temporal.ts';
+import { connectTemporal, type Temporal } from '../../workflows/client.ts';
+import { type Engine, startEngine } from '../support/engine.ts';
+import { createContact, createTemplate, createWorkflow } from '../support/journeys.ts';
+import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
+import { outliveGrace, sweepNow } from '../support/sweep-now.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A server goes away under running processes of Everpost and comes back. */
+
+const address = () => `${randomUUID()}@people.test`;
+
+/** Undone at the end of a describe, last first. */
+type Undo = (() => Promise<unknown>)[];
+
+async function undone(undo: Undo): Promise<void> {
+  for (const step of undo.splice(0).reverse()) await step();
+}
+
+async function newDirectory(undo: Undo): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'everpost-faults-'));
+  // Under root PostgreSQL runs as another user, who must get through.
+  await chmod(directory, 0o755);
+  undo.push(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function newPort(undo: Undo): Promise<number> {
+  const { port, release } = await claimFreePort();
+  undo.push(release);
+  return port;
+}
+
+/** The statuses of all rows of a table of the engine's database, with how often each occurs. */
+async function countStatuses(engine: Engine, table: 'email' | 'execution') {
+  const rows = await engine.api.db.selectFrom(table).select('status').execute();
+  const counts: Record<string, number> = {};
+  for (const { status } of rows) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+describe('while Temporal is away', () => {
+  const undo: Undo = [];
+  let engine: Engine;
+  let api: Awaited<ReturnType<typeof startApiProcess>>;
+  let worker: Program;
+  let start: () => Promise<TemporalServer>;
+  let server: TemporalServer;
+  let temporal: Temporal;
+
+  beforeAll(async () => {
+    const dataDir = await newDirectory(undo);
+    const [port, uiPort] = [await newPort(undo), await newPort(undo)];
+    start = () => startTemporal({ dataDir, port, uiPort, log: () => {} });
+    server = await start();
+    undo.push(() => server.stop());
+    engine = await startEngine({}, { worker: false });
+    undo.push(() => engine.close());
+    temporal = connectTemporal({
+      address: server.address,
+      namespace: 'default',
+      apiKey: null,
+      tlsCert: null,
+      tlsKey: null,
+      tlsCa: null,
+    });
+    undo.push(() => temporal.close());
+    const there = { TEMPORAL_ADDRESS: server.address };
+    worker = await startWorkerProcess(engine, there);
+    undo.push(() => worker.kill());
+    api = await startApiProcess(engine, there);
+    undo.push(() => api.kill());
+  });
+  afterAll(() => undone(undo));
+
+  /** A request to the API process, which has to be answered as if nothing were wrong. */
+  async function promptly(method: string, path: string, body?: unknown) {
+    const began = performance.now();
+    const answer = await api.call(method, path, body);
+    expect([path, answer.status]).toEqual([path, 200]);
+    expect(performance.now() - began).toBeLessThan(1000);
+    return answer;
+  }
+
+  it('the API answers at once, and everything happens when it is back', async () => {
+    const templateId = await createTemplate(engine);
+    await createWorkflow(engine, {
+      eventName: 'mailed',
+      steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
+      ways: [['TRIGGER', 'Mail']],
+    });
+    const waiting = await createWorkflow(engine, {
+      eventName: 'waits',
+      steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
+      ways: [['TRIGGER', 'Wait']],
+    });
+    const [clicker, cancelled] = [address(), address()];
+    for (const email of [clicker, cancelled]) {
+      await createContact(engine, email);
+      await promptly('POST', '/v1/track', { email, event: 'waits' });
+    }
+    await waitFor(
+      'two waiting',
+      async () => (await countStatuses(engine, 'execution'))['WAITING'] === 2,
+    );
+
+    await server.stop();
+    const [tracked, sent] = [
+      Array.from({ length: 5 }, address),
+      Array.from({ length: 5 }, address),
+    ];
+    for (const email of tracked) await promptly('POST', '/v1/track', { email, event: 'mailed' });
+    for (const to of sent) {
+      const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+      await promptly('POST', '/v1/send', { ...mail, to });
+    }
+    await promptly('POST', '/v1/track', { email: clicker, event: 'clicked' });
+    const { body } = await promptly('GET', `/workflows/${waiting.id}/executions`);
+    const { id } = body.executions.find(
+      ({ contact }: { contact: { email: string } }) => contact.email === cancelled,
+    );
+    const deleted = await promptly('DELETE', `/workflows/${waiting.id}/executions/${id}`);
+    expect(deleted.body).toMatchObject({ status: 'CANCELLED', exitReason: 'cancelled' });
+    await outliveGrace(engine);
+
+    server = await start();
+    await waitFor('Temporal', () => temporal.answers());
+    await sweepNow(engine, temporal.client);
+    for (const email of [...tracked, ...sent]) {
+      expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+    }
+    await waitFor('all journeys to end', async () => {
+      const { COMPLETED, CANCELLED } = await countStatuses(engine, 'execution');
+      return COMPLETED === 6 && CANCELLED === 1;
+    });
+    await waitFor('the cancelled run to be closed', async () => {
+      const run = await temporal.client.workflow.getHandle(`execution-${id}`).describe();
+      return run.status.name === 'CANCELLED';
+    });
+    expect(await countStatuses(engine, 'email')).toEqual({ DELIVERED: 10 });
+    expect([api.isRunning(), worker.isRunning()]).toEqual([true, true]);
+  }, 120_000);
+});
+
+describe('while PostgreSQL is away', () => {
+  const undo: Undo = [];
+  afterAll(() => undone(undo));
+
+  it('nothing is lost and nothing happens twice', async () => {
+    const dataDir = await newDirectory(undo);
+    const port = await newPort(undo);
+    const start = () =>
+      startPostgres({ dataDir: join(dataDir, 'postgres'), port, log: () => {}, disposable: true });
+    let server: PostgresServer = await start();
+    undo.push(() => server.stop());
+    await migrateToLatest(server.url);
+    const sink = await startSmtpSink();
+    undo.push(() => sink.close());
+    const environment = {
+      DATABASE_URL: server.url,
+      SMTP_HOST: '127.0.0.1',
+      SMTP_PORT: String(sink.port),
+      EMAIL_RATE_LIMIT_PER_SECOND: '150',
+      EMAIL_RATE_PER_PROJECT_PER_SECOND: '150',
+    };
+    const engine = await startEngine(environment, { worker: false });
+    undo.push(() => engine.close());
+    const templateId = await createTemplate(engine);
+    await createWorkflow(engine, {
+      eventName: 'travels',
+      steps: [
+        { type: 'SEND_EMAIL', name: 'First', templateId },
+        { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never', timeout: 2 } },
+        { type: 'SEND_EMAIL', name: 'Second', templateId },
+      ],
+      ways: [
+        ['TRIGGER', 'First'],
+        ['First', 'Wait'],
+        ['Wait', 'Second'],
+      ],
+    });
+    const api = await startApiProcess(engine, environment);
+    undo.push(() => api.kill());
+    const travellers = Array.from({ length: 30 }, address);
+    const to = Array.from({ length: 800 }, address);
+    const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    for (let at = 0; at < to.length; at += 100) {
+      const sent = await api.call('POST', '/v1/send', { ...mail, to: to.slice(at, at + 100) });
+      expect(sent.status).toBe(200);
+    }
+    const worker = await startWorkerProcess(engine, environment);
+    undo.push(() => worker.kill());
+    for (const email of travellers) {
+      expect((await api.call('POST', '/v1/track', { email, event: 'travels' })).status).toBe(200);
+    }
+    await waitFor('mail under way', () => sink.messages.length > 50);
+
+    await server.stop();
+    expect(
+      (await api.call('POST', '/v1/track', { email: address(), event: 'lost' })).status,
+    ).not.toBe(200);
+    await sleep(5_000);
+    server = await start();
+
+    await waitFor(
+      'all mail and all journeys',
+      async () => {
+        const { DELIVERED, ...others } = await countStatuses(engine, 'email').catch(() => ({
+          DELIVERED: 0,
+        }));
+        return DELIVERED === to.length + 2 * travellers.length && Object.keys(others).length === 0;
+      },
+      100_000,
+    );
+    await waitFor(
+      'all journeys to end',
+      async () => (await countStatuses(engine, 'execution'))['COMPLETED'] === travellers.length,
+    );
+    expect(to.filter((email) => sink.countTo(email) !== 1)).toEqual([]);
+    expect(travellers.filter((email) => sink.countTo(email) !== 2)).toEqual([]);
+    expect([api.isRunning(), worker.isRunning()]).toEqual([true, true]);
+  }, 180_000);
+});

@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Engine, startEngine } from '../support/engine.ts';
+import { createTemplate, createWorkflow, executionIn } from '../support/journeys.ts';
+import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { temporalAddress } from '../support/servers.ts';
+import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
+import { sweepNow } from '../support/sweep-now.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Real processes of Everpost, ended without a warning at the worst moment. */
+
+const address = () => `${randomUUID()}@people.test`;
+
+/** What a test has started, to be ended after it, last first. */
+const started: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of started.splice(0).reverse()) await end();
+});
+
+function ended<P extends Program>(program: P): P {
+  started.push(() => program.kill());
+  return program;
+}
+
+describe('an API process that is killed', () => {
+  let engine: Engine;
+  let line: TcpProxy;
+  beforeAll(async () => {
+    engine = await startEngine();
+  });
+  afterAll(() => engine.close());
+  beforeEach(async () => {
+    line = await startTcpProxy(temporalAddress());
+    started.push(() => line.close());
+  });
+
+  async function mailing(eventName: string) {
+    const templateId = await createTemplate(engine);
+    return createWorkflow(engine, {
+      eventName,
+      steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
+      ways: [['TRIGGER', 'Mail']],
+    });
+  }
+
+  const executionsOf = (workflowId: string) =>
+    engine.api.db
+      .selectFrom('execution')
+      .select(['id', 'dispatch', 'temporal_run_id'])
+      .where('workflow_id', '=', workflowId)
+      .execute();
+
+  it('between commit and start leaves its executions to the sweep', async () => {
+    const workflow = await mailing('killed before');
+    const api = ended(await startApiProcess(engine, { TEMPORAL_ADDRESS: line.address }));
+    line.mode = 'silent';
+    const emails = Array.from({ length: 10 }, address);
+    for (const email of emails) {
+      const { status } = await api.call('POST', '/v1/track', { email, event: 'killed before' });
+      expect(status).toBe(200);
+    }
+    await api.kill();
+    const before = await executionsOf(workflow.id);
+    expect(before.map(({ dispatch }) => dispatch)).toEqual(emails.map(() => 'start'));
+
+    await Promise.all([sweepNow(engine), sweepNow(engine)]);
+    for (const { id } of before) await executionIn(engine, workflow.id, id, 'COMPLETED');
+    for (const email of emails) expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  });
+
+  it('between start and the note of it leaves one run and one mail each', async () => {
+    const workflow = await mailing('killed after');
+    const api = ended(await startApiProcess(engine, { TEMPORAL_ADDRESS: line.address }));
+    // The connection is made by a first start, so that the next ones go out at once.
+    const emails = Array.from({ length: 6 }, address);
+    const track = (email: string) =>
+      api.call('POST', '/v1/track', { email, event: 'killed after' });
+    await track(emails[0]!);
+    await engine.mailsTo(emails[0]!, 1);
+    await waitFor('the first note', async () =>
+      (await executionsOf(workflow.id)).every(({ dispatch }) => dispatch === null),
+    );
+    line.mode = 'deaf';
+    for (const email of emails.slice(1)) expect((await track(email)).status).toBe(200);
+    // One start at least has reached Temporal; those behind it waited for its answer.
+    await engine.mailsTo(emails[1]!, 1);
+    await api.kill();
+    const before = await executionsOf(workflow.id);
+    expect(before.filter(({ dispatch }) => dispatch === 'start')).toHaveLength(5);
+
+    await sweepNow(engine);
+    const noted = await waitFor('all starts to be noted', async () => {
+      const rows = await executionsOf(workflow.id);
+      return rows.every(({ dispatch }) => dispatch === null) && rows;
+    });
+    for (const { id, temporal_run_id: runId } of noted) {
+      const run = await engine.temporal.client.workflow.getHandle(`execution-${id}`).describe();
+      expect(run.runId).toBe(runId);
+      await executionIn(engine, workflow.id, id, 'COMPLETED');
+    }
+    for (const email of emails) expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  });
+});
+
+describe('a worker process that ends', () => {
+  let engine: Engine;
+  let sink: SmtpSink;
+  let smtp: Record<string, string>;
+  beforeAll(async () => {
+    sink = await startSmtpSink();
+    smtp = {
+      SMTP_HOST: '127.0.0.1',
+      SMTP_PORT: String(sink.port),
+      EMAIL_RATE_LIMIT_PER_SECOND: '1000',
+      EMAIL_RATE_PER_PROJECT_PER_SECOND: '1000',
+    };
+    engine = await startEngine(smtp, { worker: false });
+  });
+  afterAll(async () => {
+    await engine.close();
+    await sink.close();
+  });
+
+  const worker = async () => ended(await startWorkerProcess(engine, smtp));
+
+  async function send(count: number): Promise<string[]> {
+    const to = Array.from({ length: count }, address);
+    const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    for (let at = 0; at < count; at += 100) {
+      const answer = await engine.call('POST', '/v1/send', { ...mail, to: to.slice(at, at + 100) });
+      expect(answer.status).toBe(200);
+    }
+    return to;
+  }
+
+  const statuses = async () => {
+    const { db } = engine.api;
+    const rows = await db.selectFrom('email').select(['to_email', 'status']).execute();
+    return new Map(rows.map((row) => [row.to_email, row.status]));
+  };
+
+  it('killed in the middle of journeys leaves each step and each mail to happen once', async () => {
+    const templateId = await createTemplate(engine);
+    const workflow = await createWorkflow(engine, {
+      eventName: 'interrupted',
+      steps: [
+        { type: 'SEND_EMAIL', name: 'First', templateId },
+        { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked', timeout: 1 } },
+        { type: 'SEND_EMAIL', name: 'Second', templateId },
+        { type: 'WAIT_FOR_EVENT', name: 'Wait on', config: { eventName: 'clicked' } },
+        { type: 'SEND_EMAIL', name: 'Third', templateId },
+      ],
+      ways: [
+        ['TRIGGER', 'First'],
+        ['First', 'Wait'],
+        ['Wait', 'Second'],
+        ['Second', 'Wait on'],
+        ['Wait on', 'Third'],
+      ],
+    });
+    const emails = Array.from({ length: 20 }, address);
+    const first = await worker();
+    for (const email of emails) {
+      await engine.call('POST', '/v1/track', { email, event: 'interrupted' });
+    }
+    // Killed while some have been mailed and others have not.
+    await waitFor('a first mail', () => emails.some((email) => sink.countTo(email) > 0));
+    const second = await worker();
+    await first.kill();
+    // While the waits time out and the second mails leave.
+    await waitFor('a second mail', () => emails.some((email) => sink.countTo(email) > 1), 60_000);
+    await second.kill();
+    for (const email of emails) {
+      await engine.call('POST', '/v1/track', { email, event: 'clicked' });
+    }
+    await worker();
+
+    const { db } = engine.api;
+    await waitFor(
+      'all journeys to end',
+      async () => {
+        const rows = db.selectFrom('execution').select('status');
+        const ends = await rows.where('workflow_id', '=', workflow.id).execute();
+        return ends.every(({ status }) => status === 'COMPLETED');
+      },
+      90_000,
+    );
+    const steps = await db
+      .selectFrom('step_execution as step')
+      .innerJoin('execution', 'execution.id', 'step.execution_id')
+      .select(['step.status', 'step.step_id'])
+      .where('execution.workflow_id', '=', workflow.id)
+      .execute();
+    expect(steps).toHaveLength(emails.length * 6);
+    expect(new Set(steps.map(({ status }) => status))).toEqual(new Set(['COMPLETED']));
+    const rows = await waitFor('all mail to be settled or uncertain', async () => {
+      await sweepNow(engine);
+      const mails = await db.selectFrom('email').select(['to_email', 'status']).execute();
+      return mails.every(({ status }) => status !== 'PENDING') && mails;
+    });
+    expect(rows).toHaveLength(emails.length * 3);
+    // Handed over once; or, where the kill hit the handover itself, at most once.
+    for (const email of emails) {
+      const own = rows.filter(({ to_email: to }) => to === email);
+      const delivered = own.filter(({ status }) => status === 'DELIVERED').length;
+      const unknown = own.filter(({ status }) => status === 'SENDING').length;
+      expect(delivered + unknown).toBe(3);
+      expect(sink.countTo(email)).toBeGreaterThanOrEqual(delivered);
+      expect(sink.countTo(email)).toBeLessThanOrEqual(3);
+    }
+    await db.deleteFrom('email').execute();
+  }, 180_000);
+
+  it('asked to stop in the middle of a batch hands over what it has claimed, and no more', async () => {
+    const first = await worker();
+    const to = await send(600);
+    await waitFor('the delivery to be under way', () => to.some((email) => sink.countTo(email)));
+    expect(await first.stop()).toBe('exit code 0');
+    const left = await statuses();
+    // Nothing is left half done.
+    expect(to.filter((email) => left.get(email) === 'SENDING')).toEqual([]);
+    for (const email of to) {
+      expect([email, sink.countTo(email)]).toEqual([
+        email,
+        left.get(email) === 'DELIVERED' ? 1 : 0,
+      ]);
+    }
+    await worker();
+    await sweepNow(engine);
+    await waitFor('all mail', () => to.every((email) => sink.countTo(email) > 0), 60_000);
+    expect(to.filter((email) => sink.countTo(email) !== 1)).toEqual([]);
+  }, 120_000);
+
+  it('killed when the provider has accepted and the row does not say so never sends again', async () => {
+    const first = await worker();
+    const { db } = engine.api;
+    // The outcome cannot be recorded while somebody else holds the rows.
+    const to = await send(20);
+    let killed = false;
+    await db.transaction().execute(async (tx) => {
+      await tx.selectFrom('contact').select('id').where('email', 'in', to).forUpdate().execute();
+      await waitFor('the handover', () => to.every((email) => sink.countTo(email) === 1));
+      await first.kill();
+      killed = true;
+    });
+    expect(killed).toBe(true);
+    const second = await worker();
+    await sweepNow(engine);
+    // Mail that comes later passes them by.
+    const [later] = await send(1);
+    await waitFor('the later mail', () => sink.countTo(later!) === 1);
+    const now = await statuses();
+    expect(to.map((email) => now.get(email))).toEqual(to.map(() => 'SENDING'));
+    await second.stop();
+
+    await db
+      .updateTable('email')
+      .set({ lease_until: new Date(0) })
+      .where('status', '=', 'SENDING')
+      .execute();
+    ended(await startWorkerProcess(engine, { ...smtp, DELIVERY_SETTLE_MINUTES: '0' }));
+    await sweepNow(engine);
+    const settled = await db
+      .selectFrom('email')
+      .select(['status', 'error'])
+      .where('to_email', 'in', to)
+      .execute();
+    expect(settled).toEqual(to.map(() => ({ status: 'FAILED', error: 'delivery_unknown' })));
+    expect(to.map((email) => sink.countTo(email))).toEqual(to.map(() => 1));
+  }, 120_000);
+});

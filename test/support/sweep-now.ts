@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { sql } from 'kysely';
+import type { Engine } from './engine.ts';
+
+/** Lets the grace of all that is due run out, so that a sweep takes it for forgotten. */
+export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
+  const past = sql<Date>`now() - interval '1 minute'`;
+  await db
+    .updateTable('execution')
+    .set({ dispatch_at: past })
+    .where('dispatch', 'is not', null)
+    .execute();
+  await db.updateTable('orphan_run').set({ dispatch_at: past }).execute();
+  await db
+    .updateTable('wait')
+    .set({ dispatch_at: past })
+    .where('event_id', 'is not', null)
+    .execute();
+  await db
+    .updateTable('email')
+    .set({ due_at: past })
+    .where('status', '=', 'PENDING')
+    .where('due_at', '<=', sql<Date>`now()`)
+    .execute();
+}
+
+/** Sweeps once, on a worker of the engine's task queue, and waits for the end. */
+export async function sweepNow(
+  engine: Engine,
+  client: Client = engine.temporal.client,
+): Promise<void> {
+  await outliveGrace(engine);
+  await client.workflow.execute('sweep', {
+    taskQueue: engine.taskQueue,
+    workflowId: `sweep-${randomUUID()}`,
+    args: [],
+  });
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A line to a server that a test can disturb. */
+export interface TcpProxy {
+  /** host:port to connect to instead of the server's. */
+  address: string;
+  /**
+   * `open` carries everything; `deaf` lets nothing come back, so that what was asked is done and
+   * nobody hears of it; `silent` carries nothing either way. What was held back is dropped.
+   */
+  mode: 'open' | 'deaf' | 'silent';
+  close(): Promise<void>;
+}
+
+/** Puts a line between a client and the server at `target` (host:port). */
+export async function startTcpProxy(target: string): Promise<TcpProxy> {
+  const [host = '', port = ''] = target.split(':');
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  };
+  const server = createServer((near) => {
+    const far = connect(Number(port), host);
+    keep(near);
+    keep(far);
+    near.on('data', (data) => void (proxy.mode === 'silent' || far.write(data)));
+    far.on('data', (data) => void (proxy.mode !== 'open' || near.write(data)));
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxy: TcpProxy = {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    mode: 'open',
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}
