@@ -125,7 +125,7 @@ function memberSql(scope: Scope, id: string): Sql {
       where member.segment_id = ${id} and member.contact_id = ${contactId})`;
   }
   // A repeated one that is not compiled yet leads back to itself, which no checked condition does.
-  return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
+  return compile(scope, condition);
 }
 
 function occurrenceSql(
@@ -276,7 +276,7 @@ function orderSql(operator: OrderOperator, value: RawBuilder<unknown>, given: un
       readings.push(sql<boolean>`filter_date(${value}) ${symbol} ${instantSql(instant)}`);
     }
     readings.push(sql<boolean>`case when jsonb_typeof(${value}) = 'string'
-      then (${value} #>> '{}') ${symbol} ${given}::text end`);
+      then (${value} #>> '{}') collate "C" ${symbol} ${given}::text end`);
   }
   return readings.length === 0 ? no : sql<boolean>`coalesce(${sql.join(readings)})`;
 }
