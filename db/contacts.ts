@@ -115,13 +115,18 @@ async function mergeContact(tx: Database, before: ContactRow, write: ContactWrit
 }
 
 async function recordSubscription(tx: Database, contact: ContactRow, source: SubscriptionSource) {
-  const { due } = await recordEvents(tx, contact.project_id, [
-    {
-      contactId: contact.id,
-      name: contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
-      data: { source },
-    },
-  ]);
+  const { due } = await recordEvents(
+    tx,
+    contact.project_id,
+    [
+      {
+        contactId: contact.id,
+        name: contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
+        data: { source },
+      },
+    ],
+    { contactsLocked: true },
+  );
   return due;
 }
 

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Kysely, Migrator, PostgresDialect, sql } from 'kysely';
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 import type { DB } from './tables.ts';
 
 /** The database handle every query takes: the pool, or the transaction of the caller. */
@@ -19,12 +20,49 @@ export interface OpenDatabase {
  * @param options.poolMax connections at most, 20 by default.
  */
 export function openDatabase(url: string, options: { poolMax?: number } = {}): OpenDatabase {
-  const pool = new Pool({ connectionString: url, max: options.poolMax ?? 20, keepAlive: true });
+  const pool = new Pool({
+    connectionString: url,
+    max: options.poolMax ?? 20,
+    keepAlive: true,
+    Client: PreparingClient,
+  });
   // An idle connection that dies (server restart) is replaced at the next query; without a
   // listener it would end the process.
   pool.on('error', () => {});
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   return { db, pool, close: () => db.destroy() };
+}
+
+/** Texts of statements that have a name, and how often the others were seen. */
+const statementNames = new Map<string, string | number>();
+/** A statement is prepared when it comes this often … */
+const preparedFrom = 3;
+/** … up to this many: the rest would only fill the memory of every connection. */
+const preparedMax = 500;
+
+/** The name of a statement that is worth preparing. Equal texts have equal names. */
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text) ?? 0;
+  if (typeof known === 'string') return known;
+  if (statementNames.size >= preparedMax && known === 0) return undefined;
+  const next = known + 1 < preparedFrom ? known + 1 : createHash('sha1').update(text).digest('hex');
+  statementNames.set(text, next);
+  return typeof next === 'string' ? next : undefined;
+}
+
+/**
+ * Prepares the statements that come again and again: PostgreSQL then plans them once for each
+ * connection. Planning was two thirds of the cost of recording an event.
+ */
+class PreparingClient extends Client {
+  override query(...args: unknown[]): never {
+    const [text, values] = args;
+    if (typeof text === 'string' && Array.isArray(values)) {
+      const name = statementName(text);
+      if (name) args.splice(0, 1, { text, name });
+    }
+    return super.query(...(args as [string])) as never;
+  }
 }
 
 const migrationsDir = path.join(import.meta.dirname, 'migrations');

@@ -4,7 +4,7 @@ import {
   listExecutionCancels,
   listExecutionStarts,
   updateExecutionCancelled,
-  updateExecutionStarted,
+  updateExecutionsStarted,
 } from './executions.ts';
 import { listClaimedWaits } from './waits.ts';
 
@@ -14,7 +14,8 @@ export function dispatchStore(db: Database) {
     listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
     listCancels: (ids: readonly string[]) => listExecutionCancels(db, ids),
     listClaimedWaits: (ids: readonly string[]) => listClaimedWaits(db, ids),
-    noteStarted: (id: string, runId: string) => updateExecutionStarted(db, id, runId),
+    noteStarted: (started: readonly { executionId: string; runId: string }[]) =>
+      updateExecutionsStarted(db, started),
     noteCancelled: (id: string) => updateExecutionCancelled(db, id),
   };
 }

@@ -190,7 +190,7 @@ export async function recordSettlements(
           ${isoTime(sql`email.delivered_at`)} as delivered_at`.execute(tx);
     const events = rows.flatMap(sentEvents);
     if (events.length === 0) return nothingDue;
-    return (await recordEvents(tx, given.projectId, events)).due;
+    return (await recordEvents(tx, given.projectId, events, { contactsLocked: true })).due;
   });
 }
 

@@ -36,22 +36,17 @@ export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
 /**
  * Records events with all they cause, in the caller's transaction: wakes the waits of their
  * contacts, then starts executions of the enabled workflows they trigger, each at most once.
- * The contacts are locked first and in order: a wait being registered at this moment (see
- * `registerWait`) comes before or after these events, never in between.
+ * The contacts are locked first and in order, unless the caller holds them: a wait being
+ * registered at this moment (see `registerWait`) comes before or after these events, never in
+ * between.
  */
 export async function recordEvents(
   tx: Database,
   projectId: string,
   events: readonly NewEvent[],
+  { contactsLocked = false } = {},
 ): Promise<{ events: RecordedEvent[]; due: Due }> {
-  const contactIds = [...new Set(events.flatMap((event) => event.contactId ?? []))];
-  await tx
-    .selectFrom('contact')
-    .select('id')
-    .where('id', '=', sql<string>`any(${contactIds}::uuid[])`)
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute();
+  if (!contactsLocked) await lockContacts(tx, events);
   const given = JSON.stringify(
     events.map((event) => ({
       contact_id: event.contactId,
@@ -118,6 +113,17 @@ export async function recordEvents(
     events: row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) })),
     due: { executions: row.executions, waits: row.waits },
   };
+}
+
+async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<void> {
+  const contactIds = [...new Set(events.flatMap((event) => event.contactId ?? []))];
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', sql<string>`any(${contactIds}::uuid[])`)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
 }
 
 /** A moment as the API writes it, made by the database. */

@@ -144,26 +144,19 @@ export async function listExecutionCancels(db: Database, ids: readonly string[])
   return rows.map((row) => row.id);
 }
 
-/** Temporal has the run: nothing is due any more, unless a cancel came in between. */
-export async function updateExecutionStarted(
+/** Temporal has these runs: nothing is due any more, unless a cancel came in between. */
+export async function updateExecutionsStarted(
   db: Database,
-  id: string,
-  runId: string,
+  started: readonly { executionId: string; runId: string }[],
 ): Promise<void> {
-  await db
-    .updateTable('execution')
-    .set((eb) => ({
-      temporal_run_id: runId,
-      dispatch: eb.case().when('dispatch', '=', 'start').then(null).else(eb.ref('dispatch')).end(),
-      dispatch_at: eb
-        .case()
-        .when('dispatch', '=', 'start')
-        .then(null)
-        .else(eb.ref('dispatch_at'))
-        .end(),
-    }))
-    .where('id', '=', id)
-    .execute();
+  await sql`
+    update execution set
+        temporal_run_id = started.run_id,
+        dispatch = nullif(dispatch, 'start'),
+        dispatch_at = case when dispatch = 'start' then null else dispatch_at end
+      from unnest(${started.map(({ executionId }) => executionId)}::uuid[],
+        ${started.map(({ runId }) => runId)}::text[]) as started(id, run_id)
+      where execution.id = started.id`.execute(db);
 }
 
 /** Temporal knows of the cancel. */

@@ -125,7 +125,7 @@ function memberSql(scope: Scope, id: string): Sql {
       where member.segment_id = ${id} and member.contact_id = ${contactId})`;
   }
   // A repeated one that is not compiled yet leads back to itself, which no checked condition does.
-  return compile(scope, condition);
+  return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
 }
 
 function occurrenceSql(

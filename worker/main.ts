@@ -20,18 +20,20 @@ async function main(): Promise<void> {
   // The signals are ours: the mail worker has to be told before the process ends.
   Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
   const stopped = stopAsked();
+  // Takes seconds and needs nobody: it goes on while the servers are reached.
+  const bundling = bundleWorkflows();
+  bundling.catch(() => {});
 
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const temporal = connectTemporal(config.temporal);
   const { services, close } = await createServices(config, database.db, temporal.client, log);
-  const bundle = await bundleWorkflows();
   const connection = await connectPatiently(config, log);
   await ensureSearchAttributes(temporal.client);
   const workers = await startWorkers({
     connection,
     namespace: config.temporal.namespace,
     taskQueue: config.temporal.taskQueue,
-    bundle,
+    bundle: await bundling,
     services,
     workflowConcurrency: config.workflowWorkerConcurrency,
     emailConcurrency: config.emailWorkerConcurrency,

@@ -30,6 +30,11 @@ export interface Dispatcher {
   close(): Promise<void>;
 }
 
+export interface StartedRun {
+  executionId: string;
+  runId: string;
+}
+
 /** What the dispatcher reads and notes in the database. */
 export interface DispatchStore {
   listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
@@ -37,7 +42,7 @@ export interface DispatchStore {
   listClaimedWaits(
     stepExecutionIds: readonly string[],
   ): Promise<{ executionId: string; stepId: string }[]>;
-  noteStarted(executionId: string, runId: string): Promise<void>;
+  noteStarted(started: readonly StartedRun[]): Promise<void>;
   noteCancelled(executionId: string): Promise<void>;
 }
 
@@ -94,12 +99,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (executions.size + waits.size > 0) work();
     },
     async startNow(executionId) {
-      const [start] = await options.store.listStarts([executionId]);
-      if (!start) return null;
-      return tellStart(options, start).catch((error: unknown) => {
+      const [due] = await options.store.listStarts([executionId]);
+      if (!due) return null;
+      try {
+        const started = await tellStart(options, due);
+        await options.store.noteStarted([started]);
+        return started.runId;
+      } catch (error) {
         options.log.warn({ error, executionId }, 'Temporal could not be told; the sweep will');
         return null;
-      });
+      }
     },
     async close() {
       while (busy) await busy;
@@ -112,22 +121,26 @@ async function tellExecutions(options: DispatcherOptions, ids: string[]): Promis
   if (ids.length === 0) return;
   const { client, store, log } = options;
   const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
-  await inParallel(log, [
-    ...starts.map((start) => async () => void (await tellStart(options, start))),
-    ...cancels.map((id) => async () => {
-      await withDeadline(client, () => cancelExecution(client, id));
-      await store.noteCancelled(id);
-    }),
-  ]);
+  const started: StartedRun[] = [];
+  try {
+    await inParallel(log, [
+      ...starts.map((due) => async () => void started.push(await tellStart(options, due))),
+      ...cancels.map((id) => async () => {
+        await withDeadline(client, () => cancelExecution(client, id));
+        await store.noteCancelled(id);
+      }),
+    ]);
+  } finally {
+    if (started.length > 0) await store.noteStarted(started);
+  }
 }
 
 async function tellStart(
-  { client, taskQueue, store }: DispatcherOptions,
+  { client, taskQueue }: DispatcherOptions,
   due: DueStart,
-): Promise<string> {
+): Promise<StartedRun> {
   const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
-  await store.noteStarted(due.start.executionId, runId);
-  return runId;
+  return { executionId: due.start.executionId, runId };
 }
 
 async function tellWaits({ client, store, log }: DispatcherOptions, ids: string[]): Promise<void> {

@@ -65,9 +65,12 @@ export const track = endpoint({
         data: planContactData(body.data),
         source: 'api',
       });
-      const recorded = await recordEvents(tx, projectId, [
-        { contactId: written.contact.id, name: body.event, data: eventData(body.data) },
-      ]);
+      const recorded = await recordEvents(
+        tx,
+        projectId,
+        [{ contactId: written.contact.id, name: body.event, data: eventData(body.data) }],
+        { contactsLocked: true },
+      );
       return {
         contact: written.contact,
         event: recorded.events[0],

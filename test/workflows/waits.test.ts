@@ -21,9 +21,8 @@ beforeAll(async () => {
   // A worker's activities, to be called in orders that Temporal would hardly ever hit upon.
   const { config, db } = engine.api.services;
   const log = pino({ level: 'silent' });
-  activities = createStepActivities(
-    createServices(config, db, engine.temporal.client, log).services,
-  );
+  const { services } = await createServices(config, db, engine.temporal.client, log);
+  activities = createStepActivities(services);
 });
 afterAll(() => engine.close());
 
