@@ -38,7 +38,7 @@ export async function startEngine(
   overrides: Record<string, string> = {},
   options: { worker?: boolean } = {},
 ): Promise<Engine> {
-  if (!installed) Runtime.install({ logger: new DefaultLogger('WARN'), shutdownSignals: [] });
+  if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   installed = true;
   const taskQueue = `test-${randomUUID()}`;
   const settings = { address: temporalAddress(), namespace: 'default' };
