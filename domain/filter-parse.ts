@@ -177,8 +177,8 @@ class Reader {
   filters = 0;
 
   add(field: string, code: FieldCode, message: string, received?: string): void {
-    if (this.problems.length < problemsMax)
-      this.problems.push({ field, message, code, ...(received === undefined ? {} : { received }) });
+    if (this.problems.length >= problemsMax) return;
+    this.problems.push({ field, message, code, ...(received === undefined ? {} : { received }) });
   }
 
   flat(input: Json, field: string): Condition {

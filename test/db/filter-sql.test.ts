@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OpenDatabase, openDatabase } from '../../db/database.ts';
+import { migrateToLatest, type OpenDatabase, openDatabase } from '../../db/database.ts';
 import { conditionSql } from '../../db/filter-sql.ts';
 import {
   type Condition,
@@ -26,15 +26,15 @@ import {
   type TableContact,
 } from '../domain/filter-table.ts';
 import { dates, fields, texts, values } from '../domain/filter-values.ts';
-import { createTestDatabase } from '../support/servers.ts';
+import { createTestDatabase, databaseAt, execute } from '../support/servers.ts';
 
 const projectId = randomUUID();
+let url: string;
 let dropDatabase: () => Promise<void>;
 let open: OpenDatabase;
 
 beforeAll(async () => {
-  const { url, drop } = await createTestDatabase();
-  dropDatabase = drop;
+  ({ url, drop: dropDatabase } = await createTestDatabase());
   open = openDatabase(url, { poolMax: 2 });
   await sql`insert into project (id, name, public_key, secret_key_hash, secret_key_last4,
     webhook_signing_secret) values (${projectId}, 'p', 'p', 'p', 'p', 'p')`.execute(open.db);
@@ -449,4 +449,25 @@ it('the largest condition there may be is answered', async () => {
   expect(problems).toEqual([]);
   const ids = await store([{ data: { a: 1 } }], new Map());
   expect(await ask([condition!], ids, new Map())).toEqual([[false]]);
+});
+
+it('texts are ordered by code points, whatever the language of the database', async () => {
+  const name = `english_${randomUUID().replaceAll('-', '')}`;
+  await execute(
+    url,
+    `create database ${name} template template0 locale_provider icu icu_locale 'en'`,
+  );
+  const english = databaseAt(url, name);
+  await migrateToLatest(english);
+  const { db, close } = openDatabase(english, { poolMax: 1 });
+  const field = 'data.x';
+  const condition = alone({ field, operator: 'greaterThan', value: 'B' });
+  const { rows } = await sql`select 'b' > 'B' as language, ${conditionSql(condition, {
+    now,
+    segments: new Map(),
+    contact: 'c',
+  })} as filter from (select '{"x":"b"}'::jsonb as data) as c`.execute(db);
+  await close();
+  await execute(url, `drop database ${name}`);
+  expect(rows).toEqual([{ language: false, filter: true }]);
 });

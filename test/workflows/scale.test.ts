@@ -38,15 +38,15 @@ describe('a graph of 200 steps', () => {
     expect(
       done.stepExecutions.every((step: { status: string }) => step.status === 'COMPLETED'),
     ).toBe(true);
-    const runs = await waitFor('three runs to be listed', async () => {
+    const runs = await waitFor('both runs to be listed', async () => {
       const found = [];
       const query = `WorkflowId = 'execution-${id}'`;
       for await (const run of engine.temporal.client.workflow.list({ query })) {
         found.push(run.status.name);
       }
-      return found.length >= 3 && found;
+      return found.length >= 2 && !found.includes('RUNNING') && found;
     });
-    expect(runs.toSorted()).toEqual(['COMPLETED', 'CONTINUED_AS_NEW', 'CONTINUED_AS_NEW']);
+    expect(runs.toSorted()).toEqual(['COMPLETED', 'CONTINUED_AS_NEW']);
   });
 });
 
