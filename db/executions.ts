@@ -299,6 +299,46 @@ export async function endExecution(
   return result.numUpdatedRows > 0n;
 }
 
+/** A run that ended in Temporal without completing. */
+export interface BrokenRun {
+  executionId: string;
+  runId: string;
+  /** Cancelled as the API does it, or ended in some other way. */
+  cancelled: boolean;
+}
+
+/**
+ * Ends the executions that are active although their run is closed: somebody cancelled or
+ * terminated it in Temporal itself. One with something to dispatch is about to get a new run.
+ */
+export async function repairExecutions(db: Database, runs: readonly BrokenRun[]): Promise<void> {
+  if (runs.length === 0) return;
+  await sql`
+    with broken as (
+      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
+        as run("executionId" uuid, "runId" text, cancelled boolean)
+    ), ended as (
+      update execution set
+          status = case when cancelled then 'CANCELLED' else 'FAILED' end,
+          exit_reason = case when cancelled then 'cancelled' end,
+          error = case when not cancelled then 'Its run was ended in Temporal.' end,
+          completed_at = clock_timestamp(), updated_at = now()
+        from broken
+        where execution.id = "executionId" and temporal_run_id = "runId"
+          and status in ('RUNNING', 'WAITING') and dispatch is null
+        returning execution.id, execution.status
+    ), forgotten as (
+      delete from wait using ended where execution_id = ended.id
+    )
+    update step_execution set
+        status = case when ended.status = 'FAILED' and step_execution.status = 'RUNNING'
+          then 'FAILED' else 'SKIPPED' end,
+        completed_at = clock_timestamp(), updated_at = now()
+      from ended
+      where step_execution.execution_id = ended.id
+        and step_execution.status in ('PENDING', 'SCHEDULED', 'RUNNING', 'WAITING')`.execute(db);
+}
+
 export interface ExecutionListItem extends ExecutionRow {
   contact_email: string;
   /** The snapshot the execution runs on, to name its current step. */

@@ -34,6 +34,11 @@ export function executionRunId(executionId: string): string {
   return `execution-${executionId}`;
 }
 
+/** The execution whose run has this address, or null. */
+export function executionOfRun(workflowId: string): string | null {
+  return /^execution-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
+}
+
 /** The address of the run that delivers a project's transactional and workflow mail. */
 export function laneRunId(projectId: string): string {
   return `delivery-${projectId}`;

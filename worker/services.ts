@@ -7,6 +7,7 @@ import { insertMailboxMessage } from '../db/mailbox.ts';
 import { createSeal } from '../db/sealed.ts';
 import { createMailer, type Mailer } from '../providers/mailer.ts';
 import { createWebhookSender } from '../providers/webhook.ts';
+import { listBrokenRuns } from '../workflows/client.ts';
 import { createDispatcher } from '../workflows/dispatcher.ts';
 import type { WorkersOptions } from './workers.ts';
 
@@ -45,6 +46,7 @@ export async function createServices(config: Config, db: Database, client: Clien
         config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? defaultRate[config.mail.mode],
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     },
+    listBrokenRuns: (since) => listBrokenRuns(client, config.temporal.taskQueue, since),
     settleMinutes: config.mail.settleMinutes,
     unknownPolicy: config.mail.unknownPolicy,
     idempotencyTtlHours: config.idempotencyTtlHours,

@@ -11,7 +11,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/common';
-import { type DueStart, executionRunId, laneRunId } from '../domain/execution.ts';
+import { type DueStart, executionOfRun, executionRunId, laneRunId } from '../domain/execution.ts';
 import type { deliveryLane } from './delivery.ts';
 import type { customerWorkflow } from './execution.ts';
 import type { sweep } from './sweep.ts';
@@ -138,6 +138,19 @@ export async function wakeExecution(
 ): Promise<void> {
   const handle = client.workflow.getHandle(executionRunId(executionId));
   await ignoreMissing(handle.signal('event', { stepId }));
+}
+
+/** The runs of executions on our queue that were closed since a moment without completing. */
+export async function* listBrokenRuns(client: Client, taskQueue: string, since: Date) {
+  const query = [
+    `WorkflowType = 'customerWorkflow' AND TaskQueue = '${taskQueue}'`,
+    `ExecutionStatus IN ('Canceled', 'Failed', 'Terminated', 'TimedOut')`,
+    `CloseTime > '${since.toISOString()}'`,
+  ].join(' AND ');
+  for await (const { workflowId, runId, status } of client.workflow.list({ query })) {
+    const executionId = executionOfRun(workflowId);
+    if (executionId) yield { executionId, runId, cancelled: status.name === 'CANCELLED' };
+  }
 }
 
 /** Sees that a run delivers the project's due mail. */

@@ -201,6 +201,7 @@ describe('a message whose outcome is unknown', () => {
 
   const settle = (settleMinutes: number, unknownPolicy: 'fail' | 'resend') =>
     createSweepActivities({
+      listBrokenRuns: async function* none() {},
       ...engine.api.services,
       settleMinutes,
       unknownPolicy,
