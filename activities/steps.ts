@@ -47,7 +47,7 @@ export function createStepActivities(services: StepServices): StepActivities {
   const { db, dispatcher, apiUrl } = services;
   return {
     async SEND_EMAIL(call) {
-      const result = await performStep<StepResult>(db, call, async (tx, visit) => {
+      const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
         if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
         const output = await sendStepEmail(tx, apiUrl, call.step, visit);
         const since = await completeStep(tx, visit.stepExecution.id, output);
@@ -61,7 +61,7 @@ export function createStepActivities(services: StepServices): StepActivities {
     SETTLE_WAIT: (call) => performStep(db, call, settle),
     async UPDATE_CONTACT(call) {
       let due: Due = nothingDue;
-      const result = await performStep<StepResult>(db, call, async (tx, visit) => {
+      const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
         if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
         const updated = await updateContactOfStep(tx, apiUrl, call.step, visit);
         due = updated.due;

@@ -94,7 +94,7 @@ function graphOf(
   return {
     steps: [['TRIGGER', 'TRIGGER'] as const, ...steps].map(([name, type, config = {}]) => ({
       id: name,
-      type: type as StepType,
+      type,
       name,
       config,
       templateId: null,

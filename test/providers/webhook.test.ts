@@ -493,7 +493,7 @@ IJ/GAiA/gUMMiUyE7h7SnnT1kJ9I0+AkKzGU5UZyTqND0nvK2g==
 -----END CERTIFICATE-----
 `;
   const startTlsReceiver = () =>
-    startReceiver(undefined, (listener) => createTlsServer({ key, cert }, listener) as Server);
+    startReceiver(undefined, (listener) => createTlsServer({ key, cert }, listener));
   const lookup = async () => [v4('127.0.0.1')];
 
   it('is not sent to a receiver whose certificate nobody knows', async () => {

@@ -31,7 +31,7 @@ export async function startReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     const at = Date.now();
     const path = request.url ?? '/';
-    void text(request).then((body) => {
+    const reply = (body: string): void => {
       const { method = '', headers } = request;
       received.set(path, [...(received.get(path) ?? []), { at, method, headers, body }]);
       const queue = answers.get(path) ?? [{ status: 404 }];
@@ -42,7 +42,8 @@ export async function startReceiver(): Promise<Receiver> {
         ...answer.headers,
       });
       response.end(isText ? answer.body : JSON.stringify(answer.body ?? {}));
-    });
+    };
+    void text(request).then(reply);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
