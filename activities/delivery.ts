@@ -8,13 +8,14 @@ import {
   findNextDue,
   listAttachmentContents,
   recordSettlements,
+  releaseClaim,
   type Settlement,
 } from '../db/emails.ts';
 import { type SendingRates, takeSendingTokens } from '../db/tokens.ts';
 import { domainOf } from '../domain/email-address.ts';
 import { wrapDocument } from '../domain/html-document.ts';
 import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
-import type { Mailer } from '../providers/mailer.ts';
+import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import { composeMessage } from '../providers/mime.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 
@@ -67,22 +68,34 @@ async function deliverBatch(
   projectId: string,
   max: number,
 ): Promise<void> {
+  const { db, dispatcher } = services;
   const attemptId = randomUUID();
-  const emails = await claimDueEmails(services.db, { projectId, attemptId, max, leaseSeconds });
+  let emails: ClaimedEmail[];
+  let files: Map<string, Buffer>;
+  try {
+    emails = await claimDueEmails(db, { projectId, attemptId, max, leaseSeconds });
+    files = await listAttachmentContents(
+      db,
+      emails.flatMap((email) => email.attachments.map((file) => file.attachmentId)),
+    );
+  } catch (error) {
+    // The claim may be committed, whether we were told or not; nothing has been handed over.
+    await persistently(services, projectId, () => releaseClaim(db, attemptId));
+    throw error;
+  }
   if (emails.length === 0) return;
-  const settlements = await sendAll(services, emails);
-  const due = await recordPersistently(services, { projectId, attemptId, settlements });
-  services.dispatcher.dispatch(due);
+  const settlements = await sendAll(services, emails, files);
+  const outcomes = { projectId, attemptId, settlements };
+  dispatcher.dispatch(
+    await persistently(services, projectId, () => recordSettlements(db, outcomes)),
+  );
 }
 
 async function sendAll(
-  { db, mailer }: DeliveryServices,
+  { mailer }: DeliveryServices,
   emails: ClaimedEmail[],
+  files: ReadonlyMap<string, Buffer>,
 ): Promise<Settlement[]> {
-  const files = await listAttachmentContents(
-    db,
-    emails.flatMap((email) => email.attachments.map((file) => file.attachmentId)),
-  );
   const settlements: Settlement[] = [];
   const queue = emails.values();
   async function send(): Promise<void> {
@@ -104,27 +117,18 @@ async function deliver(
   const emailId = email.id;
   const withheld = withheldReason(email);
   if (withheld) return { emailId, kind: 'failed', error: withheld };
-  const raw = await composeMessage({
-    emailId,
-    date: email.created_at,
-    from: { name: email.from_name, address: email.from_email },
-    to: { name: email.to_name, address: email.to_email },
-    replyTo: email.reply_to,
-    subject: email.subject,
-    html: wrapDocument(email.body ?? '', email.locale),
-    headers: email.headers,
-    attachments: email.attachments.map((file) => ({
-      ...file,
-      content: (files.get(file.attachmentId) ?? Buffer.alloc(0)).toString('base64'),
-    })),
-  });
-  const outcome = await mailer.send({
-    emailId,
-    envelopeFrom: `bounce@${domainOf(email.from_email)}`,
-    to: email.to_email,
-    raw,
-    tracked: false,
-  });
+  const outcome = await compose(email, files).then(
+    (raw) =>
+      mailer.send({
+        emailId,
+        envelopeFrom: `bounce@${domainOf(email.from_email)}`,
+        to: email.to_email,
+        raw,
+        tracked: false,
+      }),
+    // A fault of ours: the others of the batch must not suffer from it.
+    (error: unknown): SendOutcome => ({ kind: 'retry', error: String(error) }),
+  );
   switch (outcome.kind) {
     case 'accepted':
     case 'uncertain':
@@ -143,6 +147,23 @@ async function deliver(
   }
 }
 
+async function compose(email: ClaimedEmail, files: ReadonlyMap<string, Buffer>): Promise<Buffer> {
+  return composeMessage({
+    emailId: email.id,
+    date: email.created_at,
+    from: { name: email.from_name, address: email.from_email },
+    to: { name: email.to_name, address: email.to_email },
+    replyTo: email.reply_to,
+    subject: email.subject,
+    html: wrapDocument(email.body ?? '', email.locale),
+    headers: email.headers,
+    attachments: email.attachments.map((file) => ({
+      ...file,
+      content: (files.get(file.attachmentId) ?? Buffer.alloc(0)).toString('base64'),
+    })),
+  });
+}
+
 function withheldReason(email: ClaimedEmail): string | null {
   if (email.project_disabled) return 'project_disabled';
   const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
@@ -155,20 +176,21 @@ function withheldReason(email: ClaimedEmail): string | null {
 }
 
 /**
- * Records outcomes, trying again while the database is away: what was accepted and not recorded
- * would count as unknown. Gives up when the lease is over.
+ * Does what ends a claim, trying again while the database is away: what was accepted and not
+ * recorded, or claimed and not released, would count as unknown. Gives up when the lease is over.
  */
-async function recordPersistently(
-  { db, log }: DeliveryServices,
-  given: Parameters<typeof recordSettlements>[1],
-) {
+async function persistently<T>(
+  { log }: DeliveryServices,
+  projectId: string,
+  work: () => Promise<T>,
+): Promise<T> {
   const giveUpAt = Date.now() + leaseSeconds * 1000;
   for (;;) {
     try {
-      return await recordSettlements(db, given);
+      return await work();
     } catch (error) {
       if (Date.now() > giveUpAt) throw error;
-      log.warn({ error, projectId: given.projectId }, 'Outcomes not recorded yet');
+      log.warn({ error, projectId }, 'A claim could not be ended yet');
       await new Promise((resolve) => setTimeout(resolve, 1000));
       heartbeat();
     }

@@ -26,9 +26,11 @@ export function openDatabase(url: string, options: { poolMax?: number } = {}): O
     keepAlive: true,
     Client: PreparingClient,
   });
-  // An idle connection that dies (server restart) is replaced at the next query; without a
-  // listener it would end the process.
+  // A connection that dies (server restart) fails the query in hand or the next one, and is
+  // replaced. Without listeners it would end the process: the pool has one for idle connections
+  // only, not for those inside a transaction.
   pool.on('error', () => {});
+  pool.on('connect', (client) => void client.on('error', () => {}));
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   return { db, pool, close: () => db.destroy() };
 }

@@ -135,6 +135,22 @@ export async function claimDueEmails(
   return rows;
 }
 
+/** Takes back the claims of an attempt that has handed nothing over: they are due as before. */
+export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
+  await db
+    .updateTable('email')
+    .set((eb) => ({
+      status: 'PENDING',
+      attempt_id: null,
+      attempts: eb('attempts', '-', 1),
+      lease_until: null,
+      updated_at: sql<Date>`now()`,
+    }))
+    .where('status', '=', 'SENDING')
+    .where('attempt_id', '=', attemptId)
+    .execute();
+}
+
 /** What became of one claimed message. */
 export type Settlement = { emailId: string } & (
   | { kind: 'accepted'; messageId: string; delivered: boolean }

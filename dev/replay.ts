@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import inspector from 'node:inspector';
 import { parseArgs } from 'node:util';
 import {
   type History,
@@ -11,30 +12,46 @@ import { isUuid } from '../domain/ids.ts';
 import { bundleWorkflows } from '../worker/bundle.ts';
 import { replayHistory } from '../worker/replay.ts';
 import { tellStory } from '../worker/story.ts';
-import { connectTemporal } from '../workflows/client.ts';
-import { readStackFile } from './stack-file.ts';
+import { findServers } from './connect.ts';
+
+const usage =
+  'Usage: npm run replay -- <executionId | file.json> [--save file.json] [--inspect [port]]';
+
+/** Where debuggers look for a Node.js process unless told otherwise. */
+const inspectPort = '9229';
 
 /**
- * `npm run replay -- <executionId | file.json> [--save file.json]`: shows what happened to an
- * execution, step by step, and whether the current code would take the same way. A file needs
- * no server.
+ * `npm run replay -- <executionId | file.json> [--save file.json] [--inspect [port]]`: shows what
+ * happened to an execution, step by step, and whether the current code would take the same way.
+ * With `--inspect` it waits for a debugger and stops in it where the run begins. A file needs no
+ * server.
  */
 async function main(): Promise<number> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { save: { type: 'string' } },
+    options: { save: { type: 'string' }, inspect: { type: 'boolean' } },
   });
-  const [source] = positionals;
+  const [source, port = inspectPort] = positionals;
   if (!source) {
-    console.error('Usage: npm run replay -- <executionId | file.json> [--save file.json]');
+    console.error(usage);
     return 2;
   }
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  // What replaying says about a divergence is told in our own words.
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
   const history = isUuid(source) ? await fetchHistory(source) : await readHistory(source);
   if (values.save) await writeFile(values.save, historyToJSON(history));
 
   for (const { at, text } of tellStory(history)) console.log(`${at}  ${text}`);
-  const divergence = await replayHistory(await bundleWorkflows(), history, 'replay');
+  const { code } = await bundleWorkflows();
+  if (values.inspect) waitForDebugger(Number(port));
+  const divergence = await replayHistory(
+    { code: values.inspect ? stoppingAtBegin(code) : code },
+    history,
+    'replay',
+  );
   const events = history.events?.length ?? 0;
   console.log(
     divergence === null
@@ -45,15 +62,7 @@ async function main(): Promise<number> {
 }
 
 async function fetchHistory(executionId: string): Promise<History> {
-  const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
-  const temporal = connectTemporal({
-    address: process.env['TEMPORAL_ADDRESS'] ?? stack?.temporalAddress ?? 'localhost:7233',
-    namespace: process.env['TEMPORAL_NAMESPACE'] ?? 'default',
-    apiKey: process.env['TEMPORAL_API_KEY'] ?? null,
-    tlsCert: process.env['TEMPORAL_TLS_CERT'] ?? null,
-    tlsKey: process.env['TEMPORAL_TLS_KEY'] ?? null,
-    tlsCa: process.env['TEMPORAL_TLS_CA'] ?? null,
-  });
+  const { temporal } = await findServers(process.env);
   try {
     return await temporal.client.workflow.getHandle(executionRunId(executionId)).fetchHistory();
   } finally {
@@ -63,6 +72,24 @@ async function fetchHistory(executionId: string): Promise<History> {
 
 async function readHistory(path: string): Promise<History> {
   return historyFromJSON(JSON.parse(await readFile(path, 'utf8')));
+}
+
+/** Opens the debugger's port on loopback and holds this process until one is attached. */
+function waitForDebugger(port: number): void {
+  inspector.open(port, '127.0.0.1');
+  if (!inspector.url()) throw new Error(`Port ${port} is taken: name another after --inspect.`);
+  inspector.waitForDebugger();
+}
+
+/**
+ * The same code, but a debugger stops where the run of an execution begins: the code exists only
+ * once the replay has begun, too late to set a breakpoint by hand.
+ */
+function stoppingAtBegin(code: string): string {
+  const begin = 'async function customerWorkflow(input) {';
+  if (!code.includes(begin)) throw new Error('The bundle has no customerWorkflow to stop in.');
+  // On the same line, so that the source map stays true.
+  return code.replace(begin, `${begin} debugger;`);
 }
 
 try {

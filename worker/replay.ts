@@ -17,8 +17,13 @@ export async function replayHistory(
     return null;
   } catch (error) {
     if (error instanceof DeterminismViolationError || error instanceof ReplayError) {
-      return error.message;
+      return said(error.message);
     }
     throw error;
   }
+}
+
+/** The one sentence of a divergence that names what did not match; the SDK wraps it in a dump. */
+function said(message: string): string {
+  return /message: "((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
 }

@@ -40,6 +40,8 @@ export function tellStory(history: History): StoryLine[] {
     const text = teller.tell(event);
     if (text) lines.push({ at: timeOf(event), text });
   }
+  const rest = teller.rest();
+  if (rest) lines.push({ at: timeOf(events.at(-1) ?? first), text: rest });
   return lines;
 }
 
@@ -47,6 +49,9 @@ export function tellStory(history: History): StoryLine[] {
 class Teller {
   readonly #input: ExecutionStart;
   #command: Command;
+  /** What the attempts of an activity came to that were made before its last. */
+  #earlier = '';
+  #isOpen = true;
 
   constructor(input: ExecutionStart) {
     this.#input = input;
@@ -59,7 +64,14 @@ class Teller {
     return `"${workflowName}" v${version} for contact ${contactId}${where}`;
   }
 
+  /** What an open run is doing, where no line has said it. */
+  rest(): string | null {
+    return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
+  }
+
   tell(event: HistoryEvent): string | null {
+    const begun = event.activityTaskStartedEventAttributes;
+    if (begun) this.#earlier = attempts(begun.attempt, begun.lastFailure?.message);
     const done = event.activityTaskCompletedEventAttributes;
     if (done) return this.#result(firstPayload(done.result?.payloads) as StepResult | undefined);
     if (event.markerRecordedEventAttributes?.markerName === 'core_local_activity') {
@@ -71,7 +83,9 @@ class Teller {
     if (event.timerFiredEventAttributes) return this.#timer();
     const signal = event.workflowExecutionSignaledEventAttributes;
     if (signal?.signalName === 'event') return `the event has come for ${this.#signalled(signal)}`;
-    return ending(event);
+    const end = ending(event);
+    if (end) this.#isOpen = false;
+    return end ?? asked(event);
   }
 
   #step(): GraphStep | null {
@@ -89,7 +103,8 @@ class Teller {
     const command = this.#command;
     if (!('step' in command) || !result) return 'all steps are done';
     if (command.do === 'await') this.#decide({ kind: 'woken' });
-    const text = `${name(command.step)} ${said(result.outcome)}`;
+    const text = `${name(command.step)} ${said(result.outcome)}${this.#earlier}`;
+    this.#earlier = '';
     this.#decide(result.outcome);
     return text;
   }
@@ -97,7 +112,10 @@ class Teller {
   #failure(event: HistoryEvent): string {
     const step = event.activityTaskFailedEventAttributes;
     if (step) return `FAILED at ${name(this.#step())}: ${step.failure?.message}`;
-    const message = event.workflowTaskFailedEventAttributes?.failure?.message;
+    const task = event.workflowTaskFailedEventAttributes;
+    const message = task?.failure?.message;
+    // A reset ends the task it goes back to, and names the run that goes on.
+    if (task?.newRunId) return `reset (${message}): goes on from here, at ${name(this.#step())}`;
     return `the worker could not go on at ${name(this.#step())}: ${message}`;
   }
 
@@ -152,12 +170,19 @@ function ending(event: HistoryEvent): string | null {
   if (event.workflowExecutionFailedEventAttributes) {
     return `FAILED: ${event.workflowExecutionFailedEventAttributes.failure?.message}`;
   }
-  if (event.workflowExecutionCancelRequestedEventAttributes) return 'asked to stop';
   if (event.workflowExecutionCanceledEventAttributes) return 'CANCELLED';
   if (event.workflowExecutionTerminatedEventAttributes) {
     return `terminated: ${event.workflowExecutionTerminatedEventAttributes.reason}`;
   }
   return event.workflowExecutionContinuedAsNewEventAttributes ? 'goes on as a new run' : null;
+}
+
+function asked(event: HistoryEvent): string | null {
+  return event.workflowExecutionCancelRequestedEventAttributes ? 'asked to stop' : null;
+}
+
+function attempts(count: number | null | undefined, failure: string | null | undefined): string {
+  return count && count > 1 ? `, in attempt ${count} (before: ${failure})` : '';
 }
 
 function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]): unknown {

@@ -61,6 +61,8 @@ export async function startSmtpSink(
       });
     },
   });
+  // A client that is killed resets its connection.
+  server.on('error', () => {});
   const sink: SmtpSink = {
     port: await listening(server),
     messages,

@@ -10,6 +10,8 @@ export interface TcpProxy {
    * nobody hears of it; `silent` carries nothing either way. What was held back is dropped.
    */
   mode: 'open' | 'deaf' | 'silent';
+  /** Breaks all connections; new ones can be made. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -36,8 +38,11 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const proxy: TcpProxy = {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     mode: 'open',
-    async close() {
+    cut() {
       for (const socket of sockets) socket.destroy();
+    },
+    async close() {
+      proxy.cut();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -1,0 +1,23 @@
+import { connectTemporal, type Temporal } from '../workflows/client.ts';
+import { readStackFile } from './stack-file.ts';
+
+/** Where the commands for operators find the servers: named by the environment, or `npm start`'s. */
+export interface Servers {
+  temporal: Temporal;
+  /** Null when nothing says where PostgreSQL is. */
+  databaseUrl: string | null;
+}
+
+/** Nothing is reached yet: the first call does that. The caller closes `temporal`. */
+export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {
+  const stack = await readStackFile(env['EVERPOST_DATA_DIR'] ?? './var');
+  const temporal = connectTemporal({
+    address: env['TEMPORAL_ADDRESS'] ?? stack?.temporalAddress ?? 'localhost:7233',
+    namespace: env['TEMPORAL_NAMESPACE'] ?? 'default',
+    apiKey: env['TEMPORAL_API_KEY'] ?? null,
+    tlsCert: env['TEMPORAL_TLS_CERT'] ?? null,
+    tlsKey: env['TEMPORAL_TLS_KEY'] ?? null,
+    tlsCa: env['TEMPORAL_TLS_CA'] ?? null,
+  });
+  return { temporal, databaseUrl: env['DATABASE_URL'] ?? stack?.databaseUrl ?? null };
+}

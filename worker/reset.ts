@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import type { Database } from '../db/database.ts';
+import { activeStatuses, updateExecutionsStarted } from '../db/executions.ts';
+import { executionRunId } from '../domain/execution.ts';
+import { replayHistory } from './replay.ts';
+
+type HistoryEvent = NonNullable<History['events']>[number];
+
+/** What a reset works with: the database, Temporal, and the code the run is to go on with. */
+export interface ResetServices {
+  db: Database;
+  client: Client;
+  bundle: WorkflowBundleOption;
+}
+
+/** Why an execution is not reset, and what to do instead: a sentence for the operator. */
+export class NotReset extends Error {}
+
+/**
+ * Lets an execution that is active, but whose run has ended or cannot be replayed by the current
+ * code, go on in a new run of that code. The new run keeps the history up to its last safe point
+ * and does what came after it again. Nothing has two effects by that: a step that was done is
+ * found done. Answers the id of the new run.
+ * @throws NotReset when a reset is not the remedy; nothing has been changed then.
+ */
+export async function resetExecution(
+  services: ResetServices,
+  executionId: string,
+): Promise<{ runId: string; eventId: number }> {
+  const { client, db } = services;
+  await refuseByRow(db, executionId);
+  const workflowId = executionRunId(executionId);
+  const description = await client.workflow.getHandle(workflowId).describe();
+  const history = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
+  const point = await resetPoint(services.bundle, description, history.events ?? []);
+  const { runId } = await client.workflowService.resetWorkflowExecution({
+    namespace: client.options.namespace,
+    workflowExecution: { workflowId, runId: description.runId },
+    workflowTaskFinishEventId: point.eventId ?? null,
+    reason: 'npm run reset',
+    requestId: randomUUID(),
+  });
+  await updateExecutionsStarted(db, [{ executionId, runId }]);
+  return { runId, eventId: Number(point.eventId) };
+}
+
+/** The row is what clients see: only an execution that they see active may go on. */
+async function refuseByRow(db: Database, id: string): Promise<void> {
+  const row = await db
+    .selectFrom('execution')
+    .select(['workflow_id', 'status', 'error', 'dispatch'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (!row) throw new NotReset(`There is no execution ${id}.`);
+  if (row.status === 'FAILED') {
+    throw new NotReset(
+      `The execution has FAILED: ${row.error}\n` +
+        'A reset would meet that failure again. Mend its cause, then try the step again:\n' +
+        `  POST /workflows/${row.workflow_id}/executions/${id}/retry`,
+    );
+  }
+  if (!activeStatuses.some((active) => active === row.status)) {
+    throw new NotReset(`The execution is ${row.status}: there is nothing left to do.`);
+  }
+  if (row.dispatch === 'start') {
+    throw new NotReset('Temporal has not been told of this start yet: the sweep tells it.');
+  }
+}
+
+/** The end of the workflow task to go back to. */
+async function resetPoint(
+  bundle: WorkflowBundleOption,
+  { status, runId }: WorkflowExecutionDescription,
+  events: HistoryEvent[],
+): Promise<HistoryEvent> {
+  const points = safePoints(events);
+  if (status.name === 'RUNNING' && (await replayHistory(bundle, { events }, runId)) === null) {
+    throw new NotReset(
+      'The run is open and the current code takes the same way: it goes on by itself. If its ' +
+        'workflow tasks fail, restart the workers with this code.',
+    );
+  }
+  // The nearest first. Up to there the code must take the way that is recorded.
+  for (const point of points.toReversed()) {
+    const before = events.slice(0, events.indexOf(point));
+    if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
+  }
+  throw new NotReset('The current code takes another way from the first step on.');
+}
+
+/**
+ * The ends of workflow tasks a run may go back to, oldest first. None is safe after a step failed
+ * for good or after the run was asked to stop: the new run would meet that again. The last safe
+ * one is then the task that scheduled the step, or the last one before the request.
+ */
+function safePoints(events: HistoryEvent[]): HistoryEvent[] {
+  const failed = events.findLast(
+    (event) =>
+      event.activityTaskFailedEventAttributes ??
+      event.activityTaskTimedOutEventAttributes ??
+      event.markerRecordedEventAttributes?.failure,
+  );
+  const stop = events.find((event) => event.workflowExecutionCancelRequestedEventAttributes);
+  const last = Math.min(
+    failed ? taskThatScheduled(events, failed) : Infinity,
+    stop ? Number(stop.eventId) : Infinity,
+  );
+  return events.filter(
+    (event) => event.workflowTaskCompletedEventAttributes && Number(event.eventId) <= last,
+  );
+}
+
+function taskThatScheduled(events: HistoryEvent[], failed: HistoryEvent): number {
+  const remote =
+    failed.activityTaskFailedEventAttributes ?? failed.activityTaskTimedOutEventAttributes;
+  const marker = failed.markerRecordedEventAttributes?.workflowTaskCompletedEventId;
+  if (!remote) return Number(marker);
+  const scheduled = events.find(
+    ({ eventId }) => Number(eventId) === Number(remote.scheduledEventId),
+  );
+  return Number(scheduled?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId);
+}
