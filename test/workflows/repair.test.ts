@@ -44,6 +44,12 @@ describe('a run that was ended in Temporal itself', () => {
     const row = await repaired(workflow.id, id, 'FAILED');
     expect(row).toMatchObject({ error: 'Its run was ended in Temporal.', exitReason: null });
     expect(row.stepExecutions[1].status).toBe('SKIPPED');
+
+    // Tried again, it waits where it was.
+    await engine.call('POST', `/workflows/${workflow.id}/executions/${id}/retry`);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    await engine.call('POST', '/v1/track', { email: row.contact.email, event: 'clicked' });
+    await executionIn(engine, workflow.id, id, 'COMPLETED');
   });
 
   it('leaves a CANCELLED execution when it was cancelled', async () => {
