@@ -41,8 +41,8 @@ const batchSize = 100;
 const leaseSeconds = 120;
 /** One activity stays at work this long: fewer history events than one per batch. */
 const shiftMs = 60_000;
-/** Longest pause for tokens; then the activity says it is alive and asks again. */
-const pauseMsMax = 5_000;
+/** How often the activity says that it is alive; the lane gives it up after five times that. */
+const heartbeatMs = 3_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
   const { db, rates } = services;
@@ -50,15 +50,20 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
     async DELIVER(projectId) {
       const shiftEnd = Date.now() + shiftMs;
       const stop = cancellationSignal();
-      while (!stop.aborted && Date.now() < shiftEnd) {
-        heartbeat();
-        const due = await countDueEmails(db, projectId, batchSize);
-        if (due === 0) break;
-        const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, due);
-        if (granted === 0) await pause(Math.min(waitMs, pauseMsMax), stop);
-        else await deliverBatch(services, projectId, granted);
+      // By the clock: a slow provider is no dead worker.
+      const beat = setInterval(heartbeat, heartbeatMs);
+      try {
+        while (!stop.aborted && Date.now() < shiftEnd) {
+          const due = await countDueEmails(db, projectId, batchSize);
+          if (due === 0) break;
+          const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, due);
+          if (granted === 0) await pause(waitMs, stop);
+          else await deliverBatch(services, projectId, granted);
+        }
+        return { nextDueMs: await findNextDue(db, projectId) };
+      } finally {
+        clearInterval(beat);
       }
-      return { nextDueMs: await findNextDue(db, projectId) };
     },
   };
 }
@@ -101,7 +106,6 @@ async function sendAll(
   async function send(): Promise<void> {
     for (const email of queue) {
       settlements.push(await deliver(mailer, email, files));
-      heartbeat();
     }
   }
   await Promise.all(Array.from({ length: Math.min(mailer.maxConcurrency, emails.length) }, send));
@@ -192,7 +196,6 @@ async function persistently<T>(
       if (Date.now() > giveUpAt) throw error;
       log.warn({ error, projectId }, 'A claim could not be ended yet');
       await new Promise((resolve) => setTimeout(resolve, 1000));
-      heartbeat();
     }
   }
 }

@@ -25,7 +25,8 @@ export async function deliveryLane(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
-    heartbeatTimeout: '30 seconds',
+    // How long mail stands still after its worker was killed.
+    heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
     // Without it one project's backlog would stand in front of everybody else's mail.

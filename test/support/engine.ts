@@ -26,7 +26,11 @@ export interface Engine {
   startWorker(): Promise<Workers>;
   stopWorker(): Promise<void>;
   /** The mails to an address, oldest first, once there are `count`. */
-  mailsTo(address: string, count: number): Promise<{ id: string; subject: string }[]>;
+  mailsTo(
+    address: string,
+    count: number,
+    timeoutMs?: number,
+  ): Promise<{ id: string; subject: string }[]>;
   close(): Promise<void>;
 }
 
@@ -86,12 +90,13 @@ export async function startEngine(
       await workers?.stop();
       workers = null;
     },
-    async mailsTo(address, count) {
+    async mailsTo(address, count, timeoutMs) {
       const path = `/local/mailbox?to=${encodeURIComponent(address)}`;
-      return waitFor(`${count} mails to ${address}`, async () => {
+      const ask = async () => {
         const { body } = await api.request('GET', path);
         return body.length >= count ? body.toReversed() : null;
-      });
+      };
+      return waitFor(`${count} mails to ${address}`, ask, timeoutMs);
     },
     async close() {
       await engine.stopWorker();
