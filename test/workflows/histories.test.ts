@@ -10,7 +10,8 @@ import { historyCases } from '../support/history-cases.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const folder = path.join(import.meta.dirname, '../histories');
+const root = path.join(import.meta.dirname, '../..');
+const folder = path.join(root, 'test/histories');
 const names = (await readdir(folder)).filter((file) => file.endsWith('.json'));
 
 // `npm run record-histories` records what is missing. A recorded history is never written again:
@@ -34,7 +35,8 @@ if (process.env['RECORD_HISTORIES']) {
         });
         await writeFile(
           path.join(folder, `${name}.json`),
-          `${historyToJSON(await handle.fetchHistory())}\n`,
+          // Stack traces must not name the folder of who recorded them.
+          `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
         );
       } finally {
         await engine.close();
