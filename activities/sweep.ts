@@ -3,10 +3,11 @@ import { claimForgottenExecutions, claimForgottenWaits } from '../db/dispatch.ts
 import { listForgottenLanes, settleUncertainEmails } from '../db/emails.ts';
 import { type BrokenRun, repairExecutions } from '../db/executions.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
+import { claimForgottenRunWakes } from '../db/run-wakes.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 
 /** What the sweep does, one activity for each kind of care. Each may be repeated. */
-export interface SweepActivities {
+export interface SweepChores {
   /** Tells Temporal of committed rows it has not heard of: a process died, or it was away. */
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Ends executions whose run was ended by somebody in Temporal instead of through the API. */
@@ -14,6 +15,11 @@ export interface SweepActivities {
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
+}
+
+export interface SweepActivities extends SweepChores {
+  /** The chores of this worker's version, in the order they are done. */
+  LIST_CHORES(): Promise<(keyof SweepChores)[]>;
 }
 
 export interface SweepServices {
@@ -33,15 +39,16 @@ const pageSize = 500;
 
 export function createSweepActivities(services: SweepServices): SweepActivities {
   const { db, dispatcher } = services;
-  return {
+  const chores: SweepChores = {
     async DISPATCH_FORGOTTEN() {
       for (;;) {
-        const [executions, waits] = await Promise.all([
+        const [executions, waits, runs] = await Promise.all([
           claimForgottenExecutions(db, pageSize),
           claimForgottenWaits(db, pageSize),
+          claimForgottenRunWakes(db, pageSize),
         ]);
-        dispatcher.dispatch({ executions, waits });
-        if (executions.length < pageSize && waits.length < pageSize) break;
+        dispatcher.dispatch({ executions, waits, runs });
+        if ([executions, waits, runs].every((page) => page.length < pageSize)) break;
       }
       dispatcher.dispatch({ lanes: await listForgottenLanes(db, pageSize) });
     },
@@ -65,4 +72,5 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
     },
   };
+  return { ...chores, LIST_CHORES: async () => Object.keys(chores) as (keyof SweepChores)[] };
 }

@@ -6,7 +6,9 @@ import {
   updateExecutionCancelled,
   updateExecutionsStarted,
 } from './executions.ts';
+import { deleteRunWakes, listRunWakes } from './run-wakes.ts';
 import { listClaimedWaits } from './waits.ts';
+import type { RunWake } from '../domain/runs.ts';
 
 /** What the dispatcher reads and notes: the `DispatchStore` of `workflows/dispatcher.ts`. */
 export function dispatchStore(db: Database) {
@@ -17,6 +19,8 @@ export function dispatchStore(db: Database) {
     noteStarted: (started: readonly { executionId: string; runId: string }[]) =>
       updateExecutionsStarted(db, started),
     noteCancelled: (id: string) => updateExecutionCancelled(db, id),
+    listRunWakes: (ids: readonly string[]) => listRunWakes(db, ids),
+    noteWoken: (told: readonly RunWake[]) => deleteRunWakes(db, told),
   };
 }
 

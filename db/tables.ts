@@ -43,6 +43,39 @@ export interface Attachment {
   project_id: string;
 }
 
+export interface Campaign {
+  archived: Generated<boolean>;
+  audience_condition: Json | null;
+  audience_type: string;
+  body: string;
+  bounced_count: Generated<number>;
+  clicked_count: Generated<number>;
+  complained_count: Generated<number>;
+  created_at: Generated<Timestamp>;
+  delivered_count: Generated<number>;
+  description: string | null;
+  from_email: string;
+  from_name: string | null;
+  frozen_at: Timestamp | null;
+  id: Generated<string>;
+  message_class: string;
+  name: string;
+  opened_count: Generated<number>;
+  paused_reason: string | null;
+  project_id: string;
+  reply_to: string | null;
+  scheduled_for: Timestamp | null;
+  segment_id: string | null;
+  sent_at: Timestamp | null;
+  sent_count: Generated<number>;
+  status: Generated<string>;
+  subject: string;
+  template_id: string | null;
+  total_recipients: Generated<number>;
+  unsubscribed_count: Generated<number>;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface Contact {
   created_at: Generated<Timestamp>;
   data: Json | null;
@@ -100,6 +133,8 @@ export interface Email {
   template_id: string | null;
   to_email: string;
   to_name: string | null;
+  trace: Generated<Json>;
+  unsubscribed_at: Timestamp | null;
   updated_at: Generated<Timestamp>;
   workflow_execution_id: string | null;
   workflow_step_execution_id: string | null;
@@ -151,8 +186,6 @@ export interface Idempotency {
 export interface Job {
   created_at: Generated<Timestamp>;
   data: Json;
-  dispatch: string | null;
-  dispatch_at: Timestamp | null;
   failed_reason: string | null;
   finished_at: Timestamp | null;
   id: string;
@@ -210,6 +243,16 @@ export interface RateLimit {
   expire: Int8 | null;
   key: string;
   points: Generated<number>;
+}
+
+export interface RunWake {
+  dispatch_at: Generated<Timestamp>;
+  input: Json;
+  kind: string;
+  project_id: string | null;
+  requests: Generated<number>;
+  run_id: string;
+  summary: string;
 }
 
 export interface Segment {
@@ -335,6 +378,7 @@ export interface WorkflowVersion {
 export interface DB {
   app_user: AppUser;
   attachment: Attachment;
+  campaign: Campaign;
   contact: Contact;
   domain: Domain;
   email: Email;
@@ -347,6 +391,7 @@ export interface DB {
   orphan_run: OrphanRun;
   project: Project;
   rate_limit: RateLimit;
+  run_wake: RunWake;
   segment: Segment;
   segment_member: SegmentMember;
   step_execution: StepExecution;

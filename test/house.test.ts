@@ -67,6 +67,7 @@ describe('the database', () => {
       project: 'is the project',
       idempotency: 'belongs to a project or to a user',
       rate_limit: 'keyed by scope',
+      run_wake: 'mail to a user belongs to no project',
       token_bucket: 'keyed by scope',
       mailbox_message: 'a developer’s mailbox shows the mail of all projects',
     };

@@ -12,6 +12,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/common';
 import { type DueStart, executionOfRun, executionRunId, laneRunId } from '../domain/execution.ts';
+import type { RunKind, RunWake } from '../domain/runs.ts';
 import type { deliveryLane } from './delivery.ts';
 import type { customerWorkflow } from './execution.ts';
 import type { sweep } from './sweep.ts';
@@ -166,6 +167,20 @@ export async function wakeLane(
     signal: 'mailDue',
     staticSummary: 'Transactional and workflow mail',
     typedSearchAttributes: [{ key: projectKey, value: projectId }],
+  });
+}
+
+/** Starts a run, or tells it that its rows have changed. */
+export async function wakeRun(client: Client, taskQueue: string, wake: RunWake): Promise<void> {
+  await client.workflow.signalWithStart(wake.kind satisfies RunKind, {
+    taskQueue,
+    workflowId: wake.runId,
+    args: [wake.input],
+    signal: 'changed',
+    staticSummary: wake.summary,
+    ...(wake.projectId === null
+      ? {}
+      : { typedSearchAttributes: [{ key: projectKey, value: wake.projectId }] }),
   });
 }
 

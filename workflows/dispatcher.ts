@@ -1,10 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { DueStart } from '../domain/execution.ts';
+import type { RunWake } from '../domain/runs.ts';
 import {
   cancelExecution,
   startExecution,
   wakeExecution,
   wakeLane,
+  wakeRun,
   withDeadline,
 } from './client.ts';
 
@@ -16,6 +18,8 @@ export interface DueWork {
   waits?: readonly string[];
   /** Projects with mail to deliver. */
   lanes?: readonly string[];
+  /** Runs to start, or to tell that their rows have changed. */
+  runs?: readonly string[];
 }
 
 /**
@@ -44,6 +48,8 @@ export interface DispatchStore {
   ): Promise<{ executionId: string; stepId: string }[]>;
   noteStarted(started: readonly StartedRun[]): Promise<void>;
   noteCancelled(executionId: string): Promise<void>;
+  listRunWakes(runIds: readonly string[]): Promise<RunWake[]>;
+  noteWoken(told: readonly RunWake[]): Promise<void>;
 }
 
 export interface DispatcherOptions {
@@ -65,15 +71,18 @@ const pageSize = 50;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const executions = new Set<string>();
   const waits = new Set<string>();
+  const runs = new Set<string>();
   const lanes = createLanes(options);
+  const waiting = () => executions.size + waits.size + runs.size;
   let busy: Promise<void> | null = null;
 
   async function drain(): Promise<void> {
     // Let the callers of this moment add theirs: one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
-    while (executions.size + waits.size > 0) {
+    while (waiting() > 0) {
       await tellExecutions(options, take(executions));
       await tellWaits(options, take(waits));
+      await tellRuns(options, take(runs));
     }
   }
 
@@ -82,21 +91,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       .catch((error: unknown) => {
         executions.clear();
         waits.clear();
+        runs.clear();
         options.log.warn({ error }, 'Temporal could not be told; the sweep will');
       })
       .finally(() => {
         busy = null;
-        if (executions.size + waits.size > 0) work();
+        if (waiting() > 0) work();
       });
   }
 
   return {
     dispatch(due) {
       for (const lane of due.lanes ?? []) lanes.wake(lane);
-      if (executions.size + waits.size > queueMax) return;
+      if (waiting() > queueMax) return;
       for (const id of due.executions ?? []) executions.add(id);
       for (const id of due.waits ?? []) waits.add(id);
-      if (executions.size + waits.size > 0) work();
+      for (const id of due.runs ?? []) runs.add(id);
+      if (waiting() > 0) work();
     },
     async startNow(executionId) {
       const [due] = await options.store.listStarts([executionId]);
@@ -153,6 +164,24 @@ async function tellWaits({ client, store, log }: DispatcherOptions, ids: string[
         withDeadline(client, () => wakeExecution(client, wait.executionId, wait.stepId)),
     ),
   );
+}
+
+async function tellRuns(options: DispatcherOptions, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { client, taskQueue, store, log } = options;
+  const wakes = await store.listRunWakes(ids);
+  const told: RunWake[] = [];
+  try {
+    await inParallel(
+      log,
+      wakes.map((wake) => async () => {
+        await withDeadline(client, () => wakeRun(client, taskQueue, wake));
+        told.push(wake);
+      }),
+    );
+  } finally {
+    if (told.length > 0) await store.noteWoken(told);
+  }
 }
 
 interface Lanes {

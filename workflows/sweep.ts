@@ -1,16 +1,33 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import type { SweepActivities } from '../activities/sweep.ts';
 
-/** Started by the only schedule: finds what a crash forgot and what time has settled. */
+/**
+ * Started by the only schedule: finds what a crash forgot and what time has settled. The worker
+ * names the chores, so that a new one is no new shape of this run. One that fails does not keep
+ * the others from being done.
+ */
 export async function sweep(): Promise<void> {
-  const { DISPATCH_FORGOTTEN, REPAIR_EXECUTIONS, SETTLE_UNCERTAIN, CLEAR_IDEMPOTENCY_KEYS } =
-    proxyActivities<SweepActivities>({
-      startToCloseTimeout: '5 minutes',
-      // The next sweep comes in half a minute anyway.
-      retry: { maximumAttempts: 3 },
-    });
-  await DISPATCH_FORGOTTEN();
-  await REPAIR_EXECUTIONS();
-  await SETTLE_UNCERTAIN();
-  await CLEAR_IDEMPOTENCY_KEYS();
+  const activities = proxyActivities<SweepActivities>({
+    startToCloseTimeout: '5 minutes',
+    // The next sweep comes in half a minute anyway.
+    retry: { maximumAttempts: 3 },
+  });
+  const chores = patched('chore-list')
+    ? await activities.LIST_CHORES()
+    : ([
+        'DISPATCH_FORGOTTEN',
+        'REPAIR_EXECUTIONS',
+        'SETTLE_UNCERTAIN',
+        'CLEAR_IDEMPOTENCY_KEYS',
+      ] as const);
+  const failures: unknown[] = [];
+  for (const chore of chores) {
+    try {
+      await activities[chore]();
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }

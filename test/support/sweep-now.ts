@@ -12,6 +12,7 @@ export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
     .where('dispatch', 'is not', null)
     .execute();
   await db.updateTable('orphan_run').set({ dispatch_at: past }).execute();
+  await db.updateTable('run_wake').set({ dispatch_at: past }).execute();
   await db
     .updateTable('wait')
     .set({ dispatch_at: past })
