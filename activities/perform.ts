@@ -1,6 +1,13 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Database } from '../db/database.ts';
-import { enterStep, failStep, findStepEnd, type StepVisit } from '../db/step-executions.ts';
+import { endExecution } from '../db/executions.ts';
+import {
+  completeStep,
+  enterStep,
+  failStep,
+  findStepEnd,
+  type StepVisit,
+} from '../db/step-executions.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import type { Outcome } from '../domain/journey.ts';
 
@@ -68,7 +75,27 @@ export async function performStep<T = StepResult>(
 async function endedResult(tx: Database, call: StepCall): Promise<StepResult> {
   const end = await findStepEnd(tx, call.executionId, call.step.id);
   if (end?.stepStatus === 'FAILED') throw stepFailed(call, end.error ?? '');
-  return { outcome: { kind: end?.executionStatus === 'EXITED' ? 'exited' : 'closed' } };
+  switch (end?.executionStatus) {
+    case 'COMPLETED':
+      return { outcome: { kind: 'ended' } };
+    case 'EXITED':
+      return { outcome: { kind: 'exited' } };
+    default:
+      return { outcome: { kind: 'closed' } };
+  }
+}
+
+/** Ends a step that has one way on, and with the last step the execution. */
+export async function finishStep(
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+  output: Record<string, unknown>,
+): Promise<StepResult> {
+  const since = await completeStep(tx, visit.stepExecution.id, output);
+  if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since };
+  await endExecution(tx, call.executionId, { status: 'COMPLETED' });
+  return { outcome: { kind: 'ended' } };
 }
 
 function stepFailed(call: StepCall, reason: string): ApplicationFailure {

@@ -15,6 +15,7 @@ import { waitOutcome } from '../domain/journey.ts';
 import { delayUnitMs, type StepConfig } from '../domain/steps.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 import {
+  finishStep,
   performStep,
   StepFailure,
   type StepCall,
@@ -49,9 +50,7 @@ export function createStepActivities(services: StepServices): StepActivities {
     async SEND_EMAIL(call) {
       const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
         if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
-        const output = await sendStepEmail(tx, apiUrl, call.step, visit);
-        const since = await completeStep(tx, visit.stepExecution.id, output);
-        return { outcome: { kind: 'done' }, since };
+        return finishStep(tx, visit, call, await sendStepEmail(tx, apiUrl, call.step, visit));
       });
       dispatcher.dispatch({ lanes: [call.projectId] });
       return result;
@@ -65,8 +64,7 @@ export function createStepActivities(services: StepServices): StepActivities {
         if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
         const updated = await updateContactOfStep(tx, apiUrl, call.step, visit);
         due = updated.due;
-        const since = await completeStep(tx, visit.stepExecution.id, updated.output);
-        return { outcome: { kind: 'done' }, since };
+        return finishStep(tx, visit, call, updated.output);
       });
       dispatcher.dispatch(due);
       return result;

@@ -1,12 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Database } from '../db/database.ts';
 import type { Seal } from '../db/sealed.ts';
-import {
-  completeLateStep,
-  completeStep,
-  postponeStep,
-  type StepVisit,
-} from '../db/step-executions.ts';
+import { completeLateStep, postponeStep, type StepVisit } from '../db/step-executions.ts';
 import type { StepConfig } from '../domain/steps.ts';
 import {
   buildWebhook,
@@ -15,7 +10,7 @@ import {
   webhookOutput,
 } from '../domain/webhook.ts';
 import type { WebhookAttempt, WebhookSender } from '../providers/webhook.ts';
-import { performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
+import { finishStep, performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
 import { stepScope } from './scope.ts';
 
 export interface WebhookServices {
@@ -58,8 +53,7 @@ export async function callWebhook(services: WebhookServices, call: StepCall): Pr
     }
     const { onFailure } = call.step.config as StepConfig<'WEBHOOK'>;
     if (!output.success && onFailure === 'fail') throw new StepFailure(said(outcome), output);
-    const since = await completeStep(tx, visit.stepExecution.id, output);
-    return { outcome: { kind: 'done' }, since };
+    return finishStep(tx, visit, call, output);
   });
   if (result === 'again') {
     throw ApplicationFailure.create({

@@ -37,8 +37,15 @@ export async function createProject(apiUrl: string): Promise<Project> {
 }
 
 /** Types of steps that a workflow to measure can have. */
-export const benchSteps = ['SEND_EMAIL', 'WAIT_FOR_EVENT', 'EXIT'] as const;
+export const benchSteps = ['SEND_EMAIL', 'DELAY', 'WAIT_FOR_EVENT', 'EXIT'] as const;
 export type BenchStep = (typeof benchSteps)[number];
+
+const stepConfigs: Record<BenchStep, object> = {
+  SEND_EMAIL: {},
+  DELAY: { amount: 1, unit: 'minutes' },
+  WAIT_FOR_EVENT: { eventName: 'never', timeout: 1 },
+  EXIT: {},
+};
 
 /**
  * Creates and enables a workflow whose steps follow one another; a wait times out after a second.
@@ -61,7 +68,7 @@ export async function createWorkflow(
     await project.call('POST', `/workflows/${workflow.id}/steps`, {
       type,
       name: `Step ${index + 1}`,
-      config: type === 'WAIT_FOR_EVENT' ? { eventName: 'never', timeout: 1 } : {},
+      config: stepConfigs[type],
       ...(type === 'SEND_EMAIL' ? { templateId: template.id } : {}),
     });
   }

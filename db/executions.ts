@@ -119,7 +119,7 @@ export async function listExecutionStarts(
     .where('execution.dispatch', '=', 'start')
     .execute();
   return rows.map(({ currentStepId, failedRunId, status, ...row }) => {
-    const start = { ...row, graph: row.graph as unknown as Graph };
+    const start = { ...row, graph: row.graph as unknown as Graph, format: 2 as const };
     const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
     const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since: row.startedAt };
     const hasEnded = !activeStatuses.some((active) => active === status);

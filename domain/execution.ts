@@ -16,6 +16,11 @@ export interface ExecutionStart {
   /** To the microsecond, as the database writes it. */
   startedAt: string;
   graph: Graph;
+  /**
+   * How the run behaves where it was changed for new runs: 2 shows its status when it ends, not
+   * at each wait. Runs that were started before have none.
+   */
+  format?: 2;
   /** Where to go on: after continue-as-new, or at the step whose failure is tried again. */
   resume?: { stepId: string; since: string };
 }

@@ -11,7 +11,7 @@ export type Command =
   | { do: 'await'; step: GraphStep; until: string | null }
   | { do: 'settle'; step: GraphStep }
   | { do: 'complete' }
-  | { do: 'stop'; status: 'EXITED' | 'CANCELLED' };
+  | { do: 'stop'; status: 'COMPLETED' | 'EXITED' | 'CANCELLED' };
 
 /** What came of the last command. */
 export type Outcome =
@@ -25,6 +25,8 @@ export type Outcome =
   | { kind: 'waiting'; until: string | null }
   /** A sleep is over, or the event or the time-out of a wait has come. */
   | { kind: 'woken' }
+  /** The step is finished and was the last one: the execution has ended with it. */
+  | { kind: 'ended' }
   /** The step ended the execution. */
   | { kind: 'exited' }
   /** Somebody else ended the execution. */
@@ -58,6 +60,8 @@ export function decide(
       return last.do === 'await'
         ? { do: 'settle', step }
         : runOrComplete(stepAfter(graph, step.id, null));
+    case 'ended':
+      return { do: 'stop', status: 'COMPLETED' };
     case 'exited':
       return { do: 'stop', status: 'EXITED' };
     case 'closed':

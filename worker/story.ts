@@ -155,6 +155,8 @@ function said(outcome: Outcome): string {
       return outcome.until ? `waits, at most until ${outcome.until}` : 'waits';
     case 'woken':
       return 'goes on';
+    case 'ended':
+      return 'done, and all steps are done';
     case 'exited':
       return 'ended the execution';
     case 'closed':

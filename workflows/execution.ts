@@ -105,15 +105,14 @@ async function perform(
   const { step } = command;
   switch (command.do) {
     case 'run':
-      showStatus('RUNNING');
-      setCurrentDetails(`At "${step.name}"`);
+      showProgress(input, 'RUNNING', `At "${step.name}"`);
       return runStep(input, step, since);
     case 'sleep':
-      showStatus('WAITING');
+      showProgress(input, 'WAITING', `At "${step.name}", until ${command.until}`);
       await sleep(untilMs(command.until), { summary: `End of "${step.name}"` });
       return { outcome: { kind: 'woken' }, since: command.until };
     case 'await':
-      showStatus('WAITING');
+      showProgress(input, 'WAITING', `At "${step.name}", until ${command.until ?? 'its event'}`);
       await wakeUp(command, woken);
       return { outcome: { kind: 'woken' } };
     case 'settle':
@@ -169,6 +168,15 @@ async function wakeUp(
 /** Milliseconds from now, as this run counts time; never less than one. */
 function untilMs(moment: string): number {
   return Math.max(1, Date.parse(moment) - Date.now());
+}
+
+/**
+ * Shows where the run is. Its status is a search attribute: each change of it costs the server as
+ * much as a step, so the last one has to do.
+ */
+function showProgress(input: ExecutionStart, status: 'RUNNING' | 'WAITING', details: string): void {
+  if (input.format === undefined) showStatus(status);
+  setCurrentDetails(details);
 }
 
 /** Shows the execution's state to operators; nothing is written when it is shown already. */
