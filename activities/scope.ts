@@ -1,7 +1,7 @@
 import { findContact } from '../db/contacts.ts';
 import type { Database } from '../db/database.ts';
-import type { ExecutionRow } from '../db/executions.ts';
 import { findProject } from '../db/projects.ts';
+import type { StepVisit } from '../db/step-executions.ts';
 import { localeOf, optOutUrls } from '../domain/mail-content.ts';
 import type { RenderScope } from '../domain/render.ts';
 import { StepFailure } from './perform.ts';
@@ -14,7 +14,7 @@ import { StepFailure } from './perform.ts';
 export async function stepScope(
   tx: Database,
   apiUrl: string,
-  execution: ExecutionRow,
+  execution: StepVisit['execution'],
   emailId: string,
 ) {
   const contact = await findContact(tx, execution.project_id, execution.contact_id);

@@ -3,8 +3,8 @@ import type { Database } from '../db/database.ts';
 import { type Due, nothingDue } from '../db/events.ts';
 import { endExecution } from '../db/executions.ts';
 import {
+  completeDelay,
   completeStep,
-  insertScheduledStep,
   mergeExecutionContext,
   type StepVisit,
   updateExecutionWaiting,
@@ -80,22 +80,23 @@ export function createStepActivities(services: StepServices): StepActivities {
 
 const delay: StepEffect = async (tx, visit, call) => {
   const { amount, unit } = call.step.config as StepConfig<'DELAY'>;
-  const resumeAt = new Date(beginOf(visit).getTime() + amount * delayUnitMs[unit]);
-  await completeStep(tx, visit.stepExecution.id, {
-    delayAmount: amount,
-    delayUnit: unit,
-    resumeAt: resumeAt.toISOString(),
+  const resumeAt = new Date(visit.stepExecution.started_at.getTime() + amount * delayUnitMs[unit]);
+  const until = resumeAt.toISOString();
+  await completeDelay(tx, visit, {
+    output: { delayAmount: amount, delayUnit: unit, resumeAt: until },
+    nextStepId: call.nextStepId,
+    resumeAt,
   });
-  if (call.nextStepId) await insertScheduledStep(tx, visit, call.nextStepId, resumeAt);
-  await updateExecutionWaiting(tx, call.executionId);
-  return { outcome: { kind: 'resting', until: resumeAt.toISOString() } };
+  return { outcome: { kind: 'resting', until } };
 };
 
 const waitForEvent: StepEffect = async (tx, visit, call) => {
   if (visit.completedAt) return settledResult(visit, visit.completedAt);
   const { eventName, timeout } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
   const expiresAt =
-    timeout === undefined ? null : new Date(beginOf(visit).getTime() + timeout * 1000);
+    timeout === undefined
+      ? null
+      : new Date(visit.stepExecution.started_at.getTime() + timeout * 1000);
   const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt });
   if (event) return endWait(tx, visit, eventName, event);
   await updateExecutionWaiting(tx, call.executionId);
@@ -157,10 +158,4 @@ async function endWait(
 function settledResult({ stepExecution }: StepVisit, since: string): StepResult {
   const output = stepExecution.output as { waitOutcome: 'EVENT' | 'TIMEOUT' };
   return { outcome: waitOutcome(output.waitOutcome), since };
-}
-
-/** When the step was first entered: a repeated call reckons from the same moment. */
-function beginOf({ stepExecution }: StepVisit): Date {
-  if (!stepExecution.started_at) throw new Error('A step was entered without a beginning.');
-  return stepExecution.started_at;
 }

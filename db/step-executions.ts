@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database } from './database.ts';
-import { activeStatuses, type ExecutionRow } from './executions.ts';
+import type { ExecutionRow } from './executions.ts';
 import type { StepExecution } from './tables.ts';
 
 /** What the run of an execution notes while it walks its graph. */
@@ -9,8 +9,14 @@ export type StepExecutionRow = Selectable<StepExecution>;
 
 /** An execution with the step execution its run is at. */
 export interface StepVisit {
-  execution: ExecutionRow;
-  stepExecution: StepExecutionRow;
+  execution: Pick<
+    ExecutionRow,
+    'id' | 'project_id' | 'contact_id' | 'workflow_id' | 'workflow_name' | 'started_at' | 'context'
+  >;
+  stepExecution: Pick<StepExecutionRow, 'id' | 'attempts' | 'output'> & {
+    /** When the step was first entered. */
+    started_at: Date;
+  };
   /** When the step was completed, to the microsecond, in a call that is repeated; else null. */
   completedAt: string | null;
 }
@@ -26,50 +32,55 @@ export async function enterStep(
   executionId: string,
   stepId: string,
 ): Promise<StepVisit | null> {
-  const execution = await tx
-    .with('held', (query) =>
-      query
-        .selectFrom('contact')
-        .select('id')
-        .where('id', '=', (eb) =>
-          eb.selectFrom('execution').select('contact_id').where('id', '=', executionId),
-        )
-        .forNoKeyUpdate(),
+  // One statement: every step of every journey comes through here.
+  const { rows } = await sql<{
+    id: string;
+    project_id: string;
+    contact_id: string;
+    workflow_id: string;
+    workflow_name: string;
+    started_at: Date;
+    context: ExecutionRow['context'];
+    step_execution_id: string;
+    attempts: number;
+    output: StepExecutionRow['output'];
+    step_started_at: Date;
+    completed_at: string | null;
+  }>`
+    with held as (
+      select id from contact
+        where id = (select contact_id from execution where id = ${executionId})
+        for no key update
+    ), entered as (
+      update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now()
+        from held
+        where execution.id = ${executionId} and execution.contact_id = held.id
+          and status in ('RUNNING', 'WAITING')
+        returning execution.*
+    ), step as (
+      insert into step_execution (project_id, execution_id, step_id, status, started_at)
+        select project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp() from entered
+        on conflict (execution_id, step_id) do update set
+          status = case when step_execution.status in ('COMPLETED', 'WAITING')
+            then step_execution.status else 'RUNNING' end,
+          started_at = coalesce(step_execution.started_at, clock_timestamp()),
+          updated_at = now()
+        returning *
     )
-    .updateTable('execution')
-    .from('held')
-    .set({ status: 'RUNNING', current_step_id: stepId, updated_at: sql<Date>`now()` })
-    .where('execution.id', '=', executionId)
-    .whereRef('execution.contact_id', '=', 'held.id')
-    .where('status', 'in', activeStatuses)
-    .returningAll('execution')
-    .executeTakeFirst();
-  if (!execution) return null;
-  const { completedAt, ...stepExecution } = await tx
-    .insertInto('step_execution')
-    .values({
-      project_id: execution.project_id,
-      execution_id: executionId,
-      step_id: stepId,
-      status: 'RUNNING',
-      started_at: sql<Date>`clock_timestamp()`,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['execution_id', 'step_id']).doUpdateSet({
-        status: sql<string>`case when step_execution.status in ('COMPLETED', 'WAITING')
-          then step_execution.status else 'RUNNING' end`,
-        started_at: sql<Date>`coalesce(step_execution.started_at, clock_timestamp())`,
-        updated_at: sql<Date>`now()`,
-      }),
-    )
-    .returningAll()
-    .returning(
-      sql<string | null>`case when status = 'COMPLETED' then completed_at::text end`.as(
-        'completedAt',
-      ),
-    )
-    .executeTakeFirstOrThrow();
-  return { execution, stepExecution, completedAt };
+    select entered.id, entered.project_id, entered.contact_id, entered.workflow_id,
+        entered.workflow_name, entered.started_at, entered.context,
+        step.id as step_execution_id, step.attempts, step.output,
+        step.started_at as step_started_at,
+        case when step.status = 'COMPLETED' then step.completed_at::text end as completed_at
+      from entered cross join step`.execute(tx);
+  const [row] = rows;
+  if (!row) return null;
+  const { step_execution_id: id, attempts, output, step_started_at, completed_at } = row;
+  return {
+    execution: row,
+    stepExecution: { id, attempts, output, started_at: step_started_at },
+    completedAt: completed_at,
+  };
 }
 
 /** Ends a step with its output. Answers the moment, to the microsecond, as the database writes it. */
@@ -161,24 +172,30 @@ export async function updateExecutionWaiting(tx: Database, executionId: string):
     .execute();
 }
 
-/** Notes when the step after a delay is to begin. */
-export async function insertScheduledStep(
+/**
+ * Ends a delay: the step is complete, its execution waits, and the step after it, if there is
+ * one, is scheduled for `resumeAt`.
+ */
+export async function completeDelay(
   tx: Database,
   visit: StepVisit,
-  stepId: string,
-  at: Date,
+  delay: { output: Record<string, unknown>; nextStepId: string | null; resumeAt: Date },
 ): Promise<void> {
-  await tx
-    .insertInto('step_execution')
-    .values({
-      project_id: visit.execution.project_id,
-      execution_id: visit.execution.id,
-      step_id: stepId,
-      status: 'SCHEDULED',
-      scheduled_for: at,
-    })
-    .onConflict((conflict) => conflict.columns(['execution_id', 'step_id']).doNothing())
-    .execute();
+  const { execution, stepExecution } = visit;
+  await sql`
+    with completed as (
+      update step_execution set status = 'COMPLETED', output = ${JSON.stringify(delay.output)},
+          completed_at = clock_timestamp(), updated_at = now()
+        where id = ${stepExecution.id}
+    ), scheduled as (
+      insert into step_execution (project_id, execution_id, step_id, status, scheduled_for)
+        select ${execution.project_id}::uuid, ${execution.id}::uuid, next.id, 'SCHEDULED', ${delay.resumeAt}::timestamptz
+          from (select ${delay.nextStepId}::uuid as id) next
+          where next.id is not null
+        on conflict (execution_id, step_id) do nothing
+    )
+    update execution set status = 'WAITING', updated_at = now()
+      where id = ${execution.id}`.execute(tx);
 }
 
 /** Adds an event's data to the context; incoming keys win. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { evaluateStepCondition, type StepCondition } from '../../domain/filter-step.ts';
-import type { Graph, GraphStep, StepType } from '../../domain/graph.ts';
+import type { Graph, GraphStep } from '../../domain/graph.ts';
 import { begin, type Command, decide, type Outcome, waitOutcome } from '../../domain/journey.ts';
-import { delayUnitMs, type StepConfig } from '../../domain/steps.ts';
+import { outcomeOf, thirtyDays } from '../support/virtual-journey.ts';
 
 /** A world with a clock of its own: months pass in no time. */
 interface World {
@@ -52,92 +51,14 @@ function perform(
     );
     return { outcome: waitOutcome(came ? 'EVENT' : 'TIMEOUT'), now };
   }
-  return { outcome: run(step, world, now), now };
-}
-
-function run(step: GraphStep, world: World, now: number): Outcome {
-  switch (step.type) {
-    case 'DELAY': {
-      const { amount, unit } = step.config as StepConfig<'DELAY'>;
-      return { kind: 'resting', until: new Date(now + amount * delayUnitMs[unit]).toISOString() };
-    }
-    case 'WAIT_FOR_EVENT': {
-      const { timeout } = step.config as StepConfig<'WAIT_FOR_EVENT'>;
-      const until = timeout === undefined ? null : new Date(now + timeout * 1000).toISOString();
-      return { kind: 'waiting', until };
-    }
-    case 'CONDITION': {
-      const contact = {
-        email: 'ada@people.test',
-        subscribed: true,
-        data: world.data,
-        createdAt: new Date(now),
-        updatedAt: new Date(now),
-      };
-      const { branch } = evaluateStepCondition(step.config as unknown as StepCondition, {
-        contact,
-        context: null,
-      });
-      return { kind: 'branch', branch };
-    }
-    case 'EXIT':
-      return { kind: 'exited' };
-    default:
-      return { kind: 'done' };
-  }
-}
-
-function graphOf(
-  steps: [name: string, type: StepType, config?: Record<string, unknown>][],
-  ways: [from: string, to: string, branch?: string][],
-): Graph {
-  return {
-    steps: [['TRIGGER', 'TRIGGER'] as const, ...steps].map(([name, type, config = {}]) => ({
-      id: name,
-      type,
-      name,
-      config,
-      templateId: null,
-    })),
-    transitions: ways.map(([fromStepId, toStepId, branch = null], index) => ({
-      id: `t${index}`,
-      fromStepId,
-      toStepId,
-      branch,
-    })),
-  };
+  return { outcome: outcomeOf(step, world.data, now), now };
 }
 
 describe('a journey of thirty days', () => {
-  const graph = graphOf(
-    [
-      ['Welcome', 'SEND_EMAIL'],
-      ['Week', 'DELAY', { amount: 7, unit: 'days' }],
-      ['Tips', 'SEND_EMAIL'],
-      ['Bought?', 'WAIT_FOR_EVENT', { eventName: 'bought', timeout: 14 * 86_400 }],
-      ['Thanks', 'SEND_EMAIL'],
-      ['Nine days', 'DELAY', { amount: 9, unit: 'days' }],
-      ['Pro?', 'CONDITION', { field: 'data.plan', operator: 'equals', value: 'pro' }],
-      ['Call', 'WEBHOOK'],
-      ['End', 'EXIT'],
-    ],
-    [
-      ['TRIGGER', 'Welcome'],
-      ['Welcome', 'Week'],
-      ['Week', 'Tips'],
-      ['Tips', 'Bought?'],
-      ['Bought?', 'Thanks', 'event'],
-      ['Bought?', 'Nine days', 'timeout'],
-      ['Thanks', 'Nine days'],
-      ['Nine days', 'Pro?'],
-      ['Pro?', 'Call', 'yes'],
-      ['Pro?', 'End', 'no'],
-    ],
-  );
   const startedAt = '2026-11-21T08:30:00.000Z';
 
   it('waits to the end where nothing comes', () => {
-    expect(simulate(graph, { startedAt, data: {}, events: [] })).toEqual([
+    expect(simulate(thirtyDays, { startedAt, data: {}, events: [] })).toEqual([
       'Welcome on day 0',
       'Week on day 0',
       'Tips on day 7',
@@ -154,7 +75,7 @@ describe('a journey of thirty days', () => {
       { name: 'bought', day: 3 },
       { name: 'bought', day: 10 },
     ];
-    expect(simulate(graph, { startedAt, data: { plan: 'pro' }, events })).toEqual([
+    expect(simulate(thirtyDays, { startedAt, data: { plan: 'pro' }, events })).toEqual([
       'Welcome on day 0',
       'Week on day 0',
       'Tips on day 7',
@@ -168,7 +89,11 @@ describe('a journey of thirty days', () => {
   });
 
   it('crosses a leap day and a change of clocks by elapsed time', () => {
-    const path = simulate(graph, { startedAt: '2028-02-20T00:00:00.000Z', data: {}, events: [] });
+    const path = simulate(thirtyDays, {
+      startedAt: '2028-02-20T00:00:00.000Z',
+      data: {},
+      events: [],
+    });
     expect(path.at(-2)).toBe('End on day 30');
   });
 });

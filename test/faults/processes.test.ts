@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { laneRunId } from '../../domain/execution.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
@@ -223,6 +224,53 @@ describe('a worker process that ends', () => {
     }
     await db.deleteFrom('email').execute();
   }, 180_000);
+
+  it('killed during a delay and started after its end leaves the next step to happen once', async () => {
+    const templateId = await createTemplate(engine);
+    const { id } = await createWorkflow(engine, {
+      eventName: 'slept',
+      steps: [
+        { type: 'DELAY', name: 'Rest', config: { amount: 1, unit: 'minutes' } },
+        { type: 'SEND_EMAIL', name: 'After', templateId },
+      ],
+      ways: [
+        ['TRIGGER', 'Rest'],
+        ['Rest', 'After'],
+      ],
+    });
+    // Two seconds: the API takes no delay below a minute.
+    const { db } = engine.api;
+    await sql`update workflow_version set
+      graph = replace(graph::text, '"amount": 1}', '"amount": 0.0333}')::jsonb
+      where workflow_id = ${id}`.execute(db);
+    const email = address();
+    const first = await worker();
+    await engine.call('POST', '/v1/track', { email, event: 'slept' });
+    const after = await waitFor('the delay', () =>
+      db
+        .selectFrom('step_execution as step')
+        .innerJoin('execution', 'execution.id', 'step.execution_id')
+        .select(['step.id', 'step.scheduled_for'])
+        .where('execution.workflow_id', '=', id)
+        .where('step.status', '=', 'SCHEDULED')
+        .executeTakeFirst(),
+    );
+    await first.kill();
+    await waitFor('the end of the delay', () => after.scheduled_for!.getTime() < Date.now());
+    expect(sink.countTo(email)).toBe(0);
+    await worker();
+    await waitFor('the mail', () => sink.countTo(email) > 0, 60_000);
+    const ended = () =>
+      db
+        .selectFrom('execution')
+        .select('id')
+        .where('workflow_id', '=', id)
+        .where('status', '=', 'COMPLETED')
+        .executeTakeFirst();
+    await waitFor('the end of the journey', ended, 60_000);
+    expect(sink.countTo(email)).toBe(1);
+    await db.deleteFrom('email').execute();
+  }, 120_000);
 
   it('asked to stop in the middle of a batch hands over what it has claimed, and no more', async () => {
     const to = await send(600);

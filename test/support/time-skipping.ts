@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+
+const run = promisify(execFile);
+const version = '1.38.0';
+const folder = join(homedir(), '.cache/everpost', `temporal-test-server-${version}`);
+
+/** True where Temporal's time-skipping server can run: it needs Java, and Maven to be fetched. */
+export async function canSkipTime(): Promise<boolean> {
+  try {
+    await Promise.all([run('java', ['-version']), run('mvn', ['-version'])]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Starts Temporal's test server, whose clock leaps to the next timer whenever all wait. */
+export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
+  return TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: await program() } },
+  });
+}
+
+/** The program of the server; fetched from Maven Central when it is missing. */
+async function program(): Promise<string> {
+  const script = join(folder, 'temporal-test-server');
+  if (await stat(script).catch(() => null)) return script;
+  await mkdir(folder, { recursive: true });
+  const pom = join(folder, 'pom.xml');
+  await writeFile(pom, project);
+  const fetched = join(folder, `lib-${process.pid}`);
+  await run('mvn', [
+    '-q',
+    '-f',
+    pom,
+    'dependency:copy-dependencies',
+    `-DoutputDirectory=${fetched}`,
+  ]);
+  // Complete or not there at all, whoever else is fetching it.
+  await rename(fetched, join(folder, 'lib')).catch(() => undefined);
+  const main = 'io.temporal.testserver.TestServer';
+  await writeFile(script, `#!/bin/sh\nexec java -cp '${folder}/lib/*' ${main} "$@"\n`);
+  await chmod(script, 0o755);
+  return script;
+}
+
+const project = `<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>everpost</groupId>
+  <artifactId>test-server</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>io.temporal</groupId>
+      <artifactId>temporal-test-server</artifactId>
+      <version>${version}</version>
+    </dependency>
+  </dependencies>
+</project>
+`;
