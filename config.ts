@@ -22,9 +22,10 @@ const number = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
     .optional()
     .transform((value, context) => {
       if (value === undefined) return fallback;
-      const parsed = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+      const parsed = /^\d+$/.test(value) ? Number(value) : Number.NaN;
       if (parsed >= min && parsed <= max) return parsed;
-      context.addIssue({ code: 'custom', message: `must be a number from ${min} to ${max}` });
+      const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `from ${min} on`;
+      context.addIssue({ code: 'custom', message: `must be a whole number ${range}` });
       return z.NEVER;
     });
 const optionalNumber = z
@@ -32,6 +33,20 @@ const optionalNumber = z
   .regex(/^\d+(\.\d+)?$/, 'must be a number')
   .transform(Number)
   .optional();
+
+/** `ip[:port]`; an IPv6 address with a port in brackets. */
+const nameServer = z.union([
+  z.ipv4(),
+  z.ipv6(),
+  z.string().regex(/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\]):\d{1,5}$/i),
+]);
+const nameServers = z
+  .string()
+  .transform((value) => value.split(',').map((part) => part.trim()))
+  .refine(
+    (servers) => servers.every((server) => nameServer.safeParse(server).success),
+    'must be a comma list of ip[:port]',
+  );
 
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
@@ -65,6 +80,7 @@ const Environment = z.object({
   TEMPORAL_TLS_CA: text,
   EMAIL_WORKER_CONCURRENCY: number(16, 1, 1000),
   WORKFLOW_WORKER_CONCURRENCY: number(50, 1, 1000),
+  BULK_WORKER_CONCURRENCY: number(3, 1, 1000),
   AWS_SES_REGION: text,
   AWS_SES_ACCESS_KEY_ID: text,
   AWS_SES_SECRET_ACCESS_KEY: text,
@@ -79,10 +95,19 @@ const Environment = z.object({
   LOCAL_MAILBOX_PUBLIC: flag(false),
   MAIL_FROM_SUBDOMAIN: z.string().default('mail'),
   DKIM_TARGET_HOST: z.string().default('dkim.amazonses.com'),
+  DNS_SERVERS: nameServers.optional(),
+  DISPOSABLE_DOMAINS_FILE: text,
+  PERSONAL_DOMAINS_FILE: text,
+  ALIAS_DOMAINS_FILE: text,
   EMAIL_RATE_LIMIT_PER_SECOND: optionalNumber,
   EMAIL_RATE_PER_PROJECT_PER_SECOND: optionalNumber,
+  CAMPAIGN_PAUSE_ON_FAILURES: number(100),
   DELIVERY_SETTLE_MINUTES: number(15),
+  EMAIL_BODY_RETENTION_DAYS: number(90),
   DELIVERY_UNKNOWN_POLICY: z.enum(['fail', 'resend']).default('fail'),
+  TRACKING_MODE: z.enum(['own', 'ses']).optional(),
+  AUTO_PROJECT_DISABLE: flag(true),
+  SNS_TOPIC_ARN: text,
   MAX_ATTACHMENTS_COUNT: number(10),
   MAX_ATTACHMENT_SIZE_MB: number(10),
   MAX_MESSAGE_SIZE_MB: number(40, 1),
@@ -92,10 +117,42 @@ const Environment = z.object({
   RATE_LIMIT_IP_PER_MINUTE: number(300, 1),
   RATE_LIMIT_AUTH_PER_MINUTE: number(10, 1),
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
+  PLATFORM_FROM_ADDRESS: z.email('must be an email address').optional(),
+  VERIFY_EMAIL_ON_SIGNUP: flag(false),
+  GITHUB_OAUTH_CLIENT: text,
+  GITHUB_OAUTH_SECRET: text,
+  GOOGLE_OAUTH_CLIENT: text,
+  GOOGLE_OAUTH_SECRET: text,
+  STRIPE_SECRET_KEY: text,
+  STRIPE_WEBHOOK_SECRET: text,
+  STRIPE_PRICE_ONBOARDING: text,
+  STRIPE_PRICE_EMAIL_USAGE: text,
+  STRIPE_METER_EVENT_NAME: z.string().default('emails'),
+  STRIPE_API_BASE: url.optional(),
+  FREE_TIER_EMAILS_PER_MONTH: number(1000),
+  EVERPOST_DATA_DIR: z.string().default('./var'),
+  STORAGE_DRIVER: z.enum(['s3', 'local', 'none']).optional(),
+  STORAGE_LOCAL_DIR: text,
+  S3_ENDPOINT: url.optional(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_BUCKET: text,
+  S3_ACCESS_KEY_ID: text,
+  S3_ACCESS_KEY_SECRET: text,
+  S3_PUBLIC_URL: url.optional(),
+  S3_FORCE_PATH_STYLE: flag(true),
   WEBHOOK_TIMEOUT_MS: number(10_000, 1, 60_000),
   WEBHOOK_MAX_ATTEMPTS: number(5, 1, 100),
   WEBHOOK_ALLOW_PRIVATE: flag(false),
 });
+
+/** The value of every variable where only the two needed ones are set; undefined: none. */
+export function settingDefaults(): Record<string, unknown> {
+  const needed = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
+  const given = Environment.parse(needed);
+  return Object.fromEntries(
+    Object.keys(Environment.shape).map((name) => [name, given[name as keyof typeof given]]),
+  );
+}
 
 /**
  * Reads and checks the settings.
@@ -106,11 +163,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = Environment.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`),
-    );
-  }
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')} ${issue.message}`),
+    ...missingPartners(given),
+  ];
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   const env = parsed.data;
   return {
     environment: env.NODE_ENV,
@@ -139,8 +196,21 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
+    bulkWorkerConcurrency: env.BULK_WORKER_CONCURRENCY,
     mail: mailSettings(env),
+    /** Resolvers as `ip[:port]`; null: those of the system. */
+    dnsServers: env.DNS_SERVERS ?? null,
+    /** Files in place of the built-in lists, one domain per line. */
+    domainLists: {
+      disposable: env.DISPOSABLE_DOMAINS_FILE ?? null,
+      personal: env.PERSONAL_DOMAINS_FILE ?? null,
+      alias: env.ALIAS_DOMAINS_FILE ?? null,
+    },
     localMailboxPublic: env.LOCAL_MAILBOX_PUBLIC,
+    /** Topics whose notifications are taken; null: all that are signed. */
+    snsTopics: env.SNS_TOPIC_ARN?.split(',').map((topic) => topic.trim()) ?? null,
+    /** Whether a project whose mail is refused too often is disabled. */
+    autoProjectDisable: env.AUTO_PROJECT_DISABLE,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
     signupsEnabled: !env.DISABLE_SIGNUPS,
@@ -151,12 +221,89 @@ export function readConfig(environment: Record<string, string | undefined>) {
       authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
     },
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
+    /** Sender of account mail; null: none is sent, and addresses count as verified. */
+    platformFrom: env.PLATFORM_FROM_ADDRESS ?? null,
+    verifyEmailOnSignup: env.VERIFY_EMAIL_ON_SIGNUP,
+    oauth: {
+      github: clientOf(env.GITHUB_OAUTH_CLIENT, env.GITHUB_OAUTH_SECRET),
+      google: clientOf(env.GOOGLE_OAUTH_CLIENT, env.GOOGLE_OAUTH_SECRET),
+    },
+    billing: billingSettings(env),
+    storage: storageSettings(env),
     webhook: {
       timeoutMs: env.WEBHOOK_TIMEOUT_MS,
       attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
       allowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
     },
   };
+}
+
+/** Variables that are of no use without others, and the others. */
+const partners: [name: string, needs: string[]][] = [
+  [
+    'STRIPE_SECRET_KEY',
+    ['STRIPE_WEBHOOK_SECRET', 'STRIPE_PRICE_ONBOARDING', 'STRIPE_PRICE_EMAIL_USAGE'],
+  ],
+  ['GITHUB_OAUTH_CLIENT', ['GITHUB_OAUTH_SECRET']],
+  ['GOOGLE_OAUTH_CLIENT', ['GOOGLE_OAUTH_SECRET']],
+];
+const s3Needs = ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_ACCESS_KEY_SECRET'];
+
+function missingPartners(given: Record<string, string | undefined>): string[] {
+  const needs = given['STORAGE_DRIVER'] === 's3' ? [['STORAGE_DRIVER=s3', s3Needs] as const] : [];
+  return [...partners.filter(([name]) => given[name] !== undefined), ...needs].flatMap(
+    ([name, others]) =>
+      others
+        .filter((other) => given[other] === undefined)
+        .map((other) => `${other} is required with ${name}`),
+  );
+}
+
+/** An application registered with a login provider, or null without both parts. */
+function clientOf(id: string | undefined, secret: string | undefined) {
+  return id && secret ? { id, secret } : null;
+}
+
+/** null: nothing is billed and nothing is capped. */
+function billingSettings(env: z.output<typeof Environment>) {
+  if (!env.STRIPE_SECRET_KEY) return null;
+  return {
+    secretKey: env.STRIPE_SECRET_KEY,
+    webhookSecret: env.STRIPE_WEBHOOK_SECRET ?? '',
+    priceOnboarding: env.STRIPE_PRICE_ONBOARDING ?? '',
+    priceEmailUsage: env.STRIPE_PRICE_EMAIL_USAGE ?? '',
+    meterEventName: env.STRIPE_METER_EVENT_NAME,
+    apiBase: env.STRIPE_API_BASE ?? null,
+    freeTierPerMonth: env.FREE_TIER_EMAILS_PER_MONTH,
+  };
+}
+
+/** Where uploaded files lie: S3 when its bucket and keys are set, else the disk. */
+function storageSettings(env: z.output<typeof Environment>) {
+  const s3 =
+    env.S3_BUCKET && env.S3_ACCESS_KEY_ID && env.S3_ACCESS_KEY_SECRET
+      ? {
+          endpoint: env.S3_ENDPOINT ?? null,
+          region: env.S3_REGION,
+          bucket: env.S3_BUCKET,
+          accessKeyId: env.S3_ACCESS_KEY_ID,
+          accessKeySecret: env.S3_ACCESS_KEY_SECRET,
+          publicUrl: (env.S3_PUBLIC_URL ?? bucketUrl(env.S3_BUCKET, env)).replace(/\/+$/, ''),
+          forcePathStyle: env.S3_FORCE_PATH_STYLE,
+        }
+      : null;
+  const driver = env.STORAGE_DRIVER ?? (s3 ? 's3' : 'local');
+  if (driver === 's3' && s3) return { driver, s3 } as const;
+  if (driver === 'none') return { driver } as const;
+  const dir = env.STORAGE_LOCAL_DIR ?? `${env.EVERPOST_DATA_DIR}/uploads`;
+  return { driver: 'local', dir } as const;
+}
+
+/** Where a bucket that is open to read is found, when nobody said it. */
+function bucketUrl(bucket: string, env: z.output<typeof Environment>): string {
+  return env.S3_ENDPOINT
+    ? `${env.S3_ENDPOINT.replace(/\/+$/, '')}/${bucket}`
+    : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
 }
 
 /** How mail leaves: SES with all three credentials, else SMTP, else the local mailbox. */
@@ -187,13 +334,25 @@ function mailSettings(env: z.output<typeof Environment>) {
     ses,
     smtp,
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
-    dkimTargetHost: env.DKIM_TARGET_HOST,
+    /** What the DNS records of a sender domain point to. */
+    records: {
+      dkimTargetHost: env.DKIM_TARGET_HOST,
+      mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
+      // Local mode has no region; its return paths lead nowhere.
+      region: ses?.region ?? 'us-east-1',
+    },
     /** null: what the provider allows, see `worker/services.ts`. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
+    /** Refusals of the provider in a row that pause a campaign; 0: never. */
+    pauseOnFailures: env.CAMPAIGN_PAUSE_ON_FAILURES,
     settleMinutes: env.DELIVERY_SETTLE_MINUTES,
     unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,
+    /** 0: bodies are kept for ever. */
+    bodyRetentionDays: env.EMAIL_BODY_RETENTION_DAYS,
     messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
+    /** Who puts pixel and links into tracked mail: Everpost, or SES by configuration set. */
+    tracking: env.TRACKING_MODE ?? (local ? ('own' as const) : ('ses' as const)),
   };
 }
 

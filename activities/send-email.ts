@@ -1,4 +1,5 @@
 import { v7 as uuidV7 } from 'uuid';
+import type { BillingRules } from '../db/billing.ts';
 import type { Database } from '../db/database.ts';
 import { findSenderDomain } from '../db/domains.ts';
 import { insertEmail } from '../db/emails.ts';
@@ -7,11 +8,18 @@ import { findTemplate } from '../db/templates.ts';
 import type { MessageClass } from '../domain/class-headers.ts';
 import { domainOf, normaliseEmail } from '../domain/email-address.ts';
 import type { GraphStep } from '../domain/graph.ts';
-import { renderMail } from '../domain/mail-content.ts';
-import { compileTemplate, renderText, type RenderScope } from '../domain/render.ts';
+import { renderMailWith } from '../domain/mail-content.ts';
+import { compileTemplate, type Renderer, type RenderScope } from '../domain/render.ts';
 import type { StepConfig } from '../domain/steps.ts';
 import { StepFailure } from './perform.ts';
 import { stepScope } from './scope.ts';
+
+export interface SendEmailServices {
+  apiUrl: string;
+  renderer: Renderer;
+  /** null: nothing is billed. */
+  billingRules: BillingRules;
+}
 
 /**
  * Renders a step's template for its contact and puts the mail into the ledger. The step is done
@@ -20,7 +28,7 @@ import { stepScope } from './scope.ts';
  */
 export async function sendStepEmail(
   tx: Database,
-  apiUrl: string,
+  { apiUrl, renderer, billingRules }: SendEmailServices,
   step: GraphStep,
   { execution, stepExecution }: StepVisit,
 ): Promise<Record<string, unknown>> {
@@ -30,14 +38,15 @@ export async function sendStepEmail(
   const template = step.templateId ? await findTemplate(tx, projectId, step.templateId) : undefined;
   if (!template) throw new StepFailure('The template of this step no longer exists.');
   const from = await requireSender(tx, projectId, template.from_email);
-  const recipient = recipientOf(step, contact.email, scope);
+  const recipient = await recipientOf(step, contact.email, scope, renderer);
   const messageClass = template.type as MessageClass;
-  const content = renderMail({
+  const content = await renderMailWith(renderer, {
     subject: compileTemplate(template.subject),
     body: compileTemplate(template.body),
     messageClass,
     sourceType: 'WORKFLOW',
     scope,
+    hasBadge: billingRules !== null && project.subscription === null,
   });
   // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
   const withheld =
@@ -56,7 +65,7 @@ export async function sendStepEmail(
     template_id: template.id,
     workflow_execution_id: execution.id,
     workflow_step_execution_id: stepExecution.id,
-    ...(withheld ? { status: 'FAILED', error: 'contact_unsubscribed' } : {}),
+    ...(withheld ? { withheld: 'contact_unsubscribed' } : {}),
   });
   return {
     emailId,
@@ -79,10 +88,15 @@ async function requireSender(
   return from;
 }
 
-function recipientOf(step: GraphStep, contactEmail: string, scope: RenderScope) {
+async function recipientOf(
+  step: GraphStep,
+  contactEmail: string,
+  scope: RenderScope,
+  renderer: Renderer,
+) {
   const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
   if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT' as const, email: contactEmail };
-  const written = renderText(compileTemplate(recipient.customEmail ?? ''), scope);
+  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], scope);
   const email = normaliseEmail(written);
   if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
   return { type: 'CUSTOM' as const, email };

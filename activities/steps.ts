@@ -22,7 +22,7 @@ import {
   type StepEffect,
   type StepResult,
 } from './perform.ts';
-import { sendStepEmail } from './send-email.ts';
+import { sendStepEmail, type SendEmailServices } from './send-email.ts';
 import { updateContactOfStep } from './update-contact.ts';
 import { callWebhook, type WebhookServices } from './webhook.ts';
 
@@ -39,18 +39,18 @@ export interface StepActivities {
   COMPLETE(executionId: string): Promise<void>;
 }
 
-export interface StepServices extends WebhookServices {
+export interface StepServices extends WebhookServices, SendEmailServices {
   dispatcher: Dispatcher;
 }
 
 /** The activities of the steps. Each is one transaction and may be repeated. */
 export function createStepActivities(services: StepServices): StepActivities {
-  const { db, dispatcher, apiUrl } = services;
+  const { db, dispatcher } = services;
   return {
     async SEND_EMAIL(call) {
       const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
         if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
-        return finishStep(tx, visit, call, await sendStepEmail(tx, apiUrl, call.step, visit));
+        return finishStep(tx, visit, call, await sendStepEmail(tx, services, call.step, visit));
       });
       dispatcher.dispatch({ lanes: [call.projectId] });
       return result;
@@ -62,7 +62,7 @@ export function createStepActivities(services: StepServices): StepActivities {
       let due: Due = nothingDue;
       const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
         if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
-        const updated = await updateContactOfStep(tx, apiUrl, call.step, visit);
+        const updated = await updateContactOfStep(tx, services, call.step, visit);
         due = updated.due;
         return finishStep(tx, visit, call, updated.output);
       });

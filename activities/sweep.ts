@@ -1,10 +1,21 @@
 import type { Database } from '../db/database.ts';
+import { deleteOldBodies } from '../db/body-retention.ts';
 import { claimForgottenExecutions, claimForgottenWaits } from '../db/dispatch.ts';
-import { listForgottenLanes, settleUncertainEmails } from '../db/emails.ts';
+import { wakeStalledCampaigns } from '../db/campaigns.ts';
+import { listForgottenLanes } from '../db/emails.ts';
+import { settleUncertainEmails } from '../db/settlements.ts';
+import { deleteOldSnsReceipts } from '../db/feedback.ts';
+import { foldEventTally } from '../db/event-stats.ts';
 import { type BrokenRun, repairExecutions } from '../db/executions.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
+import { deleteOldPaymentReceipts } from '../db/payments.ts';
+import { deleteExpiredTokens } from '../db/users.ts';
+import { deleteOldJobs, wakeStalledJobs } from '../db/jobs.ts';
 import { claimForgottenRunWakes } from '../db/run-wakes.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
+import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
+import { recomputeSegments } from './segments.ts';
+import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** What the sweep does, one activity for each kind of care. Each may be repeated. */
 export interface SweepChores {
@@ -14,7 +25,25 @@ export interface SweepChores {
   REPAIR_EXECUTIONS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
+  /** Lets campaigns go on whose run is gone. */
+  WAKE_STALLED_CAMPAIGNS(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
+  /** Folds what was appended to the counts of events. */
+  FOLD_EVENT_TALLY(): Promise<void>;
+  /** Lets jobs go on whose run is gone. */
+  WAKE_STALLED_JOBS(): Promise<void>;
+  /** Removes jobs that nobody can read any more. */
+  CLEAR_JOBS(): Promise<void>;
+  /** Computes or counts the segments that have waited for it for five minutes. */
+  RECOMPUTE_SEGMENTS(): Promise<void>;
+  /** Forgets links of account mails and events of providers that are too old. */
+  CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
+  /** Removes bodies and attachments of messages that are older than they are kept. */
+  CLEAR_MAIL_BODIES(): Promise<void>;
+  /** Writes to the administrators of projects that have used most of a limit. */
+  WARN_OF_LIMITS(): Promise<void>;
+  /** Tells the payment provider of messages that were sent. */
+  REPORT_USAGE(): Promise<void>;
 }
 
 export interface SweepActivities extends SweepChores {
@@ -22,7 +51,7 @@ export interface SweepActivities extends SweepChores {
   LIST_CHORES(): Promise<(keyof SweepChores)[]>;
 }
 
-export interface SweepServices {
+export interface SweepServices extends WarningServices, UsageServices {
   db: Database;
   dispatcher: Dispatcher;
   /** The runs of executions that did not complete and were closed since a moment. */
@@ -30,10 +59,14 @@ export interface SweepServices {
   settleMinutes: number;
   unknownPolicy: 'fail' | 'resend';
   idempotencyTtlHours: number;
+  /** 0: bodies are kept for ever. */
+  bodyRetentionDays: number;
 }
 
 /** How far back closed runs are looked at, in milliseconds: many sweeps, should some be missed. */
 const repairWindowMs = 15 * 60_000;
+/** How long one sweep removes old bodies, in milliseconds: the next one goes on. */
+const clearingMs = 10_000;
 /** Rows handed to the dispatcher, or repaired, at once. */
 const pageSize = 500;
 
@@ -63,13 +96,48 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await repairExecutions(db, page);
     },
     async SETTLE_UNCERTAIN() {
-      await settleUncertainEmails(db, {
-        settleMinutes: services.settleMinutes,
-        policy: services.unknownPolicy,
-      });
+      const { settleMinutes, unknownPolicy: policy } = services;
+      for (;;) {
+        const page = { settleMinutes, policy, max: pageSize };
+        const { settled, runs } = await settleUncertainEmails(db, page);
+        dispatcher.dispatch({ runs });
+        if (settled < pageSize) break;
+      }
+    },
+    async WAKE_STALLED_CAMPAIGNS() {
+      dispatcher.dispatch({ runs: await wakeStalledCampaigns(db, pageSize) });
     },
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
+    },
+    async FOLD_EVENT_TALLY() {
+      await foldEventTally(db);
+    },
+    async WAKE_STALLED_JOBS() {
+      dispatcher.dispatch({ runs: await wakeStalledJobs(db, pageSize) });
+    },
+    async CLEAR_JOBS() {
+      await deleteOldJobs(db);
+    },
+    async RECOMPUTE_SEGMENTS() {
+      await recomputeSegments(db, dispatcher);
+    },
+    async CLEAR_TOKENS_AND_RECEIPTS() {
+      await deleteExpiredTokens(db);
+      await deleteOldPaymentReceipts(db);
+      await deleteOldSnsReceipts(db);
+    },
+    async CLEAR_MAIL_BODIES() {
+      if (services.bodyRetentionDays === 0) return;
+      const before = new Date(Date.now() - services.bodyRetentionDays * 86_400_000);
+      const end = Date.now() + clearingMs;
+      while ((await deleteOldBodies(db, before)) && Date.now() < end);
+    },
+    async WARN_OF_LIMITS() {
+      dispatcher.dispatch({ runs: await warnOfLimits(services) });
+    },
+    async REPORT_USAGE() {
+      await reportDueUsage(services);
     },
   };
   return { ...chores, LIST_CHORES: async () => Object.keys(chores) as (keyof SweepChores)[] };

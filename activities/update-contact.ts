@@ -5,7 +5,7 @@ import type { StepVisit } from '../db/step-executions.ts';
 import { planContactData } from '../domain/contact-data.ts';
 import { Problem } from '../domain/errors.ts';
 import type { GraphStep } from '../domain/graph.ts';
-import { compileTemplate, renderText, type RenderScope } from '../domain/render.ts';
+import type { Renderer, RenderScope } from '../domain/render.ts';
 import type { StepConfig } from '../domain/steps.ts';
 import { StepFailure } from './perform.ts';
 import { stepScope } from './scope.ts';
@@ -18,15 +18,13 @@ const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false }
  */
 export async function updateContactOfStep(
   tx: Database,
-  apiUrl: string,
+  { apiUrl, renderer }: { apiUrl: string; renderer: Renderer },
   step: GraphStep,
   { execution, stepExecution }: StepVisit,
 ): Promise<{ output: Record<string, unknown>; due: Due }> {
   const { updates = {}, subscriptionAction = 'none' } = step.config as StepConfig<'UPDATE_CONTACT'>;
   const { contact, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
-  const rendered = Object.fromEntries(
-    Object.entries(updates).map(([key, value]) => [key, renderedValue(value, scope)]),
-  );
+  const rendered = await renderedUpdates(updates, scope, renderer);
   try {
     const written = await recordContact(tx, execution.project_id, {
       email: contact.email,
@@ -51,6 +49,18 @@ export async function updateContactOfStep(
   }
 }
 
-function renderedValue(value: unknown, scope: RenderScope): unknown {
-  return typeof value === 'string' ? renderText(compileTemplate(value), scope) : value;
+async function renderedUpdates(
+  updates: Record<string, unknown>,
+  scope: RenderScope,
+  renderer: Renderer,
+): Promise<Record<string, unknown>> {
+  const sources = Object.entries(updates).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  const texts = await renderer.renderTexts(
+    sources.map(([, source]) => source),
+    scope,
+  );
+  const rendered = sources.map(([key], index) => [key, texts[index]] as const);
+  return { ...updates, ...Object.fromEntries(rendered) };
 }

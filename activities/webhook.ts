@@ -7,8 +7,10 @@ import {
   buildWebhook,
   retryAfterAttempt,
   type WebhookOutcome,
+  webhookSources,
   webhookOutput,
 } from '../domain/webhook.ts';
+import type { Renderer } from '../domain/render.ts';
 import type { WebhookAttempt, WebhookSender } from '../providers/webhook.ts';
 import { finishStep, performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
 import { stepScope } from './scope.ts';
@@ -17,6 +19,7 @@ export interface WebhookServices {
   db: Database;
   apiUrl: string;
   seal: Seal;
+  renderer: Renderer;
   webhooks: WebhookSender;
   webhookAttemptsMax: number;
 }
@@ -70,18 +73,23 @@ export async function callWebhook(services: WebhookServices, call: StepCall): Pr
 }
 
 async function prepare(
-  { apiUrl, seal }: WebhookServices,
+  { apiUrl, seal, renderer }: WebhookServices,
   tx: Database,
   { execution, stepExecution, completedAt }: StepVisit,
   call: StepCall,
 ): Promise<Ready | StepResult> {
   if (completedAt) return { outcome: { kind: 'done' }, since: completedAt };
   const { project, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
-  const request = buildWebhook(call.step.config as StepConfig<'WEBHOOK'>, {
+  const config = call.step.config as StepConfig<'WEBHOOK'>;
+  const known = {
     ...scope,
     workflow: { id: execution.workflow_id, name: execution.workflow_name },
     execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
-  });
+  };
+  const sources = webhookSources(config, known);
+  const texts = await renderer.renderTexts(sources, scope);
+  const rendered = new Map(sources.map((source, index) => [source, texts[index]] as const));
+  const request = buildWebhook(config, known, (source) => rendered.get(source) ?? '');
   if ('fault' in request) throw new StepFailure(request.fault);
   return {
     request: {

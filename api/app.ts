@@ -30,7 +30,8 @@ export function createApp(services: Services): Koa {
 }
 
 function routePath(endpoint: AnyEndpoint): string {
-  return endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  // The key of a file is the rest of the path, slashes and all.
+  return endpoint.path.replace('{key}', '*key').replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 /** Fixed words before parameters, so that `/contacts/fields` is never read as an id. */
@@ -90,6 +91,8 @@ function errors({ log }: Services): Middleware {
       ctx.status = problem.status;
       ctx.type = 'application/json';
       ctx.set('Cache-Control', 'no-store');
+      const { retryAfter } = problem.details ?? {};
+      if (problem.status === 429) ctx.set('Retry-After', String(retryAfter));
       ctx.body = JSON.stringify(errorBody(problem, requestId));
     }
   };

@@ -19,7 +19,10 @@ import { readSession, sessionCookie } from './session.ts';
 export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 
 export interface Project {
+  /** The id of its rows. */
   id: string;
+  /** The id the outside knows it by: another one once the project was reset. */
+  publicId: string;
   disabledReason: string | null;
 }
 
@@ -39,6 +42,8 @@ export interface UserCaller {
   userId: string;
   email: string;
   emailVerified: boolean;
+  /** The projects this call turned out to be about. */
+  projects: Project[];
 }
 
 export type Caller = ProjectCaller | UserCaller | null;
@@ -121,6 +126,7 @@ export async function findSessionUser(
     userId: user.id,
     email: user.email,
     emailVerified: user.email_verified,
+    projects: [],
   };
 }
 
@@ -150,7 +156,14 @@ async function memberCaller(
   const membership = await findMembership(db, projectId, user.userId);
   if (!membership) throw new Problem('PROJECT_ACCESS_DENIED');
   requireVerified(user);
-  return { kind: 'project', projectId, ...membership, userId: user.userId };
+  return member(membership, user);
+}
+
+function member(
+  { project, role }: { project: Project; role: Role },
+  { userId }: UserCaller,
+): ProjectCaller {
+  return { kind: 'project', projectId: project.id, project, role, userId };
 }
 
 /** @throws Problem EMAIL_VERIFICATION_REQUIRED */
@@ -160,7 +173,8 @@ export function requireVerified(user: UserCaller): void {
 
 /**
  * The project a path or a body names, for a caller of access `project` or `session`. Without
- * `projectId` a key means its own project.
+ * `projectId` a key means its own project. What is done to the project is done to the
+ * `projectId` of the answer: a project that was reset has another id inside than outside.
  * @throws Problem PROJECT_NOT_FOUND for strangers, INSUFFICIENT_ROLE, PROJECT_DISABLED,
  *   EMAIL_VERIFICATION_REQUIRED.
  */
@@ -170,23 +184,26 @@ export async function authorizeProject(
   needs: { admin?: boolean; write?: boolean } = {},
 ): Promise<ProjectCaller> {
   const { db, caller } = call;
-  let member: ProjectCaller;
+  let within: ProjectCaller;
   if (caller.kind === 'project') {
-    if (caller.projectId !== projectId) throw projectNotFound(projectId);
-    member = caller;
+    if (![caller.projectId, caller.project.publicId].includes(projectId)) {
+      throw projectNotFound(projectId);
+    }
+    within = caller;
   } else {
     const membership = await findMembership(db, projectId, caller.userId);
     if (!membership) throw projectNotFound(projectId);
+    caller.projects.push(membership.project);
     requireVerified(caller);
-    member = { kind: 'project', projectId, ...membership, userId: caller.userId };
+    within = member(membership, caller);
   }
-  if (needs.write) refuseDisabled(member.project);
-  if (needs.admin && member.role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
-  return member;
+  if (needs.write) refuseDisabled(within.project);
+  if (needs.admin && within.role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
+  return within;
 }
 
 /** @throws Problem PROJECT_DISABLED */
-export function refuseDisabled(project: Project): void {
+export function refuseDisabled(project: Pick<Project, 'disabledReason'>): void {
   if (project.disabledReason === null) return;
   throw new Problem('PROJECT_DISABLED', { details: { reason: project.disabledReason } });
 }

@@ -1,19 +1,26 @@
 import { z } from 'zod';
 import {
   deleteDomain,
+  deleteDomains,
   type DomainRow,
+  findDomain,
   insertDomain,
   listDomains,
+  listDomainUsers,
+  recordDomainCheck,
   updateDomainTokens,
 } from '../db/domains.ts';
+import { inspectDomain } from '../domain/domain-check.ts';
 import {
   isReservedName,
   normaliseDomainName,
   recordKey,
   senderRecords,
 } from '../domain/domain-name.ts';
-import { invalidField, notFound, Problem } from '../domain/errors.ts';
-import { authorizeProject } from './auth.ts';
+import { found, invalidField, notFound, Problem } from '../domain/errors.ts';
+import { DnsError } from '../providers/dns.ts';
+import { IdentityProviderError } from '../providers/identities.ts';
+import { authorizeProject, type CallerOf } from './auth.ts';
 import { endpoint, type Services } from './endpoint.ts';
 import { fault, Time, time, Uuid } from './schemas.ts';
 
@@ -97,9 +104,10 @@ const createDomain = endpoint({
   example: { body: { domain: 'shop.example.com' } },
   async handle(call) {
     const { db, config, caller, body } = call;
-    const projectId = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
-    if (!projectId) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
-    await authorizeProject({ db, caller }, projectId, { admin: true, write: true });
+    const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
+    if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
+    const needs = { admin: true, write: true };
+    const { projectId } = await authorizeProject({ db, caller }, named, needs);
     // The name is taken first: who loses the race for it never talks to the mail provider, whose
     // record of the domain is the winner's.
     const taken = await insertDomain(db, { projectId, name: body.domain });
@@ -110,14 +118,96 @@ const createDomain = endpoint({
   },
 });
 
-export const domainEndpoints = [listProjectDomains, createDomain];
+const verifyDomain = endpoint({
+  id: 'verifyDomain',
+  method: 'GET',
+  path: '/domains/{id}/verify',
+  tag: 'Domains',
+  summary: 'Check the DNS records of a sender domain now',
+  access: 'project',
+  params: z.object({ id: Uuid }),
+  response: Domain.extend({
+    tokens: z.array(z.string()).meta({ description: 'The same as dkimTokens' }),
+  }),
+  problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  async handle(call) {
+    const { config, dispatcher, params } = call;
+    const domain = await requireDomain(call, params.id);
+    const checked = await checkNow(call, domain);
+    const { row, runId } = found('DOMAIN', params.id, checked);
+    if (runId) dispatcher.dispatch({ runs: [runId] });
+    return { ...presentDomain(row, config), tokens: row.dkim_tokens };
+  },
+});
+
+const removeDomain = endpoint({
+  id: 'deleteDomain',
+  method: 'DELETE',
+  path: '/domains/{id}',
+  tag: 'Domains',
+  summary: 'Remove a sender domain',
+  access: 'project',
+  params: z.object({ id: Uuid }),
+  response: z.object({ success: z.literal(true) }),
+  problems: ['DOMAIN_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED', 'DOMAIN_IN_USE'],
+  async handle(call) {
+    const { db, dispatcher, params } = call;
+    const domain = await requireDomain(call, params.id, { admin: true, write: true });
+    const runs = await db.transaction().execute(async (tx) => {
+      const users = await listDomainUsers(tx, domain);
+      if (users.templates.length + users.campaigns.length > 0) {
+        throw new Problem('DOMAIN_IN_USE', { details: users });
+      }
+      return deleteDomains(tx, { id: domain.id });
+    });
+    dispatcher.dispatch({ runs });
+    return { success: true as const };
+  },
+});
+
+export const domainEndpoints = [listProjectDomains, createDomain, verifyDomain, removeDomain];
+
+/**
+ * The domain, if the caller may see it: a domain of others answers like one that does not exist.
+ * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
+ *   EMAIL_VERIFICATION_REQUIRED.
+ */
+async function requireDomain(
+  call: Services & { caller: CallerOf<'project'> },
+  id: string,
+  needs: { admin?: boolean; write?: boolean } = {},
+): Promise<DomainRow> {
+  const domain = found('DOMAIN', id, await findDomain(call.db, id));
+  await authorizeProject(call, domain.project_id, needs).catch((error: unknown) => {
+    throw error instanceof Problem && error.code === 'PROJECT_NOT_FOUND'
+      ? notFound('DOMAIN', id)
+      : error;
+  });
+  return domain;
+}
+
+/** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not answer. */
+async function checkNow(services: Services, { id, name, dkim_tokens: dkimTokens }: DomainRow) {
+  const { db, config, log } = services;
+  try {
+    const finding = await inspectDomain({ name, dkimTokens }, config.mail.records, services);
+    return await recordDomainCheck(db, id, finding, { isScheduled: false });
+  } catch (error) {
+    const isDns = error instanceof DnsError;
+    if (!isDns && !(error instanceof IdentityProviderError)) throw error;
+    log.warn({ error, domain: name }, 'domain not checked');
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: isDns ? 'DNS did not answer.' : 'The mail provider did not answer.',
+    });
+  }
+}
 
 /**
  * Makes a taken name known to the mail provider and completes its row, or undoes both.
  * Answers undefined when the row went away meanwhile, with its project.
  */
 async function registerDomain(
-  { db, config, identities, log }: Services,
+  { db, config, identities, dispatcher, log }: Services,
   id: string,
   name: string,
 ): Promise<DomainRow | undefined> {
@@ -128,13 +218,16 @@ async function registerDomain(
   try {
     const { dkimTokens } = await identities.create(name);
     const verified = identities.mode === 'local' && isReservedName(name);
-    const records = senderRecords(name, dkimTokens, dnsSettings(config));
+    const records = senderRecords(name, dkimTokens, config.mail.records);
     const recordStatuses = Object.fromEntries(
       records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
     );
-    const row = await updateDomainTokens(db, id, { dkimTokens, recordStatuses, verified });
-    if (!row) await forget();
-    return row;
+    const made = await db
+      .transaction()
+      .execute((tx) => updateDomainTokens(tx, id, { dkimTokens, recordStatuses, verified }));
+    if (made) dispatcher.dispatch({ runs: [made.runId] });
+    else await forget();
+    return made?.row;
   } catch (error) {
     log.error({ error, domain: name }, 'domain not registered');
     await forget();
@@ -150,7 +243,7 @@ function presentDomain(row: DomainRow, config: Services['config']) {
     status: row.status,
     verified: row.status === 'verified',
     dkimTokens: row.dkim_tokens,
-    records: senderRecords(row.name, row.dkim_tokens, dnsSettings(config)).map((record) => ({
+    records: senderRecords(row.name, row.dkim_tokens, config.mail.records).map((record) => ({
       ...record,
       status: row.record_statuses[recordKey(record)] ?? 'pending',
     })),
@@ -159,14 +252,5 @@ function presentDomain(row: DomainRow, config: Services['config']) {
     projectId: row.project_id,
     createdAt: time(row.created_at),
     updatedAt: time(row.updated_at),
-  };
-}
-
-function dnsSettings({ mail }: Services['config']) {
-  return {
-    dkimTargetHost: mail.dkimTargetHost,
-    mailFromSubdomain: mail.mailFromSubdomain,
-    // Local mode has no region; its records are never looked up in earnest.
-    region: mail.ses?.region ?? 'us-east-1',
   };
 }

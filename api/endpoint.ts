@@ -4,10 +4,18 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { ProblemCode } from '../domain/errors.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
+import type { DomainLists } from '../domain/verify-email.ts';
+import type { Dns } from '../providers/dns.ts';
+import type { Files } from '../providers/files.ts';
 import type { Identities } from '../providers/identities.ts';
+import type { OAuth } from '../providers/oauth.ts';
+import type { Payments } from '../providers/payments.ts';
+import type { Sns } from '../providers/sns.ts';
+import type { TemplateRenderer } from '../providers/renderer.ts';
 import type { Seal } from '../db/sealed.ts';
 import type { Access, CallerOf, UserCaller } from './auth.ts';
 import type { RateLimits, Scope } from './ratelimit.ts';
+import type { UploadLimits } from './upload.ts';
 
 /** What every handler may use. */
 export interface Services {
@@ -15,6 +23,15 @@ export interface Services {
   config: Config;
   dispatcher: Dispatcher;
   identities: Identities;
+  dns: Dns;
+  renderer: TemplateRenderer;
+  domainLists: DomainLists;
+  oauth: OAuth;
+  /** null: billing is off. */
+  payments: Payments | null;
+  /** null: nothing can be uploaded. */
+  files: Files | null;
+  sns: Sns;
   seal: Seal;
   rateLimits: RateLimits;
   log: Logger;
@@ -28,7 +45,16 @@ export interface Call<A extends Access, P, Q, B> extends Services {
   params: P;
   query: Q;
   body: B;
-  request: { id: string; ip: string; header(name: string): string };
+  request: {
+    id: string;
+    /** As it was sent: HEAD runs what answers GET. */
+    method: string;
+    ip: string;
+    header(name: string): string;
+    cookie(name: string): string | undefined;
+    /** The body of an endpoint that takes it `asSent`. */
+    bytes: Buffer;
+  };
   /** The logged-in user, if any, where a session is not required. */
   findSessionUser: () => Promise<UserCaller | null>;
   /** Counts against one more limit. @throws Problem RATE_LIMIT_EXCEEDED */
@@ -62,6 +88,17 @@ export interface Endpoint<
   limit?: 'auth' | 'none';
   /** The path parameter that names a project, when the caller may be a user. */
   projectParam?: string;
+  /** True: also writes to a disabled project are let through. */
+  whileDisabled?: boolean;
+  /** What it is refused with on a server that is not set up for it; null: it is. */
+  unavailable?: (config: Config) => ProblemCode | null;
+  /** The body is a form with a file, within these limits. */
+  upload?: UploadLimits;
+  /**
+   * True: the form of a request is never refused. Path and query come unchecked, the body as
+   * `request.bytes`, whatever its type: for pages and for receivers, which others call.
+   */
+  asSent?: boolean;
   /** False: `Idempotency-Key` is ignored. By default every POST with a caller honours it. */
   idempotent?: boolean;
   /** Content type of an answer that is not JSON. */
@@ -81,7 +118,7 @@ export interface Endpoint<
 
 interface AnswerOptions {
   status?: number;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   /** The answer is this text instead of the endpoint's own form, such as a page for a browser. */
   contentType?: string;
 }

@@ -1,30 +1,80 @@
 import type { AnyEndpoint } from './endpoint.ts';
-import { contactEndpoints } from './contacts.ts';
+import { activityEndpoints } from './activity.ts';
+import { analyticsEndpoints } from './analytics.ts';
+import { bulkEndpoints } from './contacts/bulk.ts';
+import { campaignEndpoints } from './campaigns/campaigns.ts';
+import { contactEndpoints } from './contacts/contacts.ts';
+import { contactFieldEndpoints } from './contacts/fields.ts';
+import { importEndpoints } from './contacts/import.ts';
+import { lookUpContacts } from './contacts/lookup.ts';
+import { jobEndpoints } from './contacts/jobs.ts';
+import { publicContactEndpoints } from './contacts/public.ts';
 import { domainEndpoints } from './domains.ts';
-import { eventEndpoints } from './events.ts';
+import { emailEndpoints } from './emails.ts';
+import { eventEndpoints } from './events/events.ts';
 import { executionEndpoints } from './workflows/executions.ts';
+import { billingEndpoints } from './accounts/billing.ts';
+import { invoiceEndpoints } from './accounts/invoices.ts';
 import { loginEndpoints } from './accounts/login.ts';
+import { memberEndpoints } from './accounts/members.ts';
+import { oauthEndpoints } from './accounts/oauth.ts';
+import { removalEndpoints } from './accounts/removal.ts';
+import { securityEndpoints } from './accounts/security.ts';
+import { setupEndpoints } from './accounts/setup.ts';
+import { verificationEndpoints } from './accounts/verification.ts';
 import { mailboxEndpoints } from './mailbox.ts';
 import { metaEndpoints } from './meta.ts';
+import { optOutPages } from './pages/opt-out.ts';
 import { send } from './public/send.ts';
 import { track } from './public/track.ts';
+import { verify } from './public/verify.ts';
 import { projectEndpoints } from './accounts/projects.ts';
+import { uploadEndpoints } from './uploads.ts';
+import { paymentEndpoints } from './webhooks/payments.ts';
 import { userEndpoints } from './accounts/users.ts';
+import { segmentEndpoints } from './segments/segments.ts';
 import { templateEndpoints } from './templates.ts';
+import { trackingEndpoints } from './tracking.ts';
+import { snsEndpoints } from './webhooks/sns.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
 
 /** Every endpoint of the API: what is routed, documented and swept by the tests. */
 export const endpoints: readonly AnyEndpoint[] = [
   send,
   track,
+  verify,
   ...contactEndpoints,
+  ...campaignEndpoints,
+  ...emailEndpoints,
+  lookUpContacts,
+  ...contactFieldEndpoints,
+  ...importEndpoints,
+  ...bulkEndpoints,
+  ...jobEndpoints,
+  ...publicContactEndpoints,
+  ...optOutPages,
+  ...trackingEndpoints,
+  ...snsEndpoints,
   ...eventEndpoints,
+  ...activityEndpoints,
+  ...analyticsEndpoints,
   ...executionEndpoints,
   ...loginEndpoints,
+  ...verificationEndpoints,
+  ...oauthEndpoints,
   ...userEndpoints,
   ...projectEndpoints,
+  ...removalEndpoints,
+  ...memberEndpoints,
+  ...setupEndpoints,
+  ...securityEndpoints,
+  ...billingEndpoints,
+  ...invoiceEndpoints,
+  ...paymentEndpoints,
+  ...uploadEndpoints,
   ...domainEndpoints,
   ...mailboxEndpoints,
+  ...segmentEndpoints,
   ...templateEndpoints,
   ...workflowEndpoints,
   ...metaEndpoints(() => endpoints),

@@ -11,6 +11,8 @@ import type { Database } from '../db/database.ts';
 export interface StoredAnswer {
   status: number;
   text: string;
+  /** Sent in place of the text; answers that are kept have none. */
+  bytes?: Buffer;
 }
 
 /** A first use of a key: to be ended by exactly one of its two calls. */

@@ -5,7 +5,14 @@ import { type Config, ConfigError, readConfig } from '../config.ts';
 import { migrateToLatest, openDatabase } from '../db/database.ts';
 import { dispatchStore } from '../db/dispatch.ts';
 import { createSeal } from '../db/sealed.ts';
+import { createDns } from '../providers/dns.ts';
+import { readDomainLists } from '../providers/domain-lists.ts';
+import { createFiles } from '../providers/files.ts';
 import { createIdentities } from '../providers/identities.ts';
+import { createOAuth } from '../providers/oauth.ts';
+import { createPayments } from '../providers/payments.ts';
+import { createSns } from '../providers/sns.ts';
+import { createRenderer } from '../providers/renderer.ts';
 import { connectTemporal } from '../workflows/client.ts';
 import { createDispatcher } from '../workflows/dispatcher.ts';
 import { createApp } from './app.ts';
@@ -39,6 +46,13 @@ async function main(): Promise<void> {
     config,
     dispatcher,
     identities: createIdentities(config.mail),
+    dns: createDns({ servers: config.dnsServers }),
+    domainLists: readDomainLists(config.domainLists),
+    renderer: createRenderer(),
+    oauth: createOAuth(config.oauth),
+    payments: config.billing && createPayments(config.billing),
+    files: createFiles(config.storage, config.apiUrl),
+    sns: createSns(),
     seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
     rateLimits: createRateLimits(pool, config.rateLimit),
     log,

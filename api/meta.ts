@@ -115,15 +115,17 @@ const getConfig = endpoint({
           wiki: config.docsUrl,
         },
         features: {
-          // What this version does not have yet is off.
-          billing: { enabled: false },
-          storage: { s3Enabled: false },
-          authProviders: { github: false, google: false },
+          billing: { enabled: config.billing !== null },
+          storage: { s3Enabled: config.storage.driver !== 'none' },
+          authProviders: {
+            github: config.oauth.github !== null,
+            google: config.oauth.google !== null,
+          },
           email: {
             // In local mode tracking is Everpost's own; SES needs a set for each choice.
-            trackingToggleEnabled: ses
-              ? ses.configurationSet !== '' && ses.configurationSetNoTracking !== ''
-              : true,
+            trackingToggleEnabled:
+              config.mail.tracking === 'own' ||
+              Boolean(ses?.configurationSet && ses.configurationSetNoTracking),
             mode,
           },
           smtp: { enabled: false, domain: null, ports: null },

@@ -54,7 +54,7 @@ function operation(endpoint: AnyEndpoint): JsonSchema {
           requestBody: {
             required: true,
             content: {
-              'application/json': {
+              [endpoint.upload ? 'multipart/form-data' : 'application/json']: {
                 schema: jsonSchema(endpoint.body, 'input'),
                 ...(endpoint.example?.body === undefined ? {} : { example: endpoint.example.body }),
               },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { planContactData } from '../domain/contact-data.ts';
+import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../domain/cursor.ts';
 import type { FieldCode } from '../domain/errors.ts';
 import { normaliseEmail } from '../domain/email-address.ts';
 import { isUuid } from '../domain/ids.ts';
@@ -142,6 +143,62 @@ export function presentPage<Item>(
   { page, pageSize }: { page: number; pageSize: number },
 ) {
   return { data, total, page, pageSize, totalPages: Math.ceil(total / pageSize) };
+}
+
+/** The query of a cursor list with one order. */
+export function cursorQuery(form: CursorForm) {
+  return z.object({
+    limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    cursor: z
+      .string()
+      .transform((text, context) => {
+        const position = decodeCursor(form, text);
+        if (position) return position;
+        context.addIssue({ code: 'custom', ...cursorFault });
+        return z.NEVER;
+      })
+      .optional()
+      .meta({ description: 'Where the page before this one ended' }),
+  });
+}
+
+/** What is said of a cursor that cannot be read. */
+export const cursorFault = fault('invalid_string', 'Is no cursor of this list.');
+
+/** The answer of a cursor list of `item`. */
+export function cursorListOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    cursor: z.string().optional(),
+    hasMore: z.boolean(),
+    total: z.int().describe('All that match, on the first page; 0 on later ones'),
+  });
+}
+
+/**
+ * A page of a cursor list, as `cursorListOf` answers it.
+ * @param rows one more than `limit` where there is a next page.
+ * @param list.position where a row stands in the order of `form`.
+ */
+export function presentCursorList<Row, Item>(
+  rows: readonly Row[],
+  list: {
+    form: CursorForm;
+    limit: number;
+    total: number;
+    position: (row: Row) => Position;
+    present: (row: Row) => Item;
+  },
+) {
+  const shown = rows.slice(0, list.limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > shown.length;
+  return {
+    data: shown.map(list.present),
+    ...(hasMore && last ? { cursor: encodeCursor(list.form, list.position(last)) } : {}),
+    hasMore,
+    total: list.total,
+  };
 }
 
 /** The body of an action on many records of a kind: on all of them or on none. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listTemplateCampaigns } from '../db/campaigns.ts';
 import {
   countTemplateEmails,
   deleteTemplates,
@@ -11,8 +12,10 @@ import {
   updateTemplate as updateTemplateRow,
 } from '../db/templates.ts';
 import type { Database } from '../db/database.ts';
-import { found, notFound, Problem } from '../domain/errors.ts';
+import { found, invalidField, notFound, Problem } from '../domain/errors.ts';
 import { checkTemplate } from '../domain/render.ts';
+import { isQuicklyRead } from '../domain/render-cost.ts';
+import type { TemplateRenderer } from '../providers/renderer.ts';
 import { endpoint } from './endpoint.ts';
 import {
   BulkUpdate,
@@ -39,13 +42,24 @@ const TemplateType = z
   .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
   .describe('The message class. HEADLESS: nothing is added to the body.');
 
-/** Text that must be a template without faults. */
-function templateText(schema: z.ZodString) {
+/** Text that must be a template without faults; what takes long to be read is read later. */
+export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
+    if (!isQuicklyRead(source)) return;
     const checked = checkTemplate(source);
     if (checked.ok) return;
     context.addIssue({ code: 'custom', ...fault('invalid_template', checked.message) });
   });
+}
+
+/** The check of what its schema has put off. @throws Problem VALIDATION_ERROR */
+export async function requireReadable(
+  renderer: TemplateRenderer,
+  { body }: { body?: string | undefined },
+): Promise<void> {
+  if (body === undefined || isQuicklyRead(body)) return;
+  const checked = await renderer.check(body);
+  if (!checked.ok) throw invalidField('body', 'invalid_template', checked.message);
 }
 
 const TemplateInput = z.object({
@@ -132,7 +146,8 @@ export const createTemplate = endpoint({
   response: Template,
   problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
   example: { body: example },
-  async handle({ db, caller: { projectId }, body }) {
+  async handle({ db, renderer, caller: { projectId }, body }) {
+    await requireReadable(renderer, body);
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
     const row = await insertTemplate(db, {
       project_id: projectId,
@@ -176,7 +191,8 @@ export const updateTemplate = endpoint({
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
   example: { body: { subject: 'Welcome, {{name ?? friend}}' } },
-  async handle({ db, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
+    await requireReadable(renderer, body);
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { from, fromName, replyTo, ...others } = body;
     // Only a sender that is sent is checked: an old one may have lost its domain since.
@@ -239,9 +255,7 @@ export const getTemplateUsage = endpoint({
   access: 'secret',
   params: ById,
   response: z.object({
-    campaigns: z
-      .array(z.object({ id: z.uuid(), name: z.string(), status: z.string() }))
-      .describe('Always empty: this version has no campaigns'),
+    campaigns: z.array(z.object({ id: z.uuid(), name: z.string(), status: z.string() })),
     workflowSteps: z.array(
       z.object({
         id: z.uuid(),
@@ -256,7 +270,7 @@ export const getTemplateUsage = endpoint({
   async handle({ db, caller: { projectId }, params: { id } }) {
     found('TEMPLATE', id, await findTemplate(db, projectId, id));
     return {
-      campaigns: [],
+      campaigns: await listTemplateCampaigns(db, projectId, id),
       workflowSteps: await listTemplateSteps(db, [id]),
       emailsSent: await countTemplateEmails(db, projectId, id),
     };

@@ -1,12 +1,29 @@
+import { activity } from './activity.ts';
 import { type Benchmark, runBenchmark } from './benchmark.ts';
+import { contacts } from './contacts.ts';
+import { events } from './events.ts';
+import { campaign } from './campaign.ts';
 import { executions } from './executions.ts';
+import { imports } from './import.ts';
 import { latency } from './latency.ts';
+import { segments } from './segments.ts';
 import { start } from './start.ts';
 import { track } from './track.ts';
 
 /** `npm run bench -- <name> [--option=value …]`; without a name it lists what there is. */
 
-const benchmarks: Readonly<Record<string, Benchmark>> = { latency, track, executions, start };
+const benchmarks: Readonly<Record<string, Benchmark>> = {
+  latency,
+  track,
+  executions,
+  campaign,
+  import: imports,
+  start,
+  contacts,
+  segments,
+  events,
+  activity,
+};
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name ?? ''];

@@ -9,6 +9,8 @@ export interface Project {
   /** A sender at its verified domain. */
   sender: string;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Posts a form. */
+  upload(path: string, form: FormData): Promise<Answer>;
 }
 
 /** The JSON body of an answer. */
@@ -33,6 +35,8 @@ export async function createProject(apiUrl: string): Promise<Project> {
     secretKey,
     sender: `team@${domain}`,
     call,
+    upload: async (path, form) =>
+      (await request(apiUrl, 'POST', path, form, { authorization: secretKey })).body,
   };
 }
 
@@ -83,10 +87,14 @@ async function request(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<{ body: Answer; cookie: string }> {
+  const isForm = body instanceof FormData;
   const response = await fetch(`${apiUrl}${path}`, {
     method,
-    headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    headers: {
+      ...headers,
+      ...(body && !isForm ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(body ? { body: isForm ? body : JSON.stringify(body) } : {}),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path} ${response.status}: ${text}`);

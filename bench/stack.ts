@@ -38,8 +38,12 @@ export const stackOptions = {
  * Starts PostgreSQL and Temporal in a new temporary directory and on free ports, the API and a
  * worker. All is durable as in production; the request limits and the sending limits are off,
  * because they would be what is measured.
+ * @param settings more environment variables of all programs.
  */
-export async function startStack(run: BenchmarkRun): Promise<Stack> {
+export async function startStack(
+  run: BenchmarkRun,
+  settings: Record<string, string> = {},
+): Promise<Stack> {
   const directory = await mkdtemp(join(tmpdir(), 'everpost-bench-'));
   run.defer(() => rm(directory, { recursive: true, force: true }));
   await mkdir(join(directory, 'logs'));
@@ -61,6 +65,7 @@ export async function startStack(run: BenchmarkRun): Promise<Stack> {
     RATE_LIMIT_ENABLED: 'false',
     EMAIL_RATE_LIMIT_PER_SECOND: '100000',
     EMAIL_RATE_PER_PROJECT_PER_SECOND: '100000',
+    ...settings,
     ...pairs(run.text('set')),
   };
   const startProgram: Stack['startProgram'] = (name, file, more) =>

@@ -35,7 +35,8 @@ export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
 
 /**
  * Records events with all they cause, in the caller's transaction: wakes the waits of their
- * contacts, then starts executions of the enabled workflows they trigger, each at most once.
+ * contacts, then starts executions of the enabled workflows they trigger, each at most once. In a
+ * disabled project (people can opt out, and providers report) nothing starts.
  * The contacts are locked first and in order, unless the caller holds them: a wait being
  * registered at this moment (see `registerWait`) comes before or after these events, never in
  * between.
@@ -87,6 +88,8 @@ export async function recordEvents(
             and workflow.enabled and workflow.trigger_type = 'EVENT'
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
           where recorded.contact_id is not null
+            and not exists (select from project
+              where project.id = ${projectId} and project.disabled_reason is not null)
             and (workflow.allow_reentry or not exists (
               select from execution earlier
                 where earlier.workflow_id = workflow.id
@@ -150,4 +153,59 @@ export async function listEvents(
     .orderBy('event.id', 'desc')
     .limit(query.limit)
     .execute();
+}
+
+/** The newest events of a contact, newest first. */
+export async function listContactEvents(
+  db: Database,
+  projectId: string,
+  contactId: string,
+  limit: number,
+) {
+  return (
+    db
+      .selectFrom('event')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('contact_id', '=', contactId)
+      // Not as it stands in the indexes: one by time would be read for ever to find a few.
+      .orderBy(sql`created_at + interval '0'`, 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute()
+  );
+}
+
+/**
+ * Records an event of a contact, of an email or of neither, in the caller's transaction. Answers
+ * what it names that the project does not have, if anything; then nothing is recorded.
+ */
+export async function recordContactEvent(
+  tx: Database,
+  projectId: string,
+  event: NewEvent,
+): Promise<{ event: RecordedEvent; due: Due } | { missing: 'CONTACT' | 'EMAIL'; id: string }> {
+  const { contactId, emailId = null } = event;
+  const ofProject = (id: string) => ({ project_id: projectId, id });
+  if (contactId !== null) {
+    const contact = await tx
+      .selectFrom('contact')
+      .select('id')
+      .where((eb) => eb.and(ofProject(contactId)))
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (!contact) return { missing: 'CONTACT', id: contactId };
+  }
+  if (emailId !== null) {
+    const email = await tx
+      .selectFrom('email')
+      .select('id')
+      .where((eb) => eb.and(ofProject(emailId)))
+      .executeTakeFirst();
+    if (!email) return { missing: 'EMAIL', id: emailId };
+  }
+  const recorded = await recordEvents(tx, projectId, [event], { contactsLocked: true });
+  const [first] = recorded.events;
+  if (!first) throw new Error('The event was not recorded.');
+  return { event: first, due: recorded.due };
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Selectable, Updateable } from 'kysely';
 import { sql } from 'kysely';
 import type { Role } from '../domain/roles.ts';
 import type { Database } from './database.ts';
@@ -9,8 +9,12 @@ export type MemberProjectRow = Selectable<Project> & { role: Role };
 
 interface ProjectState {
   id: string;
+  /** The id the outside knows it by: another one once the project was reset. */
+  publicId: string;
   disabledReason: string | null;
 }
+
+const publicId = sql<string>`coalesce(project.public_id, project.id)`;
 
 /** The keys of a project in the form in which they are stored. */
 export interface StoredKeys {
@@ -26,18 +30,38 @@ export async function findProject(
   return db.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+/**
+ * Keeps a project from being reset or deleted until the transaction ends. False: it was, since it
+ * was looked up.
+ */
+export async function holdProject(tx: Database, id: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('project')
+    .select('id')
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .forKeyShare()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** The project of a key. Asked on every request, so that a replaced key is dead at once. */
 export async function findProjectByKey(
   db: Database,
   key: { secretKeyHash: Buffer } | { publicKey: string },
 ): Promise<ProjectState | undefined> {
-  const query = db.selectFrom('project').select(['id', 'disabled_reason as disabledReason']);
+  const query = db
+    .selectFrom('project')
+    .select(['id', publicId.as('publicId'), 'disabled_reason as disabledReason']);
   return 'publicKey' in key
     ? query.where('public_key', '=', key.publicKey).executeTakeFirst()
     : query.where('secret_key_hash', '=', key.secretKeyHash).executeTakeFirst();
 }
 
-/** What a user may do in a project; undefined for strangers and for unknown projects. */
+/**
+ * What a user may do in a project; undefined for strangers and for unknown projects.
+ * `projectId`: the id the outside knows, or that of the rows.
+ */
 export async function findMembership(
   db: Database,
   projectId: string,
@@ -46,8 +70,12 @@ export async function findMembership(
   const row = await db
     .selectFrom('membership')
     .innerJoin('project', 'project.id', 'membership.project_id')
-    .select(['project.id', 'project.disabled_reason as disabledReason', 'membership.role'])
-    .where('membership.project_id', '=', projectId)
+    .select(['project.id', publicId.as('publicId')])
+    .select(['project.disabled_reason as disabledReason', 'membership.role'])
+    .where(
+      sql<boolean>`(project.id = ${projectId} or coalesce(project.public_id, project.id) = ${projectId})`,
+    )
+    .where('project.removal', 'is', null)
     .where('membership.user_id', '=', userId)
     .executeTakeFirst();
   if (!row) return undefined;
@@ -102,16 +130,43 @@ export async function insertProject(
   return { ...row, role: 'OWNER' };
 }
 
+/** Changes settings; what is not given stays. Undefined when the project is gone. */
+export async function updateProject(
+  db: Database,
+  id: string,
+  settings: {
+    name?: string | undefined;
+    tracking?: string | undefined;
+    language?: string | undefined;
+  },
+): Promise<Selectable<Project> | undefined> {
+  return updateLive(db, id, {
+    ...(settings.name === undefined ? {} : { name: settings.name }),
+    ...(settings.tracking === undefined ? {} : { tracking: settings.tracking }),
+    ...(settings.language === undefined ? {} : { language: settings.language }),
+  });
+}
+
 /** Replaces both keys; undefined when the project is gone. */
 export async function updateProjectKeys(
   db: Database,
-  projectId: string,
+  id: string,
   keys: StoredKeys,
 ): Promise<Selectable<Project> | undefined> {
+  return updateLive(db, id, keyColumns(keys));
+}
+
+/** Replaces the secret that signs webhooks. */
+export async function updateWebhookSecret(db: Database, id: string, sealed: Buffer): Promise<void> {
+  await updateLive(db, id, { webhook_signing_secret: sealed });
+}
+
+function updateLive(db: Database, id: string, change: Updateable<Project>) {
   return db
     .updateTable('project')
-    .set({ ...keyColumns(keys), updated_at: sql<Date>`now()` })
-    .where('id', '=', projectId)
+    .set({ ...change, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('removal', 'is', null)
     .returningAll()
     .executeTakeFirst();
 }
@@ -122,4 +177,27 @@ function keyColumns(keys: StoredKeys) {
     secret_key_hash: keys.secretKeyHash,
     secret_key_last4: keys.secretKeyLast4,
   };
+}
+
+/** How far a project is set up. */
+export async function findSetupState(db: Database, projectId: string) {
+  const { rows } = await sql<{
+    hasSubscription: boolean;
+    hasVerifiedDomain: boolean;
+    contactCount: number;
+    lastCampaignSentAt: Date | null;
+    hasEnabledWorkflow: boolean;
+  }>`
+    select
+      exists (select from project
+        where id = ${projectId} and subscription is not null) as "hasSubscription",
+      exists (select from domain
+        where project_id = ${projectId} and status = 'verified') as "hasVerifiedDomain",
+      (select count(*)::int from contact where project_id = ${projectId}) as "contactCount",
+      (select max(sent_at) from campaign where project_id = ${projectId}) as "lastCampaignSentAt",
+      exists (select from workflow
+        where project_id = ${projectId} and enabled) as "hasEnabledWorkflow"`.execute(db);
+  const [state] = rows;
+  if (!state) throw new Error('findSetupState: no answer');
+  return state;
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Encrypts what must be readable again but not lie open in the database or its backups. */
 export interface Seal {
@@ -29,4 +29,13 @@ export function createSeal(keyBase64: string | null, secret: string): Seal {
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     },
   };
+}
+
+/**
+ * Signs texts with a key of its own for each `purpose`, derived from `secret`: HMAC-SHA256 in
+ * base64url. Whoever has the text and the answer can check it by signing once more.
+ */
+export function createSigner(secret: string, purpose: string): (text: string) => string {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', `everpost ${purpose}`, 32));
+  return (text) => createHmac('sha256', key).update(text).digest('base64url');
 }

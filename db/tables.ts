@@ -25,12 +25,34 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface AccountToken {
+  created_at: Generated<Timestamp>;
+  purpose: string;
+  token_hash: Buffer;
+  used_at: Timestamp | null;
+  user_id: string;
+}
+
+export interface Allowance {
+  category: string;
+  month: Timestamp;
+  project_id: string;
+  taken: number;
+}
+
+export interface AllowanceWarning {
+  category: string;
+  month: Timestamp;
+  project_id: string;
+}
+
 export interface AppUser {
   created_at: Generated<Timestamp>;
   email: string;
   email_verified: boolean;
   id: Generated<string>;
   password_hash: string | null;
+  provider_id: string | null;
   session_version: Generated<number>;
   type: string;
   updated_at: Generated<Timestamp>;
@@ -43,26 +65,37 @@ export interface Attachment {
   project_id: string;
 }
 
+export interface BodyRetention {
+  done_to: Generated<string>;
+  is_only_row: Generated<boolean>;
+}
+
 export interface Campaign {
   archived: Generated<boolean>;
   audience_condition: Json | null;
+  audience_fixed: Generated<boolean>;
   audience_type: string;
   body: string;
   bounced_count: Generated<number>;
   clicked_count: Generated<number>;
   complained_count: Generated<number>;
+  content_version: Generated<number>;
   created_at: Generated<Timestamp>;
   delivered_count: Generated<number>;
   description: string | null;
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
+  frozen_to_at: Timestamp | null;
+  frozen_to_id: string | null;
   id: Generated<string>;
+  looked_at: Generated<Timestamp>;
   message_class: string;
   name: string;
   opened_count: Generated<number>;
   paused_reason: string | null;
   project_id: string;
+  refused_in_row: Generated<number>;
   reply_to: string | null;
   scheduled_for: Timestamp | null;
   segment_id: string | null;
@@ -74,6 +107,24 @@ export interface Campaign {
   total_recipients: Generated<number>;
   unsubscribed_count: Generated<number>;
   updated_at: Generated<Timestamp>;
+}
+
+export interface CampaignContent {
+  body: string;
+  campaign_id: string;
+  created_at: Generated<Timestamp>;
+  from_name: string;
+  project_id: string;
+  reply_to: string | null;
+  subject: string;
+  version: number;
+}
+
+export interface CampaignFrame {
+  body: Json;
+  campaign_id: string;
+  frame: string;
+  project_id: string;
 }
 
 export interface Contact {
@@ -93,6 +144,7 @@ export interface Domain {
   id: Generated<string>;
   last_checked_at: Timestamp | null;
   name: string;
+  next_check_at: Generated<Timestamp | null>;
   project_id: string;
   record_statuses: Generated<Json>;
   status: Generated<string>;
@@ -101,16 +153,21 @@ export interface Domain {
 }
 
 export interface Email {
+  allowance_month: Timestamp | null;
   attachments: Generated<Json>;
   attempt_id: string | null;
   attempts: Generated<number>;
+  billed_units: Generated<number>;
   body: string | null;
+  body_frame: string | null;
+  body_values: Json | null;
   bounced_at: Timestamp | null;
   campaign_id: string | null;
   clicked_at: Timestamp | null;
   clicks: Generated<number>;
   complained_at: Timestamp | null;
   contact_id: string;
+  content_version: number | null;
   created_at: Generated<Timestamp>;
   delivered_at: Timestamp | null;
   due_at: Generated<Timestamp>;
@@ -151,6 +208,14 @@ export interface Event {
   recorded_at: Generated<Timestamp>;
 }
 
+export interface EventTally {
+  count: Int8;
+  day: Timestamp;
+  fresh: Generated<boolean>;
+  name: string;
+  project_id: string;
+}
+
 export interface Execution {
   completed_at: Timestamp | null;
   contact_id: string;
@@ -183,6 +248,12 @@ export interface Idempotency {
   status_code: number | null;
 }
 
+export interface ImportFile {
+  content: Buffer;
+  job_id: string;
+  project_id: string;
+}
+
 export interface Job {
   created_at: Generated<Timestamp>;
   data: Json;
@@ -190,11 +261,21 @@ export interface Job {
   finished_at: Timestamp | null;
   id: string;
   kind: string;
+  position: Generated<number>;
   progress: Generated<number>;
   project_id: string;
+  request: Json | null;
   result: Json | null;
   started_at: Timestamp | null;
   state: Generated<string>;
+  touched_at: Generated<Timestamp>;
+}
+
+export interface JobBatch {
+  contact_ids: string[];
+  job_id: string;
+  number: number;
+  project_id: string;
 }
 
 export interface MailboxMessage {
@@ -219,6 +300,11 @@ export interface OrphanRun {
   project_id: string;
 }
 
+export interface PaymentReceipt {
+  created_at: Generated<Timestamp>;
+  event_id: string;
+}
+
 export interface Project {
   billing_limit_campaigns: number | null;
   billing_limit_inbound: number | null;
@@ -230,7 +316,9 @@ export interface Project {
   id: Generated<string>;
   language: Generated<string>;
   name: string;
+  public_id: string | null;
   public_key: string;
+  removal: string | null;
   secret_key_hash: Buffer;
   secret_key_last4: string;
   subscription: string | null;
@@ -256,6 +344,7 @@ export interface RunWake {
 }
 
 export interface Segment {
+  computed_at: Generated<Timestamp>;
   condition: Json | null;
   created_at: Generated<Timestamp>;
   description: string | null;
@@ -275,6 +364,26 @@ export interface SegmentMember {
   segment_id: string;
 }
 
+export interface SingleMail {
+  attempt_id: string | null;
+  attempts: Generated<number>;
+  created_at: Generated<Timestamp>;
+  from_email: string;
+  from_name: string;
+  html: string;
+  id: Generated<string>;
+  kind: string;
+  project_id: string | null;
+  reply_to: string | null;
+  subject: string;
+  to_email: string;
+}
+
+export interface SnsReceipt {
+  created_at: Generated<Timestamp>;
+  message_id: string;
+}
+
 export interface StepExecution {
   attempts: Generated<number>;
   completed_at: Timestamp | null;
@@ -291,6 +400,14 @@ export interface StepExecution {
   status: string;
   step_id: string;
   updated_at: Generated<Timestamp>;
+}
+
+export interface Suspension {
+  at: Generated<Timestamp>;
+  ended_at: Timestamp | null;
+  id: Generated<string>;
+  project_id: string;
+  reason: string;
 }
 
 export interface Template {
@@ -312,6 +429,13 @@ export interface TokenBucket {
   key: string;
   refilled_at: Timestamp;
   tokens: number;
+}
+
+export interface UsageReport {
+  customer: string;
+  email_id: string;
+  sent_at: Timestamp;
+  units: number;
 }
 
 export interface Wait {
@@ -376,27 +500,41 @@ export interface WorkflowVersion {
 }
 
 export interface DB {
+  account_token: AccountToken;
+  allowance: Allowance;
+  allowance_warning: AllowanceWarning;
   app_user: AppUser;
   attachment: Attachment;
+  body_retention: BodyRetention;
   campaign: Campaign;
+  campaign_content: CampaignContent;
+  campaign_frame: CampaignFrame;
   contact: Contact;
   domain: Domain;
   email: Email;
   event: Event;
+  event_tally: EventTally;
   execution: Execution;
   idempotency: Idempotency;
+  import_file: ImportFile;
   job: Job;
+  job_batch: JobBatch;
   mailbox_message: MailboxMessage;
   membership: Membership;
   orphan_run: OrphanRun;
+  payment_receipt: PaymentReceipt;
   project: Project;
   rate_limit: RateLimit;
   run_wake: RunWake;
   segment: Segment;
   segment_member: SegmentMember;
+  single_mail: SingleMail;
+  sns_receipt: SnsReceipt;
   step_execution: StepExecution;
+  suspension: Suspension;
   template: Template;
   token_bucket: TokenBucket;
+  usage_report: UsageReport;
   wait: Wait;
   workflow: Workflow;
   workflow_step: WorkflowStep;

@@ -1,5 +1,6 @@
-import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Graph } from '../domain/graph.ts';
+import { type DataField, typedSql } from './contact-fields.ts';
 import type { Database } from './database.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from './tables.ts';
 
@@ -280,53 +281,21 @@ export async function recordWorkflowEdit(tx: Database, locked: WorkflowRow): Pro
   return workflow;
 }
 
-export type DataFieldType = 'string' | 'number' | 'boolean' | 'date';
-
-export interface DataField {
-  key: string;
-  type: DataFieldType;
-}
-
-/** The keys of the data of all contacts, sorted. */
-export async function listContactDataFields(db: Database, projectId: string) {
-  return listDataFields(
-    db,
-    sql`select id, created_at, data from contact
-    where project_id = ${projectId}`,
-  );
-}
-
 /** The keys of the data of the newest 100 events of a name, sorted. */
-export async function listEventDataFields(db: Database, projectId: string, eventName: string) {
-  return listDataFields(
-    db,
-    sql`select id, created_at, data from event
-    where project_id = ${projectId} and name = ${eventName}
-    order by created_at desc, id desc limit 100`,
-  );
-}
-
-/**
- * The type of a key is the most frequent one of its newest 100 values; null says nothing, arrays
- * and objects count as text.
- */
-async function listDataFields(db: Database, source: RawBuilder<unknown>): Promise<DataField[]> {
+export async function listEventDataFields(
+  db: Database,
+  projectId: string,
+  eventName: string,
+): Promise<DataField[]> {
   const { rows } = await sql<DataField>`
-    with source as (${source}), valued as (
-      select key, value,
-          row_number() over (partition by key order by created_at desc, id desc) as age
-        from source cross join jsonb_each(data)
+    with newest as materialized (
+      select id, created_at, data from event
+        where project_id = ${projectId} and name = ${eventName}
+        order by created_at desc, id desc limit 100
+    ), valued as (
+      select key, value, created_at, id from newest cross join jsonb_each(data)
         where jsonb_typeof(data) = 'object'
-    ), typed as (
-      select key, value = 'null' as empty, case
-          when jsonb_typeof(value) in ('number', 'boolean') then jsonb_typeof(value)
-          when jsonb_typeof(value) = 'string' and value #>> '{}'
-            ~ '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z?)?$' then 'date'
-          else 'string' end as type
-        from valued where age <= 100
-    )
-    select distinct on (key collate "C") key, type
-      from typed group by key, type
-      order by key collate "C", count(*) filter (where not empty) desc, type`.execute(db);
+    ), typed as (${typedSql(sql`valued`)})
+    select key, type from typed order by key collate "C"`.execute(db);
   return rows;
 }

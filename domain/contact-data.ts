@@ -77,9 +77,13 @@ export function contactDataFault(data: Record<string, unknown> | null): string |
   return null;
 }
 
+// oxlint-disable-next-line no-control-regex
+const ascii = /^[\0-\x7f]*$/;
+
 /** Length of a value as JSON in UTF-8. */
 export function jsonBytes(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value) ?? '').length;
+  const text = JSON.stringify(value) ?? '';
+  return ascii.test(text) ? text.length : new TextEncoder().encode(text).length;
 }
 
 function persistentWrapper(raw: unknown): { value: unknown; persistent: boolean } | null {

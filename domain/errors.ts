@@ -7,10 +7,29 @@ export const problems = {
   INVALID_REQUEST_BODY: [400, 'The request body could not be read.'],
   PROJECT_ID_REQUIRED: [400, 'The header X-Project-Id is missing or not a uuid.'],
   INVALID_IDEMPOTENCY_KEY: [400, 'Idempotency-Key must be 1 to 255 printable ASCII characters.'],
+  INVALID_TOKEN: [400, 'The link is used up, expired or unknown. Ask for a new one.'],
+  FILE_CONTENT_MISMATCH: [400, 'The file is not of the type it is declared as.'],
+  SUBSCRIPTION_EXISTS: [400, 'The project has a subscription already.'],
+  SUBSCRIPTION_REQUIRED: [400, 'This needs a subscription.'],
+  CUSTOMER_REQUIRED: [400, 'The project is no customer yet: check out first.'],
+  INVALID_SUBSCRIBE_URL: [400, 'The address to confirm is not one of Amazon SNS.'],
+  INVALID_NOTIFICATION: [400, 'The notification is none of Amazon SES.'],
+  MISSING_SIGNATURE: [400, 'The header with the signature is missing.'],
+  CAMPAIGN_NOT_EDITABLE: [400, 'The campaign cannot be changed (so) in its state.'],
+  CAMPAIGN_SEGMENT_LOCKED: [400, 'The audience of a scheduled campaign stays as it is.'],
+  CAMPAIGN_NOT_SENDABLE: [400, 'Only a draft or scheduled campaign can be sent.'],
+  CAMPAIGN_NOT_CANCELLABLE: [400, 'Only a campaign on its way can be cancelled.'],
+  CAMPAIGN_NOT_ARCHIVABLE: [400, 'A campaign on its way cannot be archived.'],
+  CAMPAIGN_NOT_PAUSABLE: [400, 'Only a campaign that is sending can be paused.'],
+  CAMPAIGN_NOT_RESUMABLE: [400, 'Only a paused campaign can be resumed.'],
+  CAMPAIGN_NO_RECIPIENTS: [400, 'There is nobody to send the campaign to.'],
+  SCHEDULE_IN_PAST: [400, 'The time to send at is not in the future.'],
   CONTACT_UNSUBSCRIBED: [400, 'The contact is unsubscribed and cannot receive marketing mail.'],
   WORKFLOW_NOT_ENABLED: [400, 'The workflow is not enabled.'],
   TRIGGER_STEP_REQUIRED: [400, 'The trigger step belongs to the workflow and cannot be removed.'],
   TRIGGER_STEP_EXISTS: [400, 'A workflow has exactly one trigger step.'],
+  SEGMENT_NOT_STATIC: [400, 'The members of this segment follow from its condition.'],
+  SEGMENT_NOT_TRACKED: [400, 'The membership of this segment is not tracked.'],
   STEP_NOT_SPLICEABLE: [400, 'A step with several ways out cannot be spliced.'],
   TRANSITION_SELF: [400, 'A step cannot lead to itself.'],
   TRANSITION_FROM_EXIT: [400, 'Nothing follows an exit step.'],
@@ -18,10 +37,14 @@ export const problems = {
   TRANSITION_EXISTS: [400, 'This step has its way out already.'],
   TRANSITION_BRANCH_EXISTS: [400, 'This branch has its way out already.'],
   TRANSITION_LOOP: [400, 'The transition would close a loop.'],
+  FIELD_NOT_DELETABLE: [400, 'Every contact has this field; it cannot be deleted.'],
+  RESERVED_EVENT: [400, 'Events of the system cannot be deleted.'],
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
   INVALID_API_KEY: [401, 'The API key is unknown or does not fit this endpoint.'],
   UNAUTHORIZED: [401, 'Log in first.'],
   INVALID_CREDENTIALS: [401, 'The email address or the password is wrong.'],
+  BILLING_LIMIT_EXCEEDED: [402, 'The project may send no more mail this month.'],
+  FORBIDDEN: [403, 'This is not allowed.'],
   PROJECT_ACCESS_DENIED: [403, 'You are not a member of this project.'],
   PROJECT_DISABLED: [403, 'The project is disabled.'],
   INSUFFICIENT_ROLE: [403, 'This needs the role ADMIN or OWNER.'],
@@ -29,35 +52,59 @@ export const problems = {
   ORIGIN_NOT_ALLOWED: [403, 'Requests from this origin are not allowed.'],
   DOMAIN_NOT_REGISTERED: [403, 'The sender domain does not belong to this project.'],
   DOMAIN_NOT_VERIFIED: [403, 'The sender domain is not verified.'],
+  TEST_RECIPIENT_NOT_ALLOWED: [403, 'Tests go to members of the project only.'],
+  OWNER_PROTECTED: [403, 'The owner of a project stays its owner.'],
+  SELF_REMOVAL: [403, 'Nobody can remove themselves; ask another administrator.'],
+  INVALID_SIGNATURE: [403, 'The signature does not fit what was sent.'],
   SIGNUPS_DISABLED: [403, 'Sign-up is switched off on this server.'],
   CONTACT_NOT_FOUND: [404, 'There is no such contact.'],
+  SEGMENT_NOT_FOUND: [404, 'There is no such segment.'],
   TEMPLATE_NOT_FOUND: [404, 'There is no such template.'],
+  CAMPAIGN_NOT_FOUND: [404, 'There is no such campaign.'],
   WORKFLOW_NOT_FOUND: [404, 'There is no such workflow.'],
   STEP_NOT_FOUND: [404, 'There is no such step in this workflow.'],
   TRANSITION_NOT_FOUND: [404, 'There is no such transition in this workflow.'],
   EXECUTION_NOT_FOUND: [404, 'There is no such execution.'],
   DOMAIN_NOT_FOUND: [404, 'There is no such domain.'],
   PROJECT_NOT_FOUND: [404, 'There is no such project.'],
+  MEMBER_NOT_FOUND: [404, 'There is no such member.'],
+  USER_NOT_FOUND: [404, 'There is no account with this address.'],
+  FILE_NOT_FOUND: [404, 'There is no such file.'],
+  BILLING_DISABLED: [404, 'There is no billing on this server.'],
+  OAUTH_NOT_CONFIGURED: [404, 'This server does not know this way to log in.'],
+  JOB_NOT_FOUND: [404, 'There is no such job.'],
   EMAIL_NOT_FOUND: [404, 'There is no such email.'],
+  RESOURCE_NOT_FOUND: [404, 'There is no such thing.'],
   ROUTE_NOT_FOUND: [404, 'There is no such path.'],
   METHOD_NOT_ALLOWED: [405, 'This path does not take this method.'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used for another request.'],
   IDEMPOTENCY_IN_PROGRESS: [409, 'The first request with this Idempotency-Key is still running.'],
+  CONFLICT: [409, 'This does not fit the current state.'],
+  MEMBER_EXISTS: [409, 'The user is a member already.'],
+  CONTACT_EXISTS: [409, 'Another contact has this email address.'],
   EMAIL_TAKEN: [409, 'There is an account with this email address.'],
   DOMAIN_EXISTS: [409, 'This domain is registered on this server already.'],
+  CAMPAIGN_ACTIVE: [409, 'A campaign on its way cannot be deleted.'],
+  SEGMENT_IN_USE: [409, 'Campaigns or other segments use this segment.'],
+  DOMAIN_IN_USE: [409, 'Templates or campaigns send from this domain.'],
   TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
+  FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
+  EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
   EXECUTION_EXISTS: [409, 'The contact has been in this workflow already.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
   EXECUTION_NOT_ACTIVE: [409, 'The execution has ended already.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
+  FILE_TOO_LARGE: [413, 'The file is too large.'],
   MESSAGE_TOO_LARGE: [413, 'The finished message is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send the body as application/json.'],
   VALIDATION_ERROR: [422, 'The request is not valid.'],
+  CONDITION_TOO_HEAVY: [422, 'The condition takes too long to evaluate over all contacts.'],
   WORKFLOW_INVALID: [422, 'The workflow cannot run as it is.'],
   INVALID_EMAIL: [422, 'This email address cannot be used to sign up.'],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests.'],
   INTERNAL_SERVER_ERROR: [500, 'Something went wrong on our side.'],
+  UPLOADS_DISABLED: [503, 'This server has no storage for files.'],
   SERVICE_UNAVAILABLE: [503, 'A service this needs is not reachable.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
@@ -95,6 +142,8 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: Record<string, unknown> | undefined;
   readonly errors: readonly FieldProblem[] | undefined;
+  /** The HTTP status. */
+  readonly status: number;
 
   constructor(
     code: ProblemCode,
@@ -102,6 +151,8 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
+      /** Where one code is answered with two. */
+      status?: number;
     } = {},
   ) {
     super(more.message ?? problems[code][1]);
@@ -109,10 +160,7 @@ export class Problem extends Error {
     this.code = code;
     this.details = more.details;
     this.errors = more.errors;
-  }
-
-  get status(): number {
-    return problems[this.code][0];
+    this.status = more.status ?? problems[code][0];
   }
 }
 
@@ -130,13 +178,19 @@ export function invalidField(
 
 type Resource =
   | 'CONTACT'
+  | 'SEGMENT'
   | 'TEMPLATE'
+  | 'CAMPAIGN'
   | 'WORKFLOW'
   | 'STEP'
   | 'TRANSITION'
   | 'EXECUTION'
   | 'DOMAIN'
   | 'PROJECT'
+  | 'MEMBER'
+  | 'USER'
+  | 'FILE'
+  | 'JOB'
   | 'EMAIL';
 
 /** 404 of a resource. Another project's resource answers exactly like one that does not exist. */

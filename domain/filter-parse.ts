@@ -53,9 +53,9 @@ export function parseCondition(input: unknown, field: string): ParsedCondition {
 }
 
 /**
- * Problems of segments that a condition names: unknown ones, and those that lead back to the
- * segment the condition is for.
- * @param segments all segments of the project, or at least those that can be reached from here.
+ * Problems of segments that a condition names: unknown ones, those that lead back to the segment
+ * the condition is for, and too many of them, here or in a segment that names this one.
+ * @param segments all segments of the project.
  * @param selfId the segment that is being changed; absent for a new one, and for audiences.
  */
 export function segmentProblems(
@@ -63,13 +63,48 @@ export function segmentProblems(
   segments: Segments,
   selfId?: string,
 ): FieldProblem[] {
-  return mentions.flatMap(({ field, segmentId }): FieldProblem[] => {
+  const [first] = mentions;
+  if (!first) return [];
+  const problems = mentions.flatMap(({ field, segmentId }): FieldProblem[] => {
     if (!segments.has(segmentId)) {
       return [{ field, code: 'not_found', message: 'There is no such segment.' }];
     }
     if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
     const message = 'The segment would refer to itself.';
     return [{ field, code: 'circular_reference', message }];
+  });
+  if (problems.length > 0 || !reachesTooFar(mentions, segments, selfId)) return problems;
+  const most = limits.segmentReach;
+  const message = `Would lead to more than ${most} segments, directly or through others.`;
+  return [{ field: first.field, code: 'too_big', message }];
+}
+
+/** True when the condition, or a segment above the one it is for, leads to too many segments. */
+function reachesTooFar(
+  mentions: readonly SegmentMention[],
+  segments: Segments,
+  selfId: string | undefined,
+): boolean {
+  const below = reachableSegments(
+    mentions.map(({ segmentId }) => segmentId),
+    segments,
+  );
+  if (below.size > limits.segmentReach) return true;
+  if (selfId === undefined) return false;
+  const named = new Map<string, string[]>();
+  for (const [id, condition] of segments) {
+    if (condition) named.set(id, segmentIdsOf(condition));
+  }
+  const above = new Set([selfId]);
+  // A set hands out what is added while it is walked.
+  for (const id of above) {
+    for (const [other, names] of named) if (names.includes(id)) above.add(other);
+  }
+  above.delete(selfId);
+  return [...above].some((id) => {
+    const reached = reachableSegments([id], segments);
+    reached.delete(id);
+    return new Set([...reached, ...below]).size > limits.segmentReach;
   });
 }
 

@@ -15,6 +15,18 @@ export const limits = {
   pageSizeDefault: 20,
   eventListMax: 1000,
   eventListDefault: 100,
+  contactEventsDefault: 50,
+  activityPage: 100,
+  activityPageDefault: 50,
+  activityMinutes: 60,
+  activityMinutesDefault: 5,
+  activityDaysAhead: 90,
+  activityDaysAheadDefault: 30,
+  analyticsDays: 90,
+  topCampaigns: 50,
+  topCampaignsDefault: 10,
+  topEvents: 20,
+  topEventsDefault: 5,
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
@@ -24,7 +36,28 @@ export const limits = {
   filterDepth: 5,
   /** A field of a filter: longer than any path somebody means. */
   filterFieldChars: 1000,
+  /** Segments a condition leads to, by itself or through others. */
+  segmentReach: 50,
+  segmentMembersAtOnce: 500,
+  /** How long the database may evaluate a condition over all contacts. */
+  conditionTimeMs: 20_000,
   bulkIds: 1000,
+  bulkExcludeIds: 10_000,
+  searchChars: 255,
+  lookupEmails: 500,
+  fieldValues: 200,
+  fieldValuesDefault: 100,
+  /** Newest values that say what type a field has. */
+  fieldTypeValues: 100,
+  /** How many objects and lists of a body lie in one another: writing JSON recurses into them,
+   * and so does PostgreSQL, both some thousands deep. */
+  jsonDepth: 1000,
+  importBytes: 5 * 1024 * 1024,
+  imageBytes: 10 * 1024 * 1024,
+  /** Errors a job lists; it counts all. */
+  jobErrors: 1000,
+  /** How long a job can be read after its end. */
+  jobDays: 30,
   /** Steps and transitions of one workflow as JSON. A run is started with all of it, and Temporal
    * takes at most 2 MB in one payload. */
   graphBytes: 1_000_000,

@@ -1,6 +1,6 @@
 import { classHeaders, type Header, type MessageClass, type SourceType } from './class-headers.ts';
-import { footerHtml, withFooter } from './footer.ts';
-import { type CompiledTemplate, type RenderScope, renderHtml, renderSubject } from './render.ts';
+import { badgeHtml, footerHtml, withFooter } from './footer.ts';
+import { type CompiledTemplate, type Renderer, type RenderScope } from './render.ts';
 
 /** What the ledger keeps of a mail's content. */
 export interface MailContent {
@@ -29,25 +29,42 @@ export function localeOf(
   return typeof locale === 'string' && locale !== '' ? locale : projectLanguage;
 }
 
-/** Renders one mail for one contact: once, with everything its class adds. */
-export function renderMail(mail: {
+/** One mail for one contact, before it is rendered. */
+export interface MailToRender {
   subject: CompiledTemplate;
   body: CompiledTemplate;
   messageClass: MessageClass;
   sourceType: SourceType;
   scope: RenderScope;
   customHeaders?: Record<string, string>;
-}): MailContent {
-  const { messageClass, sourceType, scope, customHeaders } = mail;
+  /** Says who delivers it, where the project does not pay for that. */
+  hasBadge?: boolean;
+}
+
+/** Renders one mail for one contact, with everything its class adds: once, and within the limits. */
+export async function renderMailWith(renderer: Renderer, mail: MailToRender): Promise<MailContent> {
+  const [subject, body] = await Promise.all([
+    renderer.render('subject', mail.subject, mail.scope),
+    renderer.render('html', mail.body, mail.scope),
+  ]);
+  return completeMail(mail, subject, body);
+}
+
+/** Adds to the rendered texts of a mail what its class demands: badge, footer and headers. */
+export function completeMail(
+  mail: Omit<MailToRender, 'subject' | 'body' | 'scope'> & {
+    scope: Pick<RenderScope, 'contact' | 'locale' | 'urls'>;
+  },
+  subject: string,
+  rendered: string,
+): MailContent {
+  const { messageClass, sourceType, scope, customHeaders, hasBadge } = mail;
   const { unsubscribeUrl } = scope.urls;
-  const rendered = renderHtml(mail.body, scope);
-  const body =
-    messageClass === 'MARKETING'
-      ? withFooter(rendered, footerHtml(scope.locale, unsubscribeUrl))
-      : rendered;
+  const footer = messageClass === 'MARKETING' ? footerHtml(scope.locale, unsubscribeUrl) : '';
+  const badge = hasBadge && messageClass !== 'HEADLESS' ? badgeHtml : '';
   return {
-    subject: renderSubject(mail.subject, scope),
-    body,
+    subject,
+    body: withFooter(rendered, footer + badge),
     headers: classHeaders({
       messageClass,
       sourceType,

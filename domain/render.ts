@@ -1,6 +1,7 @@
 import type { Template } from 'liquidjs';
 import { limits } from './limits.ts';
 import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
+import { isCheap, templateWeight } from './render-cost.ts';
 import { readTemplate } from './template-source.ts';
 import {
   htmlTarget,
@@ -33,27 +34,50 @@ export interface RenderScope {
   urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
 }
 
-/** A template ready to be rendered any number of times. `nodes` is absent when it is no Liquid. */
-export interface CompiledTemplate {
+/** A template ready to be rendered any number of times; it is parsed when it is first needed. */
+export class CompiledTemplate {
   readonly source: string;
-  readonly nodes?: Template[];
+  #nodes: Template[] | null | undefined;
+  #weight: number | undefined;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  /** null when it is no Liquid. */
+  get nodes(): Template[] | null {
+    this.#nodes ??= parsed(this.source);
+    return this.#nodes;
+  }
+
+  /** See `templateWeight`. */
+  get weight(): number {
+    this.#weight ??= templateWeight(this.source);
+    return this.#weight;
+  }
+}
+
+function parsed(source: string): Template[] | null {
+  if (isTooLong(source)) return null;
+  try {
+    return parseLiquid(toLiquid(source), false);
+  } catch {
+    return null;
+  }
 }
 
 /** Compiles a template. Never throws: a faulty one renders by plain replacement. */
 export function compileTemplate(source: string): CompiledTemplate {
-  if (isTooLong(source)) return { source };
-  try {
-    return { source, nodes: parseLiquid(toLiquid(source), false) };
-  } catch {
-    return { source };
-  }
+  return new CompiledTemplate(source);
 }
+
+export type TemplateCheck = { ok: true } | { ok: false; message: string };
 
 /**
  * Judges a template before it is saved: at most 2 MB, correct Liquid, known tags and filters only.
  * `message` says what is wrong and where (line and column).
  */
-export function checkTemplate(source: string): { ok: true } | { ok: false; message: string } {
+export function checkTemplate(source: string): TemplateCheck {
   if (isTooLong(source)) return { ok: false, message: 'The template is longer than 2 MB.' };
   try {
     parseLiquid(toLiquid(source), true);
@@ -63,36 +87,66 @@ export function checkTemplate(source: string): { ok: true } | { ok: false; messa
   }
 }
 
-/** Renders an HTML body: stored values are escaped. Never throws. */
-export function renderHtml(template: CompiledTemplate, scope: RenderScope): string {
-  return render(template, scope, htmlTarget);
-}
-
-/** Renders text that is no HTML (webhook bodies, addresses): nothing is escaped. Never throws. */
-export function renderText(template: CompiledTemplate, scope: RenderScope): string {
-  return render(template, scope, textTarget);
-}
-
 /**
- * Renders a subject as one header line: control characters and line breaks become one space, at
- * most 998 characters (the longest line of RFC 5322), never empty. Never throws.
+ * What a template is rendered for.
+ *  - `html`: a body. Stored values are escaped.
+ *  - `text`: what is no HTML (webhooks, addresses). Nothing is escaped.
+ *  - `subject`: one header line. Control characters and line breaks become one space, at most 998
+ *    characters (the longest line of RFC 5322), never empty.
  */
-export function renderSubject(template: CompiledTemplate, scope: RenderScope): string {
-  const line = render(template, scope, subjectTarget)
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim();
-  return cutText(line, limits.subjectChars).trimEnd() || '(no subject)';
-}
+export type RenderKind = 'html' | 'text' | 'subject';
 
-function render(template: CompiledTemplate, scope: RenderScope, target: Target): string {
+const targets = { html: htmlTarget, text: textTarget, subject: subjectTarget };
+
+/** Renders a template at once, however long it takes. Never throws. */
+export function renderTemplate(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  scope: RenderScope,
+): string {
   if (template.nodes) {
     try {
-      return renderLiquid(template.nodes, templateScope(scope), target);
+      const target = targets[kind];
+      return finished(kind, renderLiquid(template.nodes, templateScope(scope), target));
     } catch {
       // A send is never blocked by its template.
     }
   }
-  return replacePlainly(template.source, templateScope(scope), target);
+  return renderPlainly(kind, template, scope);
+}
+
+/** Only replaces `{{key}}` and `{{key ?? text}}`: for a template that exceeds a limit. */
+export function renderPlainly(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  scope: RenderScope,
+): string {
+  return finished(kind, replacePlainly(template.source, templateScope(scope), targets[kind]));
+}
+
+/** Whether rendering the templates is so cheap that it may be done wherever one is. */
+export function isCheapRendering(
+  templates: readonly CompiledTemplate[],
+  { contact, given, context }: RenderScope,
+): boolean {
+  const weight = templates.reduce((sum, template) => sum + template.weight, 0);
+  return isCheap(weight, [contact.data, given, context]);
+}
+
+/**
+ * Renders templates within the limits of one second and ten megabytes, while nobody else is kept
+ * waiting. Never rejects for what a template does.
+ */
+export interface Renderer {
+  render(kind: RenderKind, template: CompiledTemplate, scope: RenderScope): Promise<string>;
+  /** Texts that belong together, within the limits of one rendering. */
+  renderTexts(sources: readonly string[], scope: RenderScope): Promise<string[]>;
+}
+
+function finished(kind: RenderKind, text: string): string {
+  if (kind !== 'subject') return text;
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return cutText(line, limits.subjectChars).trimEnd() || '(no subject)';
 }
 
 /**

@@ -6,7 +6,17 @@ export interface RunInputs {
   campaignSend: { projectId: string; campaignId: string };
   contactImport: { projectId: string; jobId: string };
   bulkContacts: { projectId: string; jobId: string };
-  domainPoller: { projectId: string; domainId: string };
+  /** By its name the mail provider knows the domain, also when its row is gone. */
+  domainPoller: { projectId: string; domainId: string; name: string };
+  /** The id the outside knows: they remove all that was taken out of its reach. */
+  projectReset: { projectId: string };
+  projectDelete: { projectId: string };
+  /** One mail outside the ledger; no project: mail of the platform to a user. */
+  singleMail: {
+    projectId: string | null;
+    mailId: string;
+    kind: 'campaign-test' | 'platform-mail';
+  };
 }
 
 export type RunKind = keyof RunInputs;
@@ -17,6 +27,9 @@ export const runIds = {
   contactImport: ({ jobId }) => jobId,
   bulkContacts: ({ jobId }) => jobId,
   domainPoller: ({ domainId }) => `domain-${domainId}`,
+  projectReset: ({ projectId }) => `project-reset-${projectId}`,
+  projectDelete: ({ projectId }) => `project-delete-${projectId}`,
+  singleMail: ({ kind, mailId }) => `${kind}-${mailId}`,
 } satisfies { [K in RunKind]: (input: RunInputs[K]) => string };
 
 /** A run that Temporal has to hear of. */

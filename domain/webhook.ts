@@ -1,4 +1,4 @@
-import { compileTemplate, renderText, type RenderScope } from './render.ts';
+import type { RenderScope } from './render.ts';
 import type { StepConfig } from './steps.ts';
 import { mapStrings } from './template-value.ts';
 
@@ -49,18 +49,29 @@ const control = /[^\P{Cc}\t]/u;
 /** NUL and halves of characters, which neither a URL nor a JSON column can hold. */
 const unstorable = /[\0\p{Cs}]/gu;
 
+/** The templates that building a webhook will ask for, each once. */
+export function webhookSources(config: StepConfig<'WEBHOOK'>, scope: WebhookScope): string[] {
+  const sources = new Set<string>();
+  buildWebhook(config, scope, (source) => {
+    sources.add(source);
+    return '';
+  });
+  return [...sources];
+}
+
 /**
- * Renders a WEBHOOK step: variables in the url, in header values and in every string of the body.
+ * Builds the request of a WEBHOOK step: variables in the url, in header values and in every string of the body.
  * GET has no body, DELETE only a given one; else a step without a body tells about the contact,
  * the workflow, the execution and its context (`event`). A string is sent as it is when the step
  * names a content type other than JSON; every other body is JSON.
  * A `fault` is the step's own: it fails, and another attempt would fail the same way.
+ * @param render gives the text of a template over the scope
  */
 export function buildWebhook(
   config: StepConfig<'WEBHOOK'>,
   scope: WebhookScope,
+  render: (source: string) => string,
 ): WebhookCall | { fault: string } {
-  const render = (source: string) => renderText(compileTemplate(source), scope);
   const headers: Record<string, string> = {};
   let contentType: string | undefined;
   for (const [name, source] of Object.entries(config.headers ?? {})) {

@@ -34,6 +34,8 @@ export interface ComposedMail {
   /** Custom and generated headers, one line each. Structural names are left out, see below. */
   headers: readonly { name: string; value: string }[];
   attachments: readonly MailAttachment[];
+  /** Marks a test of a campaign. */
+  isTest?: boolean;
 }
 
 /** A MIME part as it goes on the wire: header lines and body, both ASCII. */
@@ -85,17 +87,31 @@ const STRUCTURAL =
 const HEADER_NAME = /^[!-9;-~]{1,500}$/;
 
 function envelopeOf(mail: ComposedMail): string[] {
-  const { from, to, replyTo, emailId } = mail;
+  return [...sharedHeaders(mail), ...recipientHeaders(mail)];
+}
+
+/** The headers that one recipient's message has for itself. */
+export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'date'>): string[] {
+  return [
+    mailbox('To', mail.to),
+    unstructured('Subject', mail.subject),
+    header('Date', encoder.encodeHeaderValue('Date', mail.date)),
+  ];
+}
+
+/** All others. */
+export function sharedHeaders(
+  mail: Pick<ComposedMail, 'from' | 'replyTo' | 'emailId' | 'headers' | 'isTest'>,
+): string[] {
+  const { from, replyTo, emailId } = mail;
   const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1));
   return [
     mailbox('From', from),
-    mailbox('To', to),
     ...(replyTo ? [mailbox('Reply-To', { name: null, address: replyTo })] : []),
-    unstructured('Subject', mail.subject),
     header('Message-ID', `<${emailId}@${domain}>`),
-    header('Date', encoder.encodeHeaderValue('Date', mail.date)),
     header('MIME-Version', '1.0'),
     header('X-Everpost-Email', emailId),
+    ...(mail.isTest ? [header('X-Everpost-Test', 'true')] : []),
     ...mail.headers
       .filter(({ name }) => HEADER_NAME.test(name) && !STRUCTURAL.test(name))
       .map(({ name, value }) => unstructured(name, value)),
@@ -125,13 +141,20 @@ function unstructured(name: string, value: string): string {
 }
 
 function textPart(contentType: string, content: string): Part {
-  return {
-    headers: [
-      `Content-Type: ${contentType}; charset=utf-8`,
-      'Content-Transfer-Encoding: quoted-printable',
-    ],
-    body: qp.wrap(qp.encode(content.replace(/\r\n?|\n/g, '\r\n')), LINE_CHARS),
-  };
+  return { headers: textHeaders(contentType), body: quotedPrintable(content) };
+}
+
+/** The headers of a text part. */
+export function textHeaders(contentType: string): string[] {
+  return [
+    `Content-Type: ${contentType}; charset=utf-8`,
+    'Content-Transfer-Encoding: quoted-printable',
+  ];
+}
+
+/** A text in quoted-printable, in short lines. */
+export function quotedPrintable(content: string, lineChars = LINE_CHARS): string {
+  return qp.wrap(qp.encode(content.replace(/\r\n?|\n/g, '\r\n')), lineChars);
 }
 
 function filePart(file: MailAttachment): Part {

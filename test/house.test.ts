@@ -63,12 +63,18 @@ describe('the database', () => {
 
   it('gives every table a project, or a reason', () => {
     const without = {
+      account_token: 'belongs to a user',
+      body_retention: 'one row: how far the sweep has come',
       app_user: 'a user may belong to many projects',
       project: 'is the project',
       idempotency: 'belongs to a project or to a user',
       rate_limit: 'keyed by scope',
       run_wake: 'mail to a user belongs to no project',
+      payment_receipt: 'the payment provider tells of customers',
+      single_mail: 'mail to a user belongs to no project',
+      sns_receipt: 'comes before anybody knows whose it is',
       token_bucket: 'keyed by scope',
+      usage_report: 'what was sent is billed, whatever becomes of the project',
       mailbox_message: 'a developer’s mailbox shows the mail of all projects',
     };
     const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(([\s\S]*?)\n\)/g)];

@@ -37,6 +37,7 @@ async function main(): Promise<void> {
     services,
     workflowConcurrency: config.workflowWorkerConcurrency,
     emailConcurrency: config.emailWorkerConcurrency,
+    bulkConcurrency: config.bulkWorkerConcurrency,
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   log.info('ready');

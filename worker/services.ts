@@ -4,10 +4,15 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { dispatchStore } from '../db/dispatch.ts';
 import { insertMailboxMessage } from '../db/mailbox.ts';
-import { createSeal } from '../db/sealed.ts';
+import { createSeal, createSigner } from '../db/sealed.ts';
+import { createDns } from '../providers/dns.ts';
+import { createIdentities } from '../providers/identities.ts';
+import { createFiles } from '../providers/files.ts';
+import { createRenderer } from '../providers/renderer.ts';
 import { createMailer, type Mailer } from '../providers/mailer.ts';
+import { createPayments } from '../providers/payments.ts';
 import { createWebhookSender } from '../providers/webhook.ts';
-import { listBrokenRuns } from '../workflows/client.ts';
+import { listBrokenRuns, stopProjectRuns } from '../workflows/client.ts';
 import { createDispatcher } from '../workflows/dispatcher.ts';
 import type { WorkersOptions } from './workers.ts';
 
@@ -32,12 +37,18 @@ export async function createServices(config: Config, db: Database, client: Clien
         raw: message.raw,
       }),
   });
+  const renderer = createRenderer();
   const services: WorkersOptions['services'] = {
     db,
     dispatcher,
     mailer,
     log,
     apiUrl: config.apiUrl,
+    tracking: {
+      mode: config.mail.tracking,
+      apiUrl: config.apiUrl,
+      sign: createSigner(config.jwtSecret, 'tracking links'),
+    },
     seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
     webhooks: createWebhookSender(config.webhook),
     webhookAttemptsMax: config.webhook.attemptsMax,
@@ -47,15 +58,29 @@ export async function createServices(config: Config, db: Database, client: Clien
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     },
     listBrokenRuns: (since) => listBrokenRuns(client, config.temporal.taskQueue, since),
+    pauseOnFailures: config.mail.pauseOnFailures,
     settleMinutes: config.mail.settleMinutes,
     unknownPolicy: config.mail.unknownPolicy,
     idempotencyTtlHours: config.idempotencyTtlHours,
+    bodyRetentionDays: config.mail.bodyRetentionDays,
+    files: createFiles(config.storage, config.apiUrl),
+    payments: config.billing && createPayments(config.billing),
+    billingRules: config.billing,
+    platformFrom: config.platformFrom,
+    dashboardUrl: config.dashboardUrl,
+    stopProjectRuns: (projectId, options) =>
+      stopProjectRuns(client, config.temporal.taskQueue, projectId, options),
+    dns: createDns({ servers: config.dnsServers }),
+    identities: createIdentities(config.mail),
+    domainRecords: config.mail.records,
+    renderer,
   };
   return {
     services,
     async close(): Promise<void> {
       await dispatcher.close();
       await mailer.close();
+      await renderer.close();
     },
   };
 }

@@ -1,17 +1,39 @@
 import { type NativeConnection, Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import { createBulkActivities, type BulkServices } from '../activities/bulk-contacts.ts';
+import {
+  type CampaignServices,
+  createCampaignControl,
+  createCampaignSending,
+} from '../activities/campaign.ts';
+import { createImportActivities, type ImportServices } from '../activities/contact-import.ts';
 import { createDeliveryActivities, type DeliveryServices } from '../activities/delivery.ts';
+import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
+import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
+import { createSingleMailActivities, type SingleMailServices } from '../activities/single-mail.ts';
 import { createStepActivities, type StepServices } from '../activities/steps.ts';
 import { createSweepActivities, type SweepServices } from '../activities/sweep.ts';
 
 export interface WorkersOptions {
   connection: NativeConnection;
   namespace: string;
-  /** Workflow tasks and everything quick; mail leaves from `<taskQueue>-mail`. */
+  /**
+   * Workflow tasks and everything quick; mail leaves from `<taskQueue>-mail`, and what goes through
+   * very many rows is done on `<taskQueue>-bulk`.
+   */
   taskQueue: string;
   bundle: WorkflowBundleOption;
-  services: StepServices & DeliveryServices & SweepServices;
+  services: StepServices &
+    DeliveryServices &
+    SweepServices &
+    ImportServices &
+    BulkServices &
+    DomainServices &
+    RemovalServices &
+    SingleMailServices &
+    CampaignServices;
   workflowConcurrency: number;
   emailConcurrency: number;
+  bulkConcurrency: number;
 }
 
 export interface Workers {
@@ -24,7 +46,7 @@ export interface Workers {
 /** Longest wait for activities at work when the process is asked to stop. */
 const graceTime = '15 seconds';
 
-/** Starts the workers of both task queues in this process. */
+/** Starts the workers of all task queues in this process. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const workers = [
@@ -33,7 +55,13 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       namespace,
       taskQueue,
       workflowBundle: options.bundle,
-      activities: { ...createStepActivities(services), ...createSweepActivities(services) },
+      activities: {
+        ...createStepActivities(services),
+        ...createSweepActivities(services),
+        ...createRemovalActivities(services).control,
+        ...createCampaignControl(services),
+        ...createDomainActivities(services),
+      },
       maxConcurrentActivityTaskExecutions: options.workflowConcurrency,
       maxConcurrentLocalActivityExecutions: options.workflowConcurrency,
       shutdownGraceTime: graceTime,
@@ -43,9 +71,27 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue: `${taskQueue}-mail`,
-      activities: { ...createDeliveryActivities(services) },
+      activities: {
+        ...createDeliveryActivities(services),
+        ...createCampaignSending(services),
+        ...createSingleMailActivities(services),
+      },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
       // Delivery stops at its next batch when told so, and keeps what it has done.
+      shutdownGraceTime: 0,
+    }),
+    // Its own queue, too: the database has other things to do than the largest import.
+    await Worker.create({
+      connection,
+      namespace,
+      taskQueue: `${taskQueue}-bulk`,
+      activities: {
+        ...createImportActivities(services),
+        ...createBulkActivities(services),
+        ...createRemovalActivities(services).bulk,
+      },
+      maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
+      // As delivery.
       shutdownGraceTime: 0,
     }),
   ];

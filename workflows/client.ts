@@ -185,6 +185,31 @@ export async function wakeRun(client: Client, taskQueue: string, wake: RunWake):
 }
 
 /**
+ * Asks the open runs of a removed project to stop, or ends them at once with `force`. Its removal
+ * is none of them, nor are the pollers of its domains: they live on, or end by themselves when the
+ * mail provider has forgotten the domain. Answers how many were open.
+ */
+export async function stopProjectRuns(
+  client: Client,
+  taskQueue: string,
+  projectId: string,
+  { force }: { force: boolean },
+): Promise<number> {
+  const kept: RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
+  const query = [
+    `ProjectId = '${projectId}' AND TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`,
+    ...kept.map((kind) => `WorkflowType != '${kind}'`),
+  ].join(' AND ');
+  let open = 0;
+  for await (const { workflowId, runId } of client.workflow.list({ query })) {
+    const handle = client.workflow.getHandle(workflowId, runId);
+    await ignoreMissing(force ? handle.terminate('Its project was removed.') : handle.cancel());
+    open += 1;
+  }
+  return open;
+}
+
+/**
  * Makes sure the namespace knows our search attributes; those it has are kept.
  * @throws Error that names them where this client may not add them (Temporal Cloud).
  */

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
 import { z } from 'zod';
 import { findUserByEmail, insertUser, updateSessionVersion, type UserRow } from '../../db/users.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint, type Services } from '../endpoint.ts';
+import { verifyAddress } from '../public/verify.ts';
 import { Email } from '../schemas.ts';
 import { endSession, startSession } from '../session.ts';
+import { recordVerification } from './mail.ts';
+import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 
 const Account = z.object({ id: z.uuid(), email: z.string() });
 const account = { id: 'f0000000-0000-4000-8000-000000000001', email: 'ada@shop.example' };
@@ -19,25 +21,32 @@ const signUp = endpoint({
   access: 'open',
   limit: 'auth',
   wrapped: true,
-  body: z.object({ email: Email, password: z.string().min(8).max(256) }),
+  body: z.object({ email: Email, password: NewPassword }),
   response: Account,
-  problems: ['SIGNUPS_DISABLED', 'EMAIL_TAKEN'],
+  problems: ['SIGNUPS_DISABLED', 'EMAIL_TAKEN', 'INVALID_EMAIL', 'SERVICE_UNAVAILABLE'],
   example: {
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, body }) {
+  async handle({ db, config, dispatcher, dns, domainLists, body }) {
     if (!config.signupsEnabled) throw new Problem('SIGNUPS_DISABLED');
-    const known = await findUserByEmail(db, body.email);
-    const user = known
-      ? undefined
-      : await insertUser(db, {
-          email: body.email,
-          passwordHash: await hashPassword(body.password),
-          // Nothing can send the mail that would ask, so the address counts as verified.
-          emailVerified: true,
-        });
-    if (!user) throw new Problem('EMAIL_TAKEN');
+    if (await findUserByEmail(db, body.email)) throw new Problem('EMAIL_TAKEN');
+    if (config.verifyEmailOnSignup) {
+      const { valid, isDisposable } = await verifyAddress({ dns, domainLists }, body.email);
+      if (!valid || isDisposable) throw new Problem('INVALID_EMAIL');
+    }
+    const passwordHash = await hashPassword(body.password);
+    const { user, runs } = await db.transaction().execute(async (tx) => {
+      const made = await insertUser(tx, {
+        email: body.email,
+        passwordHash,
+        // Where nothing can send the mail that would ask, the address counts as verified.
+        emailVerified: config.platformFrom === null,
+      });
+      if (!made) throw new Problem('EMAIL_TAKEN');
+      return { user: made, runs: await recordVerification(tx, config, made, 'sign_up') };
+    });
+    dispatcher.dispatch({ runs: runs ?? [] });
     return loggedIn(user, config);
   },
 });
@@ -51,7 +60,7 @@ const logIn = endpoint({
   access: 'open',
   limit: 'auth',
   wrapped: true,
-  body: z.object({ email: Email, password: z.string().min(1) }),
+  body: z.object({ email: Email, password: GivenPassword }),
   response: Account,
   problems: ['INVALID_CREDENTIALS'],
   example: {
@@ -89,25 +98,11 @@ const logOut = endpoint({
 
 export const loginEndpoints = [signUp, logIn, logOut];
 
-async function loggedIn(user: UserRow, config: Services['config']) {
+/** The answer that starts a session. */
+export async function loggedIn(user: UserRow, config: Services['config']) {
   const session = { userId: user.id, version: user.session_version };
   return answer(
     { id: user.id, email: user.email },
     { headers: { 'Set-Cookie': await startSession(session, config) } },
   );
-}
-
-/** Argon2id with 19 MiB, 2 passes and 1 lane, the first choice of OWASP's password cheat sheet. */
-const argon2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-
-function hashPassword(password: string): Promise<string> {
-  return hash(password, argon2);
-}
-
-/** A password nobody has: checking against it takes as long as checking against a real one. */
-const nobody = hashPassword('');
-
-async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
-  const matches = await verify(passwordHash ?? (await nobody), password);
-  return matches && passwordHash !== null;
 }

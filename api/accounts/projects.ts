@@ -3,67 +3,16 @@ import { z } from 'zod';
 import {
   insertProject,
   listProjects,
-  type MemberProjectRow,
   type StoredKeys,
+  updateProject,
   updateProjectKeys,
+  updateWebhookSecret,
 } from '../../db/projects.ts';
-import type { Seal } from '../../db/sealed.ts';
 import { found } from '../../domain/errors.ts';
-import { roles } from '../../domain/roles.ts';
 import { authorizeProject, hashSecret, refuseDisabled, requireVerified } from '../auth.ts';
 import { endpoint } from '../endpoint.ts';
-import { Name, Time, time, Uuid } from '../schemas.ts';
-
-const Project = z.object({
-  id: z.uuid(),
-  name: z.string(),
-  public: z.string(),
-  secret: z.string().meta({ description: 'Complete only when the keys were just made' }),
-  role: z.enum(roles),
-  disabled: z.boolean(),
-  disabledReason: z
-    .enum([
-      'PAYMENT_FAILED',
-      'EMAIL_REPUTATION',
-      'PHISHING_DETECTED',
-      'CARD_VERIFICATION_FAILED',
-      'MANUAL',
-    ])
-    .nullable(),
-  tracking: z.enum(['ENABLED', 'DISABLED', 'MARKETING_ONLY']),
-  language: z.string(),
-  customer: z.string().nullable(),
-  subscription: z.string().nullable(),
-  billingLimitWorkflows: z.int().nullable(),
-  billingLimitCampaigns: z.int().nullable(),
-  billingLimitTransactional: z.int().nullable(),
-  billingLimitInbound: z.int().nullable(),
-  webhookSigningSecret: z.string().nullable().meta({ description: 'null for the role MEMBER' }),
-  createdAt: Time,
-  updatedAt: Time,
-});
-
-const project: z.input<typeof Project> = {
-  id: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
-  name: 'My shop',
-  public: `pk_${'3f'.repeat(32)}`,
-  secret: 'sk_…9f3a',
-  role: 'OWNER',
-  disabled: false,
-  disabledReason: null,
-  tracking: 'ENABLED',
-  language: 'en',
-  customer: null,
-  subscription: null,
-  billingLimitWorkflows: null,
-  billingLimitCampaigns: null,
-  billingLimitTransactional: null,
-  billingLimitInbound: null,
-  webhookSigningSecret: `whsec_${'7a'.repeat(32)}`,
-  createdAt: '2026-11-20T10:00:00.000Z',
-  updatedAt: '2026-11-20T10:00:00.000Z',
-};
-const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
+import { fault, Name, Uuid } from '../schemas.ts';
+import { presentProject, Project, project, projectWithSecret } from './project-record.ts';
 
 const listMyProjects = endpoint({
   id: 'listMyProjects',
@@ -95,17 +44,45 @@ const createProject = endpoint({
   example: { body: { name: 'My shop' }, response: projectWithSecret },
   async handle({ db, seal, caller, body }) {
     requireVerified(caller);
-    for (const { id, disabled_reason: disabledReason } of await listProjects(db, caller.userId)) {
-      refuseDisabled({ id, disabledReason });
+    for (const { disabled_reason: disabledReason } of await listProjects(db, caller.userId)) {
+      refuseDisabled({ disabledReason });
     }
     const keys = newKeys();
     const row = await insertProject(db, {
       ...keys.stored,
       name: body.name,
-      webhookSigningSecret: seal.close(`whsec_${randomHex()}`),
+      webhookSigningSecret: seal.close(newWebhookSecret()),
       ownerId: caller.userId,
     });
     return presentProject(row, seal, keys.secret);
+  },
+});
+
+const updateMyProject = endpoint({
+  id: 'updateProject',
+  method: 'PATCH',
+  path: '/users/@me/projects/{id}',
+  tag: 'Projects',
+  summary: 'Change the settings of a project',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  body: z.object({
+    name: Name.optional(),
+    tracking: z.enum(['ENABLED', 'DISABLED', 'MARKETING_ONLY']).optional(),
+    language: z
+      .string()
+      .regex(/^[a-z]{2}(-[A-Z]{2})?$/, fault('invalid_string', 'Must be like en or en-GB.'))
+      .optional(),
+  }),
+  response: Project,
+  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  example: { body: { tracking: 'MARKETING_ONLY' }, response: project },
+  async handle({ db, seal, caller, params, body }) {
+    const needs = { admin: true, write: true };
+    const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
+    const row = found('PROJECT', params.id, await updateProject(db, projectId, body));
+    return presentProject({ ...row, role }, seal);
   },
 });
 
@@ -122,17 +99,41 @@ const regenerateKeys = endpoint({
   problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
   example: { response: projectWithSecret },
   async handle({ db, seal, caller, params }) {
-    const { role } = await authorizeProject({ db, caller }, params.id, {
-      admin: true,
-      write: true,
-    });
+    const needs = { admin: true, write: true };
+    const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
     const keys = newKeys();
-    const row = await updateProjectKeys(db, params.id, keys.stored);
+    const row = await updateProjectKeys(db, projectId, keys.stored);
     return presentProject({ ...found('PROJECT', params.id, row), role }, seal, keys.secret);
   },
 });
 
-export const projectEndpoints = [listMyProjects, createProject, regenerateKeys];
+const regenerateWebhookSecret = endpoint({
+  id: 'regenerateWebhookSecret',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/regenerate-webhook-secret',
+  tag: 'Projects',
+  summary: 'Replace the secret that signs webhooks; the old one is dead at once',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: z.object({ webhookSigningSecret: z.string() }),
+  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  async handle({ db, seal, caller, params }) {
+    const needs = { admin: true, write: true };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const webhookSigningSecret = newWebhookSecret();
+    await updateWebhookSecret(db, projectId, seal.close(webhookSigningSecret));
+    return { webhookSigningSecret };
+  },
+});
+
+export const projectEndpoints = [
+  listMyProjects,
+  createProject,
+  updateMyProject,
+  regenerateKeys,
+  regenerateWebhookSecret,
+];
 
 function newKeys(): { secret: string; stored: StoredKeys } {
   const secret = `sk_${randomHex()}`;
@@ -151,26 +152,6 @@ function randomHex(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** `secret`: the secret key, where it was just made; it is not stored. */
-function presentProject(row: MemberProjectRow, seal: Seal, secret?: string) {
-  return {
-    id: row.id,
-    name: row.name,
-    public: row.public_key,
-    secret: secret ?? `sk_…${row.secret_key_last4}`,
-    role: row.role,
-    disabled: row.disabled_reason !== null,
-    disabledReason: row.disabled_reason as z.input<typeof Project>['disabledReason'],
-    tracking: row.tracking as z.input<typeof Project>['tracking'],
-    language: row.language,
-    customer: row.customer,
-    subscription: row.subscription,
-    billingLimitWorkflows: row.billing_limit_workflows,
-    billingLimitCampaigns: row.billing_limit_campaigns,
-    billingLimitTransactional: row.billing_limit_transactional,
-    billingLimitInbound: row.billing_limit_inbound,
-    webhookSigningSecret: row.role === 'MEMBER' ? null : seal.open(row.webhook_signing_secret),
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
+function newWebhookSecret(): string {
+  return `whsec_${randomHex()}`;
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { findUser } from '../../db/users.ts';
+import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { endpoint } from '../endpoint.ts';
+import { answer, endpoint, type Services } from '../endpoint.ts';
 import { Time, time } from '../schemas.ts';
+import { endSession, startSession } from '../session.ts';
+import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 
 const User = z.object({
   id: z.uuid(),
@@ -30,9 +32,7 @@ const getMe = endpoint({
     },
   },
   async handle({ db, caller }) {
-    const user = await findUser(db, caller.userId);
-    // Deleted since the session was read.
-    if (!user) throw new Problem('UNAUTHORIZED');
+    const user = await loggedInUser(db, caller.userId);
     return {
       id: user.id,
       email: user.email,
@@ -43,4 +43,81 @@ const getMe = endpoint({
   },
 });
 
-export const userEndpoints = [getMe];
+const deleteMe = endpoint({
+  id: 'deleteMe',
+  method: 'DELETE',
+  path: '/users/@me',
+  tag: 'Accounts',
+  summary: 'Delete the account of the logged-in user',
+  access: 'session',
+  body: z.object({
+    password: z.string().optional().meta({ description: 'Required where the account has one' }),
+  }),
+  response: z.object({ success: z.literal(true), message: z.string() }),
+  problems: ['INVALID_CREDENTIALS', 'CONFLICT'],
+  async handle({ db, config, count, caller, body }) {
+    const user = await loggedInUser(db, caller.userId);
+    if (user.type === 'PASSWORD') {
+      await count('failedLogin', user.id);
+      await requirePassword(user, body.password ?? '');
+    }
+    const outcome = await deleteUser(db, user.id);
+    if (outcome === 'owner') {
+      throw new Problem('CONFLICT', {
+        message: 'Delete the projects you own first.',
+      });
+    }
+    if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
+    return answer(
+      { success: true as const, message: 'Your account is deleted.' },
+      { headers: { 'Set-Cookie': endSession(config) } },
+    );
+  },
+});
+
+const changePassword = endpoint({
+  id: 'changePassword',
+  method: 'POST',
+  path: '/users/@me/password',
+  tag: 'Accounts',
+  summary: 'Change the password; ends all other sessions',
+  access: 'session',
+  wrapped: true,
+  body: z.object({ currentPassword: GivenPassword, newPassword: NewPassword }),
+  response: z.object({ message: z.string() }),
+  problems: ['INVALID_CREDENTIALS'],
+  example: {
+    body: { currentPassword: 'correct horse battery', newPassword: 'an even longer password' },
+  },
+  async handle({ db, config, rateLimits, count, caller, body }) {
+    const user = await loggedInUser(db, caller.userId);
+    // As logging in: not even a stolen session lets anybody guess for long.
+    await count('failedLogin', user.id);
+    const former = await requirePassword(user, body.currentPassword);
+    await rateLimits.forget('failedLogin', user.id);
+    const newHash = await hashPassword(body.newPassword);
+    const changed = await updatePassword(db, user.id, newHash, former);
+    if (!changed) throw new Problem('INVALID_CREDENTIALS');
+    const session = { userId: changed.id, version: changed.session_version };
+    return answer(
+      { message: 'Your password is changed.' },
+      { headers: { 'Set-Cookie': await startSession(session, config) } },
+    );
+  },
+});
+
+export const userEndpoints = [getMe, deleteMe, changePassword];
+
+async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
+  const user = await findUser(db, id);
+  // Deleted since the session was read.
+  if (!user) throw new Problem('UNAUTHORIZED');
+  return user;
+}
+
+/** Answers the hash that the password fits. @throws Problem INVALID_CREDENTIALS */
+async function requirePassword(user: UserRow, password: string): Promise<string> {
+  const isRight = await verifyPassword(user.password_hash, password);
+  if (!isRight || user.password_hash === null) throw new Problem('INVALID_CREDENTIALS');
+  return user.password_hash;
+}

@@ -1,14 +1,16 @@
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
+import { requireAllowance, takeAllowance } from '../../db/billing.ts';
 import { recordContact } from '../../db/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails.ts';
-import { findProject } from '../../db/projects.ts';
+import { findProject, holdProject } from '../../db/projects.ts';
 import { findTemplate, type TemplateRow } from '../../db/templates.ts';
 import type { MessageClass } from '../../domain/class-headers.ts';
+import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact-data.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
-import { localeOf, optOutUrls, renderMail } from '../../domain/mail-content.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
 import { readCustomHeaders } from '../../domain/mail-headers.ts';
 import { type CompiledTemplate, compileTemplate } from '../../domain/render.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mime.ts';
@@ -40,6 +42,7 @@ export const send = endpoint({
     'DOMAIN_NOT_VERIFIED',
     'CONTACT_UNSUBSCRIBED',
     'MESSAGE_TOO_LARGE',
+    'BILLING_LIMIT_EXCEEDED',
   ],
   example: {
     body: {
@@ -65,6 +68,11 @@ export const send = endpoint({
     const { projectId } = caller;
     refuseLargeFiles(body.attachments, services.config);
     const mail = await prepare(services.db, projectId, body);
+    if (body.to.length > 1) {
+      // All or none; only who sends in parallel can still use up the rest in between.
+      const units = body.to.length * mail.share.units;
+      await requireAllowance(services.db, services.config.billing, { ...mail.share, units });
+    }
     const timestamp = new Date().toISOString();
     const emails: SentEmail[] = [];
     for (const recipient of body.to) {
@@ -73,6 +81,7 @@ export const send = endpoint({
       } catch (error) {
         // Those before have their mail: the answer has to say so.
         if (!(error instanceof Problem)) throw error;
+        if (error.code === 'BILLING_LIMIT_EXCEEDED' && emails.length === 0) throw error;
         throw new Problem(error.code, {
           message: error.message,
           ...(error.errors ? { errors: error.errors } : {}),
@@ -86,7 +95,7 @@ export const send = endpoint({
 
 /** What all recipients of a request share. */
 interface PreparedMail {
-  project: { id: string; name: string; language: string };
+  project: { id: string; name: string; language: string; subscription: string | null };
   request: SendBody;
   subject: CompiledTemplate;
   body: CompiledTemplate;
@@ -96,6 +105,8 @@ interface PreparedMail {
   replyTo: string | null;
   headers: Record<string, string>;
   attachments: StoredAttachment[];
+  /** What each message takes of what the project may send. */
+  share: { projectId: string; category: 'transactional'; units: number };
 }
 
 /** Finds template, sender and project of a request, and stores its files once. */
@@ -118,6 +129,11 @@ async function prepare(db: Database, projectId: string, request: SendBody): Prom
     replyTo: request.reply ?? replyTo ?? (template ? template.reply_to : null),
     headers,
     attachments: await storeFiles(db, projectId, request),
+    share: {
+      projectId,
+      category: 'transactional',
+      units: unitsOf({ attachments: request.attachments?.length ?? 0 }),
+    },
   };
 }
 
@@ -150,7 +166,7 @@ async function storeFiles(
 
 /** One recipient: contact and mail in one transaction, then the project's lane is woken. */
 async function sendTo(
-  { db, config, dispatcher }: Pick<Services, 'db' | 'config' | 'dispatcher'>,
+  { db, config, dispatcher, renderer }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'renderer'>,
   mail: PreparedMail,
   recipient: SendBody['to'][number],
 ): Promise<SentEmail> {
@@ -160,6 +176,7 @@ async function sendTo(
   );
   const emailId = uuidV7();
   const { contact, due } = await db.transaction().execute(async (tx) => {
+    if (!(await holdProject(tx, project.id))) throw notFound('PROJECT', project.id);
     const written = await recordContact(tx, project.id, {
       email: recipient.email,
       subscribed: request.subscribed,
@@ -173,7 +190,7 @@ async function sendTo(
         details: { contact: contact.id, email: contact.email },
       });
     }
-    const content = renderMail({
+    const content = await renderMailWith(renderer, {
       subject: mail.subject,
       body: mail.body,
       messageClass,
@@ -185,10 +202,13 @@ async function sendTo(
         urls: optOutUrls(config.apiUrl, contact.id, emailId),
       },
       customHeaders: mail.headers,
+      hasBadge: config.billing !== null && project.subscription === null,
     });
     await refuseLargeMessage(mail, content, config.mail.messageBytesMax);
+    const allowanceMonth = await takeAllowance(tx, config.billing, mail.share);
     await insertEmail(tx, {
       id: emailId,
+      allowance_month: allowanceMonth,
       project_id: project.id,
       contact_id: contact.id,
       to_name: recipient.name,

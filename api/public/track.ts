@@ -4,7 +4,7 @@ import { mergeDue, recordEvents } from '../../db/events.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact-data.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
+import { endpoint, type Services } from '../endpoint.ts';
 import { ContactData, Email, fault, Time } from '../schemas.ts';
 
 /** A name a customer may give an event. */
@@ -27,6 +27,33 @@ export const TrackedEventName = z
       }),
   );
 
+/** The rule of an event's data, as the arguments of a refinement. */
+export const withinEventData = [
+  (data: unknown) => jsonBytes(data ?? null) <= limits.eventDataBytes,
+  fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
+] as const;
+
+export const TrackBody = z.object({
+  email: Email,
+  event: TrackedEventName,
+  subscribed: z.boolean().optional(),
+  data: ContactData.refine(...withinEventData),
+});
+
+export const TrackAnswer = z.object({ contact: z.uuid(), event: z.uuid(), timestamp: Time });
+
+export const trackExample = {
+  body: { email: 'ada@shop.example', event: 'signed_up', data: { plan: 'pro' } },
+  response: {
+    success: true,
+    data: {
+      contact: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+      event: 'e1000000-0000-4000-8000-000000000001',
+      timestamp: '2026-11-21T08:30:00.000Z',
+    },
+  },
+};
+
 export const track = endpoint({
   id: 'track',
   method: 'POST',
@@ -35,50 +62,41 @@ export const track = endpoint({
   summary: 'Record an event of a contact; it starts and wakes workflows',
   access: 'either',
   wrapped: true,
-  body: z.object({
-    email: Email,
-    event: TrackedEventName,
-    subscribed: z.boolean().optional(),
-    data: ContactData.refine(
-      (data) => jsonBytes(data ?? null) <= limits.eventDataBytes,
-      fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
-    ),
-  }),
-  response: z.object({ contact: z.uuid(), event: z.uuid(), timestamp: Time }),
-  example: {
-    body: { email: 'ada@shop.example', event: 'signed_up', data: { plan: 'pro' } },
-    response: {
-      success: true,
-      data: {
-        contact: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
-        event: 'e1000000-0000-4000-8000-000000000001',
-        timestamp: '2026-11-21T08:30:00.000Z',
-      },
-    },
-  },
-  async handle({ db, caller: { projectId }, dispatcher, body }) {
-    const { contact, event, due } = await db.transaction().execute(async (tx) => {
-      const written = await recordContact(tx, projectId, {
-        email: body.email,
-        subscribed: body.subscribed,
-        subscribedWhenNew: true,
-        data: planContactData(body.data),
-        source: 'api',
-      });
-      const recorded = await recordEvents(
-        tx,
-        projectId,
-        [{ contactId: written.contact.id, name: body.event, data: eventData(body.data) }],
-        { contactsLocked: true },
-      );
-      return {
-        contact: written.contact,
-        event: recorded.events[0],
-        due: mergeDue(written.due, recorded.due),
-      };
-    });
-    if (!event) throw new Error('The event was not recorded.');
-    dispatcher.dispatch(due);
-    return { contact: contact.id, event: event.id, timestamp: event.createdAt.toISOString() };
+  body: TrackBody,
+  response: TrackAnswer,
+  example: trackExample,
+  async handle(call) {
+    return recordTracked(call, call.caller, call.body);
   },
 });
+
+/** Makes or changes the contact and records its event, in one transaction. */
+export async function recordTracked(
+  { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
+  { projectId }: { projectId: string },
+  body: z.output<typeof TrackBody>,
+): Promise<z.input<typeof TrackAnswer>> {
+  const { contact, event, due } = await db.transaction().execute(async (tx) => {
+    const written = await recordContact(tx, projectId, {
+      email: body.email,
+      subscribed: body.subscribed,
+      subscribedWhenNew: true,
+      data: planContactData(body.data),
+      source: 'api',
+    });
+    const recorded = await recordEvents(
+      tx,
+      projectId,
+      [{ contactId: written.contact.id, name: body.event, data: eventData(body.data) }],
+      { contactsLocked: true },
+    );
+    return {
+      contact: written.contact,
+      event: recorded.events[0],
+      due: mergeDue(written.due, recorded.due),
+    };
+  });
+  if (!event) throw new Error('The event was not recorded.');
+  dispatcher.dispatch(due);
+  return { contact: contact.id, event: event.id, timestamp: event.createdAt.toISOString() };
+}

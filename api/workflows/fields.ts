@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type DataField, listContactDataFields, listEventDataFields } from '../../db/workflows.ts';
+import { type DataField, listContactDataFields } from '../../db/contact-fields.ts';
+import { listEventDataFields } from '../../db/workflows.ts';
 import { endpoint } from '../endpoint.ts';
 import { tag } from './present.ts';
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cookieOf, startTestApi, type TestApi } from '../support/api.ts';
+import { startDnsServer } from '../support/dns-server.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -261,5 +262,32 @@ describe('a session cookie', () => {
     ]) {
       expect((await post(headers as Record<string, string>)).status).toBe(201);
     }
+  });
+});
+
+describe('with VERIFY_EMAIL_ON_SIGNUP', () => {
+  it('refuses throw-away addresses and domains without mail with 422 INVALID_EMAIL', async () => {
+    const dns = await startDnsServer();
+    const careful = await startTestApi({ VERIFY_EMAIL_ON_SIGNUP: '1', DNS_SERVERS: dns.address });
+    for (const name of ['shop.dev', 'mailinator.com']) {
+      dns.publish(name, 'MX', { exchange: `mx.${name}`, preference: 10 });
+    }
+    dns.publish('website.dev', 'A', '192.0.2.1');
+    const statuses: unknown[] = [];
+    for (const domain of ['shop.dev', 'mailinator.com', 'website.dev', 'missing.dev']) {
+      const email = `${randomUUID()}@${domain}`;
+      const { status, body } = await careful.request('POST', '/auth/signup', {
+        body: { email, password },
+      });
+      statuses.push([domain, status, body.error?.code]);
+    }
+    await careful.close();
+    await dns.close();
+    expect(statuses).toEqual([
+      ['shop.dev', 200, undefined],
+      ['mailinator.com', 422, 'INVALID_EMAIL'],
+      ['website.dev', 422, 'INVALID_EMAIL'],
+      ['missing.dev', 422, 'INVALID_EMAIL'],
+    ]);
   });
 });

@@ -91,7 +91,7 @@ describe('GET /config', () => {
       urls: { api: api.url, dashboard: 'http://localhost:3000', landing: null, wiki: null },
       features: {
         billing: { enabled: false },
-        storage: { s3Enabled: false },
+        storage: { s3Enabled: true },
         authProviders: { github: false, google: false },
         email: { trackingToggleEnabled: true, mode: 'local' },
         smtp: { enabled: false, domain: null, ports: null },
@@ -102,7 +102,16 @@ describe('GET /config', () => {
   });
 
   it('tells the settings of an installation and no secret', async () => {
-    const secrets = { AWS_SES_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SES_SECRET_ACCESS_KEY: 'wJalrX' };
+    const secrets = {
+      AWS_SES_ACCESS_KEY_ID: 'AKIAEXAMPLE',
+      AWS_SES_SECRET_ACCESS_KEY: 'wJalrX',
+      STRIPE_SECRET_KEY: 'sk_test_example',
+      STRIPE_WEBHOOK_SECRET: 'whsec_example',
+      STRIPE_PRICE_ONBOARDING: 'price_onboarding',
+      STRIPE_PRICE_EMAIL_USAGE: 'price_usage',
+      GITHUB_OAUTH_CLIENT: 'client-example',
+      GITHUB_OAUTH_SECRET: 'secret-example',
+    };
     const hosted = await startTestApi({
       ...secrets,
       AWS_SES_REGION: 'eu-west-1',
@@ -114,7 +123,12 @@ describe('GET /config', () => {
     await hosted.close();
     expect(body).toMatchObject({
       urls: { wiki: 'https://docs.shop.example' },
-      features: { email: { mode: 'ses' }, signups: { enabled: false } },
+      features: {
+        billing: { enabled: true },
+        authProviders: { github: true, google: false },
+        email: { mode: 'ses', trackingToggleEnabled: true },
+        signups: { enabled: false },
+      },
       aws: { sesRegion: 'eu-west-1' },
     });
     for (const secret of [...Object.values(secrets), jwtSecret, databaseUrl]) {

@@ -212,3 +212,84 @@ describe('POST /users/@me/projects/{id}/regenerate-keys', () => {
     expect(second.body.secret).not.toBe(first.body.secret);
   });
 });
+
+describe('PATCH /users/@me/projects/{id}', () => {
+  const change = (cookie: string, id: string, body: unknown) =>
+    api.request('PATCH', `/users/@me/projects/${id}`, { cookie, body });
+
+  it('changes what is given and leaves the rest', async () => {
+    const { id } = await api.createProject(ada.cookie, 'Before');
+    const { status, body } = await change(ada.cookie, id, {
+      name: ' After ',
+      tracking: 'MARKETING_ONLY',
+      language: 'pt-BR',
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id,
+      name: 'After',
+      tracking: 'MARKETING_ONLY',
+      language: 'pt-BR',
+    });
+    expect(body.secret).toMatch(/^sk_…[0-9a-f]{4}$/);
+    const again = await change(ada.cookie, id, { language: 'de' });
+    expect(again.body).toMatchObject({ name: 'After', tracking: 'MARKETING_ONLY', language: 'de' });
+  });
+
+  it.each([
+    { name: '' },
+    { tracking: 'SOMETIMES' },
+    { language: 'english' },
+    { language: 'EN' },
+    { language: 'en-gb' },
+    { language: null },
+  ])('refuses %j with 422', async (body) => {
+    const { id } = await api.createProject(ada.cookie);
+    const refused = await change(ada.cookie, id, body);
+    expect([refused.status, refused.body.error.errors[0].field]).toEqual([
+      422,
+      Object.keys(body)[0],
+    ]);
+  });
+
+  it('answers strangers 404 and is refused in a disabled project', async () => {
+    const { id } = await api.createProject(ada.cookie);
+    const stranger = await api.signUp();
+    expect((await change(stranger.cookie, id, { name: 'Mine' })).status).toBe(404);
+    await disable(id);
+    const refused = await change(ada.cookie, id, { name: 7 });
+    await disable(id, null);
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'PROJECT_DISABLED']);
+  });
+});
+
+describe('POST /users/@me/projects/{id}/regenerate-webhook-secret', () => {
+  it('answers a new secret; the old one is dead at once', async () => {
+    const { cookie } = await api.signUp();
+    const { id } = await api.createProject(cookie);
+    const before = (await list(cookie)).body[0].webhookSigningSecret;
+    const path = `/users/@me/projects/${id}/regenerate-webhook-secret`;
+    const { status, body } = await api.request('POST', path, { cookie });
+    expect([status, body]).toEqual([200, { webhookSigningSecret: key('whsec') }]);
+    expect(body.webhookSigningSecret).not.toBe(before);
+    expect((await list(cookie)).body[0].webhookSigningSecret).toBe(body.webhookSigningSecret);
+  });
+});
+
+describe('a disabled project', () => {
+  it('cannot be deleted, reset or given new keys', async () => {
+    const { cookie } = await api.signUp();
+    const { id } = await api.createProject(cookie);
+    await disable(id);
+    const path = `/users/@me/projects/${id}`;
+    for (const [method, at] of [
+      ['DELETE', path],
+      ['POST', `${path}/reset`],
+      ['POST', `${path}/regenerate-keys`],
+    ] as const) {
+      const refused = await api.request(method, at, { cookie });
+      expect([refused.status, refused.body.error.code], at).toEqual([403, 'PROJECT_DISABLED']);
+    }
+    expect((await list(cookie)).body).toMatchObject([{ id, disabled: true }]);
+  });
+});

@@ -16,6 +16,7 @@ import {
 import { evaluateCondition, type Subject } from '../../domain/filter-evaluate.ts';
 import { parseCondition, type Segments } from '../../domain/filter-parse.ts';
 import { instantOfText } from '../../domain/filter-value.ts';
+import { limits } from '../../domain/limits.ts';
 import { hasForbiddenText } from '../../domain/text-rules.ts';
 import {
   filterTable,
@@ -397,6 +398,7 @@ function naming(logic: 'AND' | 'OR', ...groups: number[][]): Condition {
 }
 
 describe('segments that name segments', () => {
+  const isPro = proOnly.groups[0]!.filters[0]!;
   const id = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
   const member = (index: number): Filter => ({
     field: `segment.${id(index)}`,
@@ -419,15 +421,26 @@ describe('segments that name segments', () => {
     expect(await ask([alone(member(0))], ids, chain)).toEqual([[true], [false]]);
   });
 
+  it('are fifty at most, each naming the two before it', async () => {
+    const chain: Segments = new Map(
+      Array.from({ length: limits.segmentReach }, (_, index) => {
+        const before = [index - 1, index - 2].filter((other) => other >= 0).map(member);
+        return [id(index), { logic: 'AND', groups: [{ filters: [...before, isPro] }] }];
+      }),
+    );
+    const ids = await store([{ data: { plan: 'pro' } }, {}], new Map());
+    const asked = [alone(member(limits.segmentReach - 1))];
+    expect(await ask(asked, ids, chain)).toEqual([[true], [false]]);
+  });
+
   it('have no members through themselves', async () => {
     const either = (...filters: Filter[]): Condition => ({
       logic: 'OR',
       groups: filters.map((filter) => ({ filters: [filter] })),
     });
-    const pro = proOnly.groups[0]!.filters[0]!;
     const circle: Segments = new Map([
       [id(1), either(member(2), member(1))],
-      [id(2), either(member(1), pro)],
+      [id(2), either(member(1), isPro)],
     ]);
     const ids = await store([{ data: { plan: 'pro' } }, {}], new Map());
     const asked = [alone(member(1)), either(member(1), member(2)), either(member(2), member(1))];

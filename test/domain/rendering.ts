@@ -1,10 +1,4 @@
-import {
-  compileTemplate,
-  renderHtml,
-  renderSubject,
-  renderText,
-  type RenderScope,
-} from '../../domain/render.ts';
+import { compileTemplate, renderTemplate, type RenderScope } from '../../domain/render.ts';
 
 export const id = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
 
@@ -27,13 +21,13 @@ export function scope(
 }
 
 export function html(source: string, ...layers: Parameters<typeof scope>): string {
-  return renderHtml(compileTemplate(source), scope(...layers));
+  return renderTemplate('html', compileTemplate(source), scope(...layers));
 }
 
 export function subject(source: string, ...layers: Parameters<typeof scope>): string {
-  return renderSubject(compileTemplate(source), scope(...layers));
+  return renderTemplate('subject', compileTemplate(source), scope(...layers));
 }
 
 export function text(source: string, ...layers: Parameters<typeof scope>): string {
-  return renderText(compileTemplate(source), scope(...layers));
+  return renderTemplate('text', compileTemplate(source), scope(...layers));
 }

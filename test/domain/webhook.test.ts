@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { compileTemplate, renderTemplate } from '../../domain/render.ts';
 import type { StepConfig } from '../../domain/steps.ts';
 import {
   buildWebhook,
@@ -7,6 +8,7 @@ import {
   webhookOutput,
   type WebhookCall,
   type WebhookOutcome,
+  webhookSources,
 } from '../../domain/webhook.ts';
 import { id, scope } from './rendering.ts';
 
@@ -23,14 +25,18 @@ function build(
 }
 
 function buildAny(config: Partial<StepConfig<'WEBHOOK'>>, ...layers: Parameters<typeof scope>) {
-  return buildWebhook(
-    { url, ...config },
-    {
-      ...scope(...layers),
-      workflow: { id: 'w1', name: 'Welcome' },
-      execution: { id: 'e1', startedAt },
-    },
-  );
+  const known = {
+    ...scope(...layers),
+    workflow: { id: 'w1', name: 'Welcome' },
+    execution: { id: 'e1', startedAt },
+  };
+  const asked: string[] = [];
+  const built = buildWebhook({ url, ...config }, known, (source) => {
+    asked.push(source);
+    return renderTemplate('text', compileTemplate(source), known);
+  });
+  expect(webhookSources({ url, ...config }, known)).toEqual(expect.arrayContaining(asked));
+  return built;
 }
 
 const answered = (statusCode: number, retryAfter: string | null = null): WebhookOutcome => ({

@@ -67,13 +67,13 @@ describe('headers', () => {
     expectWellFormed(text, headers);
     expect(headers).toEqual([
       'From: Shop <hi@shop.test>',
-      'To: ada@x.test',
       'Reply-To: help@shop.test',
-      'Subject: Hi Ada',
       `Message-ID: <${emailId}@shop.test>`,
-      'Date: Sat, 21 Nov 2026 08:30:01 +0000',
       'MIME-Version: 1.0',
       `X-Everpost-Email: ${emailId}`,
+      'To: ada@x.test',
+      'Subject: Hi Ada',
+      'Date: Sat, 21 Nov 2026 08:30:01 +0000',
       `Content-Type: multipart/alternative; boundary="=_alternative_${emailId}"`,
     ]);
   });

@@ -9,7 +9,14 @@ import { createRateLimits } from '../../api/ratelimit.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase } from '../../db/database.ts';
 import { createSeal } from '../../db/sealed.ts';
+import { createDns } from '../../providers/dns.ts';
+import { readDomainLists } from '../../providers/domain-lists.ts';
+import { createFiles } from '../../providers/files.ts';
 import { createIdentities } from '../../providers/identities.ts';
+import { createOAuth } from '../../providers/oauth.ts';
+import { createPayments } from '../../providers/payments.ts';
+import { createSns } from '../../providers/sns.ts';
+import { createRenderer } from '../../providers/renderer.ts';
 import type { Dispatcher, DueWork } from '../../workflows/dispatcher.ts';
 import { createTestDatabase } from './servers.ts';
 
@@ -109,12 +116,25 @@ function startServices(
       ses: config.mail.ses,
       mailFromSubdomain: config.mail.mailFromSubdomain,
     }),
+    dns: createDns({ servers: config.dnsServers }),
+    domainLists: readDomainLists(config.domainLists),
+    renderer: createRenderer(),
+    oauth: createOAuth(config.oauth),
+    payments: config.billing && createPayments(config.billing),
+    files: createFiles(config.storage, config.apiUrl),
+    sns: createSns(),
     seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
     rateLimits: createRateLimits(database.pool, config.rateLimit),
     log: createLog(config),
     temporalAnswers: async () => true,
   };
-  return { services, closeDatabase: () => database.close() };
+  return {
+    services,
+    async closeDatabase() {
+      await services.renderer.close();
+      await database.close();
+    },
+  };
 }
 
 async function stop(server: Server): Promise<void> {

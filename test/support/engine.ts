@@ -83,6 +83,7 @@ export async function startEngine(
         services,
         workflowConcurrency: 20,
         emailConcurrency: 8,
+        bulkConcurrency: 3,
       });
       return workers;
     },

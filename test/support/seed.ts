@@ -5,6 +5,7 @@ import type { Database } from '../../db/database.ts';
 export type Seed = Record<
   | 'projectId'
   | 'contactId'
+  | 'segmentId'
   | 'templateId'
   | 'workflowId'
   | 'stepId'
@@ -24,6 +25,7 @@ export async function seedProject(db: Database, projectId: string, mark: string)
   const seed: Seed = {
     projectId,
     contactId: randomUUID(),
+    segmentId: randomUUID(),
     templateId: randomUUID(),
     workflowId: randomUUID(),
     stepId: randomUUID(),
@@ -54,6 +56,14 @@ export async function seedProject(db: Database, projectId: string, mark: string)
       subscribed: true,
       data: JSON.stringify({ plan: mark }),
     })
+    .execute();
+  await db
+    .insertInto('segment')
+    .values({ ...project, id: seed.segmentId, name: mark, type: 'STATIC', member_count: 1 })
+    .execute();
+  await db
+    .insertInto('segment_member')
+    .values({ ...project, segment_id: seed.segmentId, contact_id: seed.contactId })
     .execute();
   await db
     .insertInto('event')

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
+import { createSweepActivities, type SweepServices } from '../../activities/sweep.ts';
+import type { TestApi } from './api.ts';
 import type { Engine } from './engine.ts';
 
 /** Lets the grace of all that is due run out, so that a sweep takes it for forgotten. */
@@ -36,5 +38,21 @@ export async function sweepNow(
     taskQueue: engine.taskQueue,
     workflowId: `sweep-${randomUUID()}`,
     args: [],
+  });
+}
+
+/** The chores of the sweep, to be done one at a time, with these settings instead of the usual. */
+export function choresOf(api: TestApi, settings: Partial<SweepServices>) {
+  return createSweepActivities({
+    listBrokenRuns: async function* none() {},
+    settleMinutes: 15,
+    unknownPolicy: 'fail',
+    idempotencyTtlHours: 24,
+    bodyRetentionDays: 90,
+    billingRules: null,
+    platformFrom: null,
+    dashboardUrl: '',
+    ...api.services,
+    ...settings,
   });
 }

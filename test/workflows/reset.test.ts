@@ -137,6 +137,7 @@ async function withOtherCode<T>(run: () => Promise<T>): Promise<T> {
     services,
     workflowConcurrency: 20,
     emailConcurrency: 8,
+    bulkConcurrency: 3,
   });
   try {
     return await run();

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSweepActivities } from '../../activities/sweep.ts';
 import { claimDueEmails } from '../../db/emails.ts';
 import { recordEvents } from '../../db/events.ts';
 import { cancelExecutions, insertExecution } from '../../db/executions.ts';
@@ -13,7 +12,7 @@ import {
   executionIn,
   startByHand,
 } from '../support/journeys.ts';
-import { sweepNow } from '../support/sweep-now.ts';
+import { choresOf, sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Here every row is committed by a process that dies before it can tell Temporal. */
@@ -196,20 +195,14 @@ describe('a message whose outcome is unknown', () => {
       body: '<p>Hi</p>',
     });
     const claim = { projectId: engine.project.id, attemptId: randomUUID(), max: 10 };
-    const claimed = await claimDueEmails(db, { ...claim, leaseSeconds: 0 });
+    const claimed = await claimDueEmails(db, { ...claim, leaseSeconds: 0, throttled: false });
     expect(claimed.map(({ id }) => id)).toEqual([body.data.emails[0].email]);
     await engine.startWorker();
     return { email, id: claimed[0]!.id };
   }
 
   const settle = (settleMinutes: number, unknownPolicy: 'fail' | 'resend') =>
-    createSweepActivities({
-      listBrokenRuns: async function* none() {},
-      ...engine.api.services,
-      settleMinutes,
-      unknownPolicy,
-      idempotencyTtlHours: 24,
-    }).SETTLE_UNCERTAIN();
+    choresOf(engine.api, { settleMinutes, unknownPolicy }).SETTLE_UNCERTAIN();
 
   const rowOf = (id: string) =>
     engine.api.db

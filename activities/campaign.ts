@@ -1,0 +1,116 @@
+import {
+  claimCampaignEmails,
+  type CampaignEmail,
+  failCampaignEmails,
+} from '../db/campaign-emails.ts';
+import {
+  advanceCampaign,
+  type CampaignRef,
+  freezeCampaign,
+  isCampaignFreezing,
+} from '../db/campaign-run.ts';
+import { findProject } from '../db/projects.ts';
+import { returnSendingTokens, takeSendingTokens } from '../db/tokens.ts';
+import type { CampaignView } from '../domain/campaign.ts';
+import type { Renderer } from '../domain/render.ts';
+import { createCampaignComposer } from './campaign-mail.ts';
+import { deliverBatch, type SendingServices } from './deliver.ts';
+import { pause } from './pause.ts';
+import { onShift } from './shift.ts';
+
+/** What is quick, and needs no provider. */
+export interface CampaignControl {
+  /** Does what the campaign's row and the time demand. Answers how it stands. */
+  LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignView>;
+  /** Makes messages for the audience, for a while; it goes on where it stopped. */
+  FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
+  /** Fails what waits of a cancelled campaign, for a while. Answers whether that was all. */
+  WITHHOLD_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
+}
+
+export interface CampaignSending {
+  /** Hands due messages over, batch after batch, for a while. */
+  SEND_BATCHES(campaign: CampaignRef): Promise<void>;
+}
+
+export interface CampaignServices extends SendingServices {
+  apiUrl: string;
+  renderer: Renderer;
+  /** Refusals in a row that pause a campaign; 0: never. */
+  pauseOnFailures: number;
+}
+
+/** Messages claimed at once. */
+const batchSize = 500;
+/** The shortest wait for tokens, in milliseconds: a batch of one message costs as much as one of many. */
+const throttleMs = 200;
+/** How soon to look again for messages that are being made. */
+const freezingMs = 100;
+
+export function createCampaignSending(services: CampaignServices): CampaignSending {
+  const composer = createCampaignComposer(services);
+  return {
+    SEND_BATCHES: (campaign) =>
+      onShift((goesOn, stop) => sendBatches(services, composer, campaign, goesOn, stop)),
+  };
+}
+
+export function createCampaignControl({ db }: CampaignServices): CampaignControl {
+  return {
+    LOOK_AT_CAMPAIGN: (campaign) => advanceCampaign(db, campaign),
+    FREEZE_AUDIENCE: (campaign) =>
+      onShift(async (goesOn) => {
+        while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
+      }),
+    async WITHHOLD_REST({ projectId, campaignId }) {
+      const project = await findProject(db, projectId);
+      const reason = project?.disabled_reason ? 'project_disabled' : 'campaign_cancelled';
+      return onShift(async (goesOn) => {
+        while (goesOn()) {
+          const failed = await failCampaignEmails(db, campaignId, reason, batchSize * 4);
+          if (failed === 0) return { isOver: true };
+        }
+        return { isOver: false };
+      });
+    },
+  };
+}
+
+async function sendBatches(
+  services: CampaignServices,
+  composer: ReturnType<typeof createCampaignComposer>,
+  { projectId, campaignId }: CampaignRef,
+  goesOn: () => boolean,
+  stop: AbortSignal,
+): Promise<void> {
+  const { db, rates } = services;
+  let throttled = false;
+  while (goesOn()) {
+    const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, batchSize);
+    if (granted === 0) {
+      throttled = true;
+      await pause(Math.max(waitMs, throttleMs), stop);
+      continue;
+    }
+    const claimed = await deliverBatch<CampaignEmail>(
+      services,
+      {
+        projectId,
+        claim: (attempt) =>
+          claimCampaignEmails(db, { campaignId, max: granted, throttled, ...attempt }),
+        prepare: (emails) => composer.prepare(campaignId, emails),
+        campaign: {
+          id: campaignId,
+          pauseOnFailures: services.pauseOnFailures,
+          refusedInRow: ([first]) => first?.refused_in_row ?? 0,
+        },
+      },
+      stop,
+    );
+    await returnSendingTokens(db, rates, projectId, granted - claimed);
+    throttled ||= granted < batchSize;
+    if (claimed > 0) continue;
+    if (!(await isCampaignFreezing(db, campaignId))) return;
+    await pause(freezingMs, stop);
+  }
+}

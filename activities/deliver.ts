@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { type BillingRules, type ClaimedShare, takeAllowances } from '../db/billing.ts';
+import type { Database } from '../db/database.ts';
+import { releaseClaim } from '../db/emails.ts';
+import { recordSettlements, type Settlement } from '../db/settlements.ts';
+import type { SendingRates } from '../db/tokens.ts';
+import type { MessageClass } from '../domain/class-headers.ts';
+import { domainOf } from '../domain/email-address.ts';
+import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
+import { isTracked, type Sign, type TrackingSetting } from '../domain/tracking.ts';
+import type { Mailer, SendOutcome } from '../providers/mailer.ts';
+import type { Dispatcher } from '../workflows/dispatcher.ts';
+import { isSimulated, simulateFeedback } from './simulator.ts';
+
+/** What every sender shares: one batch of the ledger, from the claim to its outcomes. */
+
+export interface SendingServices {
+  db: Database;
+  mailer: Mailer;
+  dispatcher: Dispatcher;
+  rates: SendingRates;
+  tracking: Tracking;
+  /** null: nothing is limited. */
+  billingRules: BillingRules;
+  log: { warn(details: object, message: string): void };
+}
+
+/** How opens and clicks are counted: by Everpost itself, or by SES. */
+export interface Tracking {
+  mode: 'own' | 'ses';
+  apiUrl: string;
+  sign: Sign;
+}
+
+/** A claimed message, as far as every sender looks at it. */
+export interface Sendable extends ClaimedShare {
+  to_email: string;
+  from_email: string;
+  message_class: string;
+  attempts: number;
+  contact_email: string;
+  contact_subscribed: boolean;
+  project_disabled: boolean;
+  project_tracking: TrackingSetting;
+}
+
+/** A message as it leaves, and what the ledger does not have of it yet. */
+export interface Composed {
+  raw: Buffer;
+  content?: Settlement['content'];
+}
+
+export interface Batch<E extends Sendable> {
+  projectId: string;
+  /** Claims messages for an attempt, committed. */
+  claim(attempt: { attemptId: string; leaseSeconds: number }): Promise<E[]>;
+  /** Makes ready what they have in common. Answers how each is composed. */
+  prepare(
+    emails: readonly E[],
+  ): Promise<(email: E, tracking: Tracking | null) => Composed | Promise<Composed>>;
+  /** Given: all of them are messages of this campaign. */
+  campaign?: {
+    id: string;
+    /** Refusals in a row after which nothing more is handed over; 0: any number. */
+    pauseOnFailures: number;
+    /** How many there were before this batch. */
+    refusedInRow(emails: readonly E[]): number;
+  };
+}
+
+/** A claim nobody settles within this time belongs to a process that died. */
+const leaseSeconds = 120;
+
+/**
+ * Delivers one batch: claim, last look, compose, hand over, settle. Whatever happens, a message
+ * is handed over at most once for each claim, and a claim that is committed ends in an outcome.
+ * Answers how many were claimed.
+ * @param stop aborted: hands over no more, and releases what it has claimed beyond.
+ */
+export async function deliverBatch<E extends Sendable>(
+  services: SendingServices,
+  batch: Batch<E>,
+  stop: AbortSignal,
+): Promise<number> {
+  const { db, dispatcher } = services;
+  const { projectId, campaign } = batch;
+  const attemptId = randomUUID();
+  let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
+  try {
+    const emails = await batch.claim({ attemptId, leaseSeconds });
+    if (emails.length === 0) return 0;
+    const overLimit = await takeAllowances(db, services.billingRules, projectId, emails);
+    ready = { emails, overLimit, compose: await batch.prepare(emails) };
+  } catch (error) {
+    // The claim may be committed, whether we were told or not; nothing has been handed over.
+    await persistently(services, projectId, () => releaseClaim(db, attemptId));
+    throw error;
+  }
+  const settlements = await handOver(services, { ...ready, stop, campaign });
+  const attempt = { projectId, attemptId, settlements, ...(campaign && { campaign }) };
+  dispatcher.dispatch(
+    await persistently(services, projectId, () => recordSettlements(db, attempt)),
+  );
+  await simulateFeedback(services, ready.emails, settlements);
+  return ready.emails.length;
+}
+
+interface HandOver<E extends Sendable> {
+  emails: readonly E[];
+  overLimit: ReadonlySet<string>;
+  compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
+  stop: AbortSignal;
+  campaign: Batch<E>['campaign'];
+}
+
+/** Hands claimed messages over, as many at once as the provider takes. Never throws. */
+async function handOver<E extends Sendable>(
+  services: SendingServices,
+  { emails, overLimit, compose, stop, campaign }: HandOver<E>,
+): Promise<Settlement[]> {
+  const settlements: Settlement[] = [];
+  const queue = emails.values();
+  let refusedInRow = campaign?.refusedInRow(emails) ?? 0;
+  const isOver = () =>
+    stop.aborted ||
+    (campaign && campaign.pauseOnFailures > 0 && refusedInRow >= campaign.pauseOnFailures);
+  async function work(): Promise<void> {
+    for (const email of queue) {
+      if (isOver()) {
+        settlements.push({ emailId: email.id, kind: 'released' });
+        continue;
+      }
+      const reason = overLimit.has(email.id) ? 'billing_limit' : withheldReason(email);
+      const settlement: Settlement = reason
+        ? { emailId: email.id, kind: 'withheld', reason }
+        : await deliver(services, email, compose);
+      if (settlement.kind === 'accepted') refusedInRow = 0;
+      if (settlement.kind === 'refused') refusedInRow += 1;
+      settlements.push(settlement);
+    }
+  }
+  const lines = Math.min(services.mailer.maxConcurrency, emails.length);
+  await Promise.all(Array.from({ length: lines }, work));
+  return settlements;
+}
+
+/** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */
+function withheldReason(email: Sendable): string | null {
+  if (email.project_disabled) return 'project_disabled';
+  const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
+  const needsSubscription =
+    email.message_class === 'MARKETING' ||
+    (email.message_class === 'HEADLESS' && email.source_type !== 'TRANSACTIONAL');
+  return needsSubscription && toContact && !email.contact_subscribed
+    ? 'contact_unsubscribed'
+    : null;
+}
+
+/** Hands one message over. Never throws. */
+async function deliver<E extends Sendable>(
+  { mailer, tracking }: SendingServices,
+  email: E,
+  compose: HandOver<E>['compose'],
+): Promise<Settlement> {
+  const emailId = email.id;
+  const tracked = isTracked(email.project_tracking, email.message_class as MessageClass);
+  let composed: Composed;
+  try {
+    composed = await compose(email, tracked && tracking.mode === 'own' ? tracking : null);
+  } catch (error) {
+    // A fault of ours: the others of the batch must not suffer from it.
+    return settlementOf(email, { kind: 'retry', error: String(error) });
+  }
+  const outcome = await mailer.send({
+    emailId,
+    envelopeFrom: `bounce@${domainOf(email.from_email)}`,
+    to: email.to_email,
+    raw: composed.raw,
+    tracked: tracked && tracking.mode === 'ses',
+  });
+  const settlement = settlementOf(email, outcome);
+  if (settlement.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
+    settlement.delivered = false;
+  }
+  return { ...settlement, content: composed.content };
+}
+
+function settlementOf({ id: emailId, attempts }: Sendable, outcome: SendOutcome): Settlement {
+  switch (outcome.kind) {
+    case 'accepted':
+    case 'uncertain':
+    case 'refused':
+      return { emailId, ...outcome };
+    case 'retry':
+      return attempts >= sendAttemptsMax
+        ? { emailId, kind: 'refused', error: outcome.error }
+        : {
+            emailId,
+            kind: 'again',
+            error: outcome.error,
+            delayMs: Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0),
+          };
+  }
+}
+
+/**
+ * Does what ends a claim, trying again while the database is away: what was accepted and not
+ * recorded, or claimed and not released, would count as unknown. Gives up when the lease is over.
+ */
+async function persistently<T>(
+  { log }: SendingServices,
+  projectId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = Date.now() + leaseSeconds * 1000;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      log.warn({ error, projectId }, 'A claim could not be ended yet');
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}

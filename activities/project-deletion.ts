@@ -1,0 +1,103 @@
+import type { Database } from '../db/database.ts';
+import {
+  deleteProjectPage,
+  deleteRemovedProject,
+  listOrphanRuns,
+  listRemovals,
+} from '../db/project-deletion.ts';
+import { findProject } from '../db/projects.ts';
+import { listUsageReports } from '../db/usage-reports.ts';
+import type { Files } from '../providers/files.ts';
+import type { Payments } from '../providers/payments.ts';
+import type { Dispatcher } from '../workflows/dispatcher.ts';
+import { onShift } from './shift.ts';
+import { reportUsage } from './usage.ts';
+
+/** How a project was taken out of reach. */
+export type Removal = 'reset' | 'delete';
+
+/** One removed project: the id of its rows. */
+export interface RemovalCall {
+  id: string;
+  removal: Removal;
+}
+
+export interface RemovalBulk {
+  /** Deletes rows for a while. Answers how many, and whether that were all. */
+  DELETE_PROJECT_DATA(call: RemovalCall): Promise<{ deleted: number; isOver: boolean }>;
+}
+
+export interface RemovalControl {
+  /** The removed projects the outside knew by `projectId`. */
+  LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
+  /** Asks what still runs to stop, or ends it. Answers how many runs were open. */
+  STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;
+  /** Deletes the last of it: files and subscription of a deleted project, and its row. */
+  FORGET_PROJECT(call: RemovalCall): Promise<void>;
+}
+
+export interface RemovalServices {
+  db: Database;
+  dispatcher: Dispatcher;
+  /** null: nothing can be uploaded. */
+  files: Files | null;
+  /** null: billing is off. */
+  payments: Payments | null;
+  /** Ends the open runs of a project's rows. Answers how many there were. */
+  stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
+}
+
+/** Runs of executions told to stop at once. */
+const pageSize = 500;
+
+export function createRemovalActivities(services: RemovalServices): {
+  control: RemovalControl;
+  bulk: RemovalBulk;
+} {
+  const { db, dispatcher, files, payments } = services;
+  const bulk: RemovalBulk = {
+    DELETE_PROJECT_DATA({ id }) {
+      return onShift(async (goesOn) => {
+        for (let deleted = 0; ;) {
+          if (!goesOn()) return { deleted, isOver: false };
+          const page = await deleteProjectPage(db, id);
+          dispatcher.dispatch({ executions: await listOrphanRuns(db, id, pageSize) });
+          if (page === 0) return { deleted, isOver: true };
+          deleted += page;
+        }
+      });
+    },
+  };
+  const control: RemovalControl = {
+    async LIST_REMOVED_PROJECTS({ projectId, removal }) {
+      return listRemovals(db, projectId, removal);
+    },
+    async STOP_PROJECT_RUNS({ id, force }) {
+      const orphans = await listOrphanRuns(db, id, pageSize);
+      dispatcher.dispatch({ executions: orphans });
+      const open = await services.stopProjectRuns(id, { force });
+      return { open: open + orphans.length };
+    },
+    async FORGET_PROJECT({ id, removal }) {
+      const project = await findProject(db, id);
+      if (!project) return;
+      const { public_id: publicId, customer, subscription } = project;
+      if (removal === 'delete') {
+        await files?.removeFolder(publicId ?? id);
+        if (payments && customer) await settle(customer, subscription, payments);
+      }
+      await deleteRemovedProject(db, id);
+    },
+  };
+  return { control, bulk };
+
+  /** Bills what was sent until the end, and ends the subscription. */
+  async function settle(customer: string, subscription: string | null, to: Payments) {
+    for (;;) {
+      const page = await listUsageReports(db, pageSize, customer);
+      if (page.length === 0) break;
+      await reportUsage(db, to, page);
+    }
+    if (subscription) await to.endSubscription(subscription);
+  }
+}

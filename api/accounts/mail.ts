@@ -1,0 +1,58 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { insertPlatformMail } from '../../db/platform-mail.ts';
+import { insertToken, type TokenPurpose, type UserRow } from '../../db/users.ts';
+import {
+  type AccountMail,
+  passwordResetMail,
+  verificationMail,
+} from '../../domain/account-mail.ts';
+import type { Services } from '../endpoint.ts';
+import { fault } from '../schemas.ts';
+
+/** The token of a link: 32 random bytes as hex. */
+export const Token = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, fault('invalid_string', 'Must be the token of a link.'));
+
+/** The form in which a token is stored and looked up. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Notes a mail to verify a user's address. Answers its runs: none where no mail can be sent. */
+export function recordVerification(
+  tx: Database,
+  config: Services['config'],
+  user: UserRow,
+  purpose: 'sign_up' | 'verify_email',
+): Promise<string[] | null> {
+  return recordLink(tx, config, user, purpose, '/auth/verify-email', verificationMail);
+}
+
+/** Notes a mail to set a new password. */
+export function recordPasswordReset(
+  tx: Database,
+  config: Services['config'],
+  user: UserRow,
+): Promise<string[] | null> {
+  return recordLink(tx, config, user, 'reset_password', '/auth/reset-password', passwordResetMail);
+}
+
+/** A mail with a link that works once, for an hour. null: the user has got too many this hour. */
+async function recordLink(
+  tx: Database,
+  config: Services['config'],
+  user: UserRow,
+  purpose: TokenPurpose,
+  path: string,
+  write: (link: string) => AccountMail,
+): Promise<string[] | null> {
+  if (config.platformFrom === null) return [];
+  const token = randomBytes(32).toString('hex');
+  const isNew = await insertToken(tx, { userId: user.id, purpose, hash: hashToken(token) });
+  if (!isNew) return null;
+  const mail = write(`${config.dashboardUrl}${path}?token=${token}`);
+  return insertPlatformMail(tx, config.platformFrom, [user.email], mail);
+}

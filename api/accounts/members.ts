@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import {
+  deleteMember,
+  findMember,
+  insertMember,
+  listMembers,
+  type MemberRow,
+  updateMemberRole,
+} from '../../db/members.ts';
+import { insertPlatformMail } from '../../db/platform-mail.ts';
+import { findProject } from '../../db/projects.ts';
+import { findUser, findUserByEmail } from '../../db/users.ts';
+import { membershipMail } from '../../domain/account-mail.ts';
+import { found, notFound, Problem } from '../../domain/errors.ts';
+import { roles } from '../../domain/roles.ts';
+import { authorizeProject, type ProjectCaller, type UserCaller } from '../auth.ts';
+import { endpoint, type Services } from '../endpoint.ts';
+import { Email, Time, time, Uuid } from '../schemas.ts';
+
+const NewRole = z.enum(['ADMIN', 'MEMBER']);
+const Role = z.enum(roles);
+const member = {
+  userId: 'f0000000-0000-4000-8000-000000000002',
+  email: 'bob@shop.example',
+  role: 'MEMBER' as const,
+};
+
+const listProjectMembers = endpoint({
+  id: 'listMembers',
+  method: 'GET',
+  path: '/projects/{id}/members',
+  tag: 'Projects',
+  summary: 'List the members of a project, its owner first',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: z.object({ id: Uuid }),
+  response: z.array(z.object({ userId: z.uuid(), email: z.string(), role: Role, createdAt: Time })),
+  problems: ['PROJECT_NOT_FOUND'],
+  async handle({ db, caller, params }) {
+    const { projectId } = await authorizeProject({ db, caller }, params.id);
+    const rows = await listMembers(db, projectId);
+    return rows.map((row) => ({ ...presentMember(row), createdAt: time(row.created_at) }));
+  },
+});
+
+const Member = z.object({ userId: z.uuid(), email: z.string(), role: Role });
+
+const addMember = endpoint({
+  id: 'addMember',
+  method: 'POST',
+  path: '/projects/{id}/members',
+  tag: 'Projects',
+  summary: 'Make the user of an address a member',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: z.object({ id: Uuid }),
+  body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
+  response: Member,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'PROJECT_DISABLED',
+    'INSUFFICIENT_ROLE',
+    'USER_NOT_FOUND',
+    'MEMBER_EXISTS',
+  ],
+  example: { body: { email: member.email }, response: { success: true, data: member } },
+  async handle({ db, config, dispatcher, caller, params, body }) {
+    const needs = { admin: true, write: true };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const user = await findUserByEmail(db, body.email);
+    if (!user) throw notFound('USER', body.email);
+    const runs = await db.transaction().execute(async (tx) => {
+      const isNew = await insertMember(tx, { projectId, userId: user.id, role: body.role });
+      if (!isNew) throw new Problem('MEMBER_EXISTS');
+      const project = found('PROJECT', params.id, await findProject(tx, projectId));
+      const mail = membershipMail({
+        project: project.name,
+        by: await nameOf(tx, caller),
+        link: config.dashboardUrl,
+      });
+      return insertPlatformMail(tx, config.platformFrom, [user.email], mail);
+    });
+    dispatcher.dispatch({ runs });
+    return { userId: user.id, email: user.email, role: body.role };
+  },
+});
+
+const MemberPath = z.object({ id: Uuid, userId: Uuid });
+
+const changeMember = endpoint({
+  id: 'updateMember',
+  method: 'PATCH',
+  path: '/projects/{id}/members/{userId}',
+  tag: 'Projects',
+  summary: 'Change the role of a member',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: MemberPath,
+  body: z.object({ role: NewRole }),
+  response: Member,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'PROJECT_DISABLED',
+    'INSUFFICIENT_ROLE',
+    'MEMBER_NOT_FOUND',
+    'OWNER_PROTECTED',
+  ],
+  example: {
+    body: { role: 'ADMIN' },
+    response: { success: true, data: { ...member, role: 'ADMIN' } },
+  },
+  async handle({ db, caller, params, body }) {
+    const { projectId, row } = await changeable(db, caller, params);
+    await updateMemberRole(db, projectId, row.user_id, body.role);
+    return presentMember({ ...row, role: body.role });
+  },
+});
+
+const removeMember = endpoint({
+  id: 'removeMember',
+  method: 'DELETE',
+  path: '/projects/{id}/members/{userId}',
+  tag: 'Projects',
+  summary: 'End a membership',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: MemberPath,
+  response: z.object({ message: z.string() }),
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'PROJECT_DISABLED',
+    'INSUFFICIENT_ROLE',
+    'MEMBER_NOT_FOUND',
+    'OWNER_PROTECTED',
+    'SELF_REMOVAL',
+  ],
+  async handle({ db, caller, params }) {
+    const { projectId, userId, row } = await changeable(db, caller, params);
+    if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
+    await deleteMember(db, projectId, row.user_id);
+    return { message: 'The user is no longer a member.' };
+  },
+});
+
+export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
+
+/** A member the caller may change: anybody but the owner. */
+async function changeable(
+  db: Services['db'],
+  caller: ProjectCaller | UserCaller,
+  { id, userId: memberId }: { id: string; userId: string },
+) {
+  const needs = { admin: true, write: true };
+  const { projectId, userId } = await authorizeProject({ db, caller }, id, needs);
+  const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
+  if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
+  return { projectId, userId, row };
+}
+
+/** Who invites, for the mail: a key is nobody. */
+async function nameOf(db: Services['db'], caller: ProjectCaller | UserCaller): Promise<string> {
+  const user = caller.userId ? await findUser(db, caller.userId) : undefined;
+  return user?.email ?? 'An administrator';
+}
+
+function presentMember(row: MemberRow) {
+  return { userId: row.user_id, email: row.email, role: row.role };
+}

@@ -1,0 +1,186 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import {
+  findUserByEmail,
+  findUserByProvider,
+  insertUser,
+  type UserRow,
+  type UserType,
+} from '../../db/users.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
+import type { OAuthProvider } from '../../providers/oauth.ts';
+import { type Answer, answer, type AnyEndpoint, endpoint, type Services } from '../endpoint.ts';
+import { startSession } from '../session.ts';
+
+/** Login through another site. The browser goes there with `outbound` and returns to `callback`. */
+
+const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PASSWORD'> }[] = [
+  { provider: 'github', name: 'GitHub', type: 'GITHUB_OAUTH' },
+  { provider: 'google', name: 'Google', type: 'GOOGLE_OAUTH' },
+];
+
+const stateCookie = 'everpost_oauth';
+/** How long somebody may take to log in there, in seconds. */
+const stateSeconds = 10 * 60;
+
+/** Why nobody was logged in, as the page of the dashboard is told. */
+class LoginRefused extends Error {
+  readonly code: 'oauth_failed' | 'wrong_method' | 'signups_disabled';
+
+  constructor(code: LoginRefused['code']) {
+    super(code);
+    this.code = code;
+  }
+}
+
+const getOAuthConfig = endpoint({
+  id: 'getOAuthConfig',
+  method: 'GET',
+  path: '/auth/oauth-config',
+  tag: 'Accounts',
+  summary: 'Which other ways to log in there are',
+  access: 'open',
+  wrapped: true,
+  response: z.object({ github: z.boolean(), google: z.boolean() }),
+  example: { response: { success: true, data: { github: true, google: false } } },
+  async handle({ config }) {
+    return { github: config.oauth.github !== null, google: config.oauth.google !== null };
+  },
+});
+
+function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
+  return endpoint({
+    id: `start${name}Login`,
+    method: 'GET',
+    path: `/oauth/${provider}/outbound`,
+    tag: 'Accounts',
+    summary: `Go to ${name} to log in`,
+    access: 'open',
+    status: 302,
+    unavailable: (config) => (config.oauth[provider] ? null : 'OAUTH_NOT_CONFIGURED'),
+    response: z.unknown(),
+    problems: ['OAUTH_NOT_CONFIGURED'],
+    async handle({ config, oauth }) {
+      const state = randomBytes(32).toString('base64url');
+      const cookie = await new SignJWT({ state, provider })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setExpirationTime(`${stateSeconds}s`)
+        .sign(keyFor('oauth state', config));
+      const login = oauth[provider];
+      if (!login) throw new Error(`${name} has settings but no login.`);
+      const url = login.authorizeUrl({
+        redirectUri: redirectUri(provider, config),
+        state,
+        codeChallenge: createHash('sha256').update(verifierOf(state, config)).digest('base64url'),
+      });
+      return goTo(url, cookieText(cookie, stateSeconds, config));
+    },
+  });
+}
+
+function callback(way: (typeof ways)[number]): AnyEndpoint {
+  const { provider, name } = way;
+  return endpoint({
+    id: `finish${name}Login`,
+    method: 'GET',
+    path: `/oauth/${provider}/callback`,
+    tag: 'Accounts',
+    summary: `Come back from ${name}`,
+    access: 'open',
+    status: 302,
+    unavailable: (config) => (config.oauth[provider] ? null : 'OAUTH_NOT_CONFIGURED'),
+    query: z.object({ code: z.unknown().optional(), state: z.unknown().optional() }),
+    response: z.unknown(),
+    problems: ['OAUTH_NOT_CONFIGURED'],
+    async handle({ query, request, ...services }) {
+      const { config, log } = services;
+      const forgotten = cookieText('', 0, config);
+      try {
+        const state = await checkState(request.cookie(stateCookie), provider, query.state, config);
+        const user = await identify(services, way, state, query.code);
+        const session = await startSession(
+          { userId: user.id, version: user.session_version },
+          config,
+        );
+        return goTo(config.dashboardUrl, session, forgotten);
+      } catch (error) {
+        const refused = error instanceof LoginRefused;
+        if (!refused) log.warn({ error, provider }, 'login through a provider failed');
+        const code = refused ? error.code : 'oauth_failed';
+        return goTo(`${config.dashboardUrl}/auth/login?error=${code}`, forgotten);
+      }
+    },
+  });
+}
+
+export const oauthEndpoints = [getOAuthConfig, ...ways.map(outbound), ...ways.map(callback)];
+
+/** Finds or makes the account of who came back. An account has one way to log in. */
+async function identify(
+  { db, config, oauth }: Pick<Services, 'db' | 'config' | 'oauth'>,
+  { provider, type }: (typeof ways)[number],
+  state: string,
+  code: unknown,
+): Promise<UserRow> {
+  if (typeof code !== 'string' || code === '') throw new LoginRefused('oauth_failed');
+  const identity = await oauth[provider]?.identify({
+    code,
+    redirectUri: redirectUri(provider, config),
+    codeVerifier: verifierOf(state, config),
+  });
+  if (!identity) throw new LoginRefused('oauth_failed');
+  const known = await findUserByProvider(db, type, identity.providerId);
+  if (known) return known;
+  const email = identity.email === null ? null : normaliseEmail(identity.email);
+  if (email === null) throw new LoginRefused('oauth_failed');
+  // Also where it was made through this provider: an address may have got another owner there.
+  if (await findUserByEmail(db, email)) throw new LoginRefused('wrong_method');
+  if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
+  const { providerId } = identity;
+  const made = await insertUser(db, { email, emailVerified: true, type, providerId });
+  // Made by a second callback at this moment.
+  const user = made ?? (await findUserByProvider(db, type, providerId));
+  if (!user) throw new LoginRefused('wrong_method');
+  return user;
+}
+
+/** The state of a login that this browser has begun. @throws LoginRefused for any other. */
+async function checkState(
+  cookie: string | undefined,
+  provider: OAuthProvider,
+  given: unknown,
+  config: Services['config'],
+): Promise<string> {
+  const verified = await jwtVerify(cookie ?? '', keyFor('oauth state', config), {
+    algorithms: ['HS256'],
+    requiredClaims: ['exp'],
+  }).catch(() => null);
+  const { state, provider: begun } = verified?.payload ?? {};
+  if (typeof state !== 'string' || state !== given || begun !== provider) {
+    throw new LoginRefused('oauth_failed');
+  }
+  return state;
+}
+
+/** The secret only who began the login knows; made anew from its state, so nobody has to keep it. */
+function verifierOf(state: string, config: Services['config']): string {
+  return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');
+}
+
+function keyFor(purpose: string, { jwtSecret }: Services['config']): Uint8Array {
+  return createHmac('sha256', jwtSecret).update(purpose).digest();
+}
+
+function redirectUri(provider: OAuthProvider, { apiUrl }: Services['config']): string {
+  return `${apiUrl}/oauth/${provider}/callback`;
+}
+
+function cookieText(value: string, maxAge: number, { apiUrl }: Services['config']): string {
+  const secure = apiUrl.startsWith('https:') ? '; Secure' : '';
+  return `${stateCookie}=${value}; Path=/oauth; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
+}
+
+function goTo(url: string, ...cookies: string[]): Answer<unknown> {
+  return answer(null, { status: 302, headers: { Location: url, 'Set-Cookie': cookies } });
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { removeProject, resetProject } from '../../db/project-deletion.ts';
+import { found } from '../../domain/errors.ts';
+import { authorizeProject } from '../auth.ts';
+import { endpoint } from '../endpoint.ts';
+import { Uuid } from '../schemas.ts';
+
+const Done = z.object({ success: z.literal(true), message: z.string() });
+
+const deleteProject = endpoint({
+  id: 'deleteProject',
+  method: 'DELETE',
+  path: '/users/@me/projects/{id}',
+  tag: 'Projects',
+  summary: 'Delete a project with all that belongs to it',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: Done,
+  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  async handle({ db, dispatcher, caller, params }) {
+    const needs = { admin: true, write: true };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const runs = await db.transaction().execute((tx) => removeProject(tx, projectId));
+    dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
+    return { success: true as const, message: 'The project is deleted.' };
+  },
+});
+
+const resetMyProject = endpoint({
+  id: 'resetProject',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/reset',
+  tag: 'Projects',
+  summary: 'Empty a project; it keeps its settings, keys, domains, members and billing',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: Done,
+  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  async handle({ db, dispatcher, caller, params }) {
+    const needs = { admin: true, write: true };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const runs = await db.transaction().execute((tx) => resetProject(tx, projectId));
+    dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
+    return { success: true as const, message: 'The project is empty.' };
+  },
+});
+
+export const removalEndpoints = [deleteProject, resetMyProject];

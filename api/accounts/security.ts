@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { findProject } from '../../db/projects.ts';
+import { findFeedback } from '../../db/reputation.ts';
+import { listSuspensions } from '../../db/suspension.ts';
+import { found } from '../../domain/errors.ts';
+import {
+  type Feedback,
+  judgeReputation,
+  type Level,
+  type Measure,
+  percentOf,
+} from '../../domain/reputation.ts';
+import { authorizeProject, type ProjectCaller } from '../auth.ts';
+import { endpoint, type Services } from '../endpoint.ts';
+import { Time, time, Uuid } from '../schemas.ts';
+
+const Window = z.object({
+  total: z.int(),
+  bounces: z.int(),
+  complaints: z.int(),
+  bounceRate: z.number(),
+  complaintRate: z.number(),
+});
+const LevelWord = z.enum(['healthy', 'warning', 'critical']);
+
+const Security = z.object({
+  status: z.object({
+    projectId: z.uuid(),
+    isHealthy: z.boolean(),
+    shouldDisable: z.boolean(),
+    twentyFourHour: Window.meta({ description: 'Always 0: limits are not to be tuned against' }),
+    sevenDay: Window,
+    allTime: Window,
+    isNewProject: z.boolean(),
+    violations: z.array(z.string()),
+    warnings: z.array(z.string()),
+  }),
+  levels: z.object({
+    bounce7Day: LevelWord,
+    bounceAllTime: LevelWord,
+    complaint7Day: LevelWord,
+    complaintAllTime: LevelWord,
+  }),
+  isDisabled: z.boolean(),
+  suspensions: z.array(z.object({ reason: z.string(), at: Time, endedAt: Time.nullable() })),
+});
+
+const suspensionsMax = 10;
+const dayMs = 24 * 60 * 60 * 1000;
+
+const getSecurity = endpoint({
+  id: 'getProjectSecurity',
+  method: 'GET',
+  path: '/projects/{id}/security',
+  tag: 'Projects',
+  summary: 'How the mail of a project is received',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: z.object({ id: Uuid }),
+  response: Security,
+  problems: ['PROJECT_NOT_FOUND'],
+  async handle({ db, caller, params }) {
+    return securityOf(db, await authorizeProject({ db, caller }, params.id));
+  },
+});
+
+const getMySecurity = endpoint({
+  id: 'getMyProjectSecurity',
+  method: 'GET',
+  path: '/users/@me/projects/{id}/security',
+  tag: 'Projects',
+  summary: 'How the mail of a project is received',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: Security,
+  problems: ['PROJECT_NOT_FOUND'],
+  async handle({ db, caller, params }) {
+    return securityOf(db, await authorizeProject({ db, caller }, params.id));
+  },
+});
+
+export const securityEndpoints = [getSecurity, getMySecurity];
+
+async function securityOf(
+  db: Services['db'],
+  { projectId }: ProjectCaller,
+): Promise<z.input<typeof Security>> {
+  const project = found('PROJECT', projectId, await findProject(db, projectId));
+  const windows = await findFeedback(db, projectId);
+  const age = (Date.now() - project.created_at.getTime()) / dayMs;
+  const { isNewProject, rates, worst } = judgeReputation(windows, age);
+  const said = (level: Level) =>
+    (['bounces', 'complaints'] as const)
+      .filter((measure) => worst[measure] === level)
+      .map((measure) => texts[level === 'critical' ? 'critical' : 'warning'][measure]);
+  const violations = said('critical');
+  return {
+    status: {
+      projectId,
+      isHealthy: violations.length === 0,
+      shouldDisable: violations.length > 0,
+      twentyFourHour: presentWindow({ total: 0, bounces: 0, complaints: 0 }),
+      sevenDay: presentWindow(windows.sevenDay),
+      allTime: presentWindow(windows.allTime),
+      isNewProject,
+      violations,
+      warnings: said('warning'),
+    },
+    levels: {
+      bounce7Day: rates.bounces.sevenDay,
+      bounceAllTime: rates.bounces.allTime,
+      complaint7Day: rates.complaints.sevenDay,
+      complaintAllTime: rates.complaints.allTime,
+    },
+    isDisabled: project.disabled_reason !== null,
+    suspensions: (await listSuspensions(db, projectId, suspensionsMax)).map((row) => ({
+      reason: row.reason,
+      at: time(row.at),
+      endedAt: time(row.ended_at),
+    })),
+  };
+}
+
+/** Without numbers: who knows the limits would send up to them. */
+const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
+  critical: {
+    bounces: 'Too much of your mail bounces.',
+    complaints: 'Too many people report your mail as spam.',
+  },
+  warning: {
+    bounces: 'Much of your mail bounces.',
+    complaints: 'Many people report your mail as spam.',
+  },
+};
+
+function presentWindow(feedback: Feedback) {
+  return {
+    ...feedback,
+    bounceRate: percentOf(feedback, 'bounces'),
+    complaintRate: percentOf(feedback, 'complaints'),
+  };
+}

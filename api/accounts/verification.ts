@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import {
+  findUser,
+  findUserByEmail,
+  updateEmailVerified,
+  updatePassword,
+  useToken,
+} from '../../db/users.ts';
+import { Problem } from '../../domain/errors.ts';
+import { endpoint } from '../endpoint.ts';
+import { Email } from '../schemas.ts';
+import { hashToken, recordPasswordReset, recordVerification, Token } from './mail.ts';
+import { hashPassword, NewPassword } from './passwords.ts';
+
+const Message = z.object({ message: z.string() });
+const token = '8f'.repeat(32);
+
+const verifyEmail = endpoint({
+  id: 'verifyEmail',
+  method: 'POST',
+  path: '/auth/verify-email',
+  tag: 'Accounts',
+  summary: 'Verify an address with the token of a mail',
+  access: 'open',
+  limit: 'auth',
+  wrapped: true,
+  body: z.object({ token: Token }),
+  response: Message,
+  problems: ['INVALID_TOKEN'],
+  example: { body: { token } },
+  async handle({ db, body }) {
+    await db.transaction().execute(async (tx) => {
+      const userId = await useToken(tx, ['sign_up', 'verify_email'], hashToken(body.token));
+      if (!userId) throw new Problem('INVALID_TOKEN');
+      await updateEmailVerified(tx, userId);
+    });
+    return { message: 'Your address is verified.' };
+  },
+});
+
+const requestVerification = endpoint({
+  id: 'requestVerification',
+  method: 'POST',
+  path: '/auth/request-verification',
+  tag: 'Accounts',
+  summary: 'Send the mail to verify an address again, at most three times an hour',
+  access: 'session',
+  wrapped: true,
+  response: Message,
+  async handle({ db, config, dispatcher, caller }) {
+    const user = await findUser(db, caller.userId);
+    if (!user) throw new Problem('UNAUTHORIZED');
+    if (user.email_verified) return { message: 'Your address is verified already.' };
+    const runs = await db
+      .transaction()
+      .execute((tx) => recordVerification(tx, config, user, 'verify_email'));
+    if (runs === null) {
+      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: 60 * 60 } });
+    }
+    dispatcher.dispatch({ runs });
+    return { message: 'The mail is on its way.' };
+  },
+});
+
+const requestPasswordReset = endpoint({
+  id: 'requestPasswordReset',
+  method: 'POST',
+  path: '/auth/request-password-reset',
+  tag: 'Accounts',
+  summary: 'Send a mail to choose a new password; the answer does not tell whether there is one',
+  access: 'open',
+  limit: 'auth',
+  wrapped: true,
+  body: z.object({ email: Email }),
+  response: Message,
+  example: { body: { email: 'ada@shop.example' } },
+  async handle({ db, config, dispatcher, body }) {
+    const user = await findUserByEmail(db, body.email);
+    if (user?.type === 'PASSWORD') {
+      const runs = await db.transaction().execute((tx) => recordPasswordReset(tx, config, user));
+      dispatcher.dispatch({ runs: runs ?? [] });
+    }
+    return { message: 'If there is an account with this address, a mail is on its way.' };
+  },
+});
+
+const resetPassword = endpoint({
+  id: 'resetPassword',
+  method: 'POST',
+  path: '/auth/reset-password',
+  tag: 'Accounts',
+  summary: 'Choose a new password with the token of a mail; ends all sessions',
+  access: 'open',
+  limit: 'auth',
+  wrapped: true,
+  body: z.object({ token: Token, newPassword: NewPassword }),
+  response: Message,
+  problems: ['INVALID_TOKEN'],
+  example: { body: { token, newPassword: 'correct horse battery' } },
+  async handle({ db, body }) {
+    await db.transaction().execute(async (tx) => {
+      const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
+      if (!userId) throw new Problem('INVALID_TOKEN');
+      await updatePassword(tx, userId, await hashPassword(body.newPassword));
+    });
+    return { message: 'Your password is changed. Log in with it.' };
+  },
+});
+
+export const verificationEndpoints = [
+  verifyEmail,
+  requestVerification,
+  requestPasswordReset,
+  resetPassword,
+];

@@ -1,0 +1,258 @@
+import { z } from 'zod';
+import { requireAllowance } from '../../db/billing.ts';
+import { audienceOf, countAudience } from '../../db/campaign-audience.ts';
+import {
+  type CampaignRow,
+  findCampaign,
+  insertCampaignContent,
+  lockCampaign,
+  startCampaign,
+  updateCampaign,
+  wakeCampaign,
+} from '../../db/campaigns.ts';
+import type { Database } from '../../db/database.ts';
+import { listMembers } from '../../db/members.ts';
+import { findProject, holdProject } from '../../db/projects.ts';
+import { insertSingleMail } from '../../db/single-mail.ts';
+import { campaignActions } from '../../domain/campaign.ts';
+import { found, notFound, Problem, type ProblemCode } from '../../domain/errors.ts';
+import { instantOfText, isTimeInput } from '../../domain/filter-value.ts';
+import { endpoint, type Services } from '../endpoint.ts';
+import { Email, fault } from '../schemas.ts';
+import { requireVerifiedSender } from '../sender.ts';
+import { Campaign, CampaignById, CampaignDone, presentCampaign, tag } from './present.ts';
+
+/** What is done with a campaign as a whole. Each action changes its row and wakes its run. */
+
+type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
+
+const refusals: Record<Action, ProblemCode> = {
+  send: 'CAMPAIGN_NOT_SENDABLE',
+  cancel: 'CAMPAIGN_NOT_CANCELLABLE',
+  pause: 'CAMPAIGN_NOT_PAUSABLE',
+  resume: 'CAMPAIGN_NOT_RESUMABLE',
+  archive: 'CAMPAIGN_NOT_ARCHIVABLE',
+};
+
+/** @throws Problem when the action is not for a campaign in this state. */
+function requireState({ status }: CampaignRow, action: Action): void {
+  if ((campaignActions[action] as readonly string[]).includes(status)) return;
+  throw new Problem(refusals[action], { details: { status } });
+}
+
+/** Changes a campaign that is in a fitting state, and wakes its run. Of two at once one wins. */
+async function act(
+  { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
+  given: { projectId: string; id: string; action: Action },
+  change: (tx: Database, row: CampaignRow) => Promise<void>,
+) {
+  const { projectId, id, action } = given;
+  const runId = await db.transaction().execute(async (tx) => {
+    if (!(await holdProject(tx, projectId))) throw notFound('PROJECT', projectId);
+    const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
+    requireState(row, action);
+    await change(tx, row);
+    return action === 'archive' ? null : wakeCampaign(tx, row);
+  });
+  if (runId) dispatcher.dispatch({ runs: [runId] });
+  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
+}
+
+/** A time as text or in milliseconds since 1970; null and absent: now. */
+const SendTime = z
+  .unknown()
+  .transform((value, context): Date | null => {
+    if (value === null || value === undefined) return null;
+    const instant =
+      typeof value === 'number' && Number.isSafeInteger(value)
+        ? value
+        : typeof value === 'string' && isTimeInput(value)
+          ? instantOfText(value)
+          : null;
+    const at = new Date(instant ?? Number.NaN);
+    if (!Number.isNaN(at.getTime()) && at.getUTCFullYear() < 10_000) return at;
+    const message = 'Must be a date-time with an offset, or milliseconds since 1970.';
+    context.addIssue({ code: 'custom', ...fault('invalid_date', message) });
+    return z.NEVER;
+  })
+  .optional()
+  .meta({ type: ['string', 'number', 'null'], description: 'When to send; absent: now' });
+
+export const sendCampaign = endpoint({
+  id: 'sendCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/send',
+  tag,
+  summary: 'Send a campaign now, or at a time; a scheduled one can be given another time',
+  access: 'secret',
+  params: CampaignById,
+  body: z
+    .object({ scheduledFor: SendTime, scheduledAt: SendTime })
+    .refine(
+      ({ scheduledFor: one, scheduledAt: other }) =>
+        !one || !other || one.getTime() === other.getTime(),
+      { path: ['scheduledAt'], ...fault('custom', 'Means something else than scheduledFor.') },
+    ),
+  response: CampaignDone,
+  problems: [
+    'CAMPAIGN_NOT_FOUND',
+    'CAMPAIGN_NOT_SENDABLE',
+    'SCHEDULE_IN_PAST',
+    'CAMPAIGN_NO_RECIPIENTS',
+    'BILLING_LIMIT_EXCEEDED',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'CONDITION_TOO_HEAVY',
+  ],
+  example: { body: { scheduledFor: '2026-12-01T08:00:00.000Z' } },
+  async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
+    const at = body.scheduledFor ?? body.scheduledAt ?? null;
+    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    requireState(before, 'send');
+    if (at && at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
+    await requireVerifiedSender(db, projectId, before.from_email);
+    const audience = audienceOf(before);
+    const total = await countAudience(db, projectId, audience, before.message_class);
+    if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
+    const share = { projectId, category: 'campaigns', units: total } as const;
+    await requireAllowance(db, config.billing, share);
+    const data = await act(
+      { db, dispatcher },
+      { projectId, id, action: 'send' },
+      async (tx) => {
+        const counted = { total_recipients: total, scheduled_for: at };
+        await updateCampaign(tx, id, at ? { ...counted, status: 'SCHEDULED' } : counted);
+        if (!at) await startCampaign(tx, id);
+      },
+    );
+    const message = at ? 'The campaign is scheduled.' : 'The campaign is being sent.';
+    return { success: true as const, data, message };
+  },
+});
+
+export const cancelCampaign = endpoint({
+  id: 'cancelCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/cancel',
+  tag,
+  summary: 'Cancel a campaign: no further mail of it is sent',
+  access: 'secret',
+  params: CampaignById,
+  response: CampaignDone,
+  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_CANCELLABLE'],
+  async handle({ caller: { projectId }, params: { id }, ...services }) {
+    const data = await act(services, { projectId, id, action: 'cancel' }, (tx) =>
+      updateCampaign(tx, id, { status: 'CANCELLED', paused_reason: null }),
+    );
+    return { success: true as const, data, message: 'The campaign was cancelled.' };
+  },
+});
+
+export const pauseCampaign = endpoint({
+  id: 'pauseCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/pause',
+  tag,
+  summary: 'Pause a campaign that is sending; what was handed over is finished',
+  access: 'secret',
+  wrapped: true,
+  params: CampaignById,
+  response: Campaign,
+  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_PAUSABLE'],
+  async handle({ caller: { projectId }, params: { id }, ...services }) {
+    return act(services, { projectId, id, action: 'pause' }, (tx) =>
+      updateCampaign(tx, id, { status: 'PAUSED', paused_reason: 'requested' }),
+    );
+  },
+});
+
+export const resumeCampaign = endpoint({
+  id: 'resumeCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/resume',
+  tag,
+  summary: 'Let a paused campaign go on, with its content as it is now',
+  access: 'secret',
+  wrapped: true,
+  params: CampaignById,
+  response: Campaign,
+  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_RESUMABLE'],
+  async handle({ caller: { projectId }, params: { id }, ...services }) {
+    return act(services, { projectId, id, action: 'resume' }, async (tx) => {
+      await updateCampaign(tx, id, { status: 'SENDING', paused_reason: null, refused_in_row: 0 });
+      await insertCampaignContent(tx, id);
+    });
+  },
+});
+
+export const archiveCampaign = archiving('archive', true);
+export const unarchiveCampaign = archiving('unarchive', false);
+
+function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
+  return endpoint({
+    id: `${verb}Campaign`,
+    method: 'POST',
+    path: `/campaigns/{id}/${verb}`,
+    tag,
+    summary: archived ? 'Put a campaign away, out of the list' : 'Bring a campaign back',
+    access: 'secret',
+    wrapped: true,
+    params: CampaignById,
+    response: Campaign,
+    problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_ARCHIVABLE'],
+    async handle({ caller: { projectId }, params: { id }, ...services }) {
+      return act(services, { projectId, id, action: 'archive' }, (tx) =>
+        updateCampaign(tx, id, { archived }),
+      );
+    },
+  });
+}
+
+export const testCampaign = endpoint({
+  id: 'testCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/test',
+  tag,
+  summary: 'Send a campaign to one address as it is written, without any record',
+  access: 'secret',
+  params: CampaignById,
+  body: z.object({ email: Email }),
+  response: z.object({ success: z.literal(true), message: z.string() }),
+  problems: ['CAMPAIGN_NOT_FOUND', 'TEST_RECIPIENT_NOT_ALLOWED'],
+  example: { body: { email: 'ada@shop.example' } },
+  async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
+    const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    // In local mode nothing leaves this machine.
+    if (config.mail.mode === 'ses') {
+      const members = await listMembers(db, projectId);
+      if (!members.some(({ email }) => email === body.email)) {
+        throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
+      }
+    }
+    const project = found('PROJECT', projectId, await findProject(db, projectId));
+    const runId = await db.transaction().execute((tx) =>
+      insertSingleMail(tx, {
+        kind: 'campaign-test',
+        project_id: projectId,
+        to_email: body.email,
+        from_email: campaign.from_email,
+        from_name: campaign.from_name ?? project.name,
+        reply_to: campaign.reply_to,
+        subject: `[TEST] ${campaign.subject}`,
+        html: campaign.body,
+      }),
+    );
+    dispatcher.dispatch({ runs: [runId] });
+    return { success: true as const, message: `A test is on its way to ${body.email}.` };
+  },
+});
+
+export const actionEndpoints = [
+  sendCampaign,
+  cancelCampaign,
+  pauseCampaign,
+  resumeCampaign,
+  archiveCampaign,
+  unarchiveCampaign,
+  testCampaign,
+];

@@ -1,0 +1,343 @@
+import { z } from 'zod';
+import { audienceOf, countAudience } from '../../db/campaign-audience.ts';
+import {
+  deleteCampaigns,
+  findCampaign,
+  insertCampaign,
+  listCampaigns as listCampaignRows,
+  lockCampaign,
+  lockCampaigns,
+  updateCampaign as updateCampaignRow,
+} from '../../db/campaigns.ts';
+import type { Database } from '../../db/database.ts';
+import { holdProject } from '../../db/projects.ts';
+import { findSegment, lockSegmentReferences } from '../../db/segments.ts';
+import { findTemplate } from '../../db/templates.ts';
+import { campaignActions, type CampaignStatus } from '../../domain/campaign.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { endpoint } from '../endpoint.ts';
+import { BulkUpdate, BulkUpdated, copyName, pageOf, pageQuery, presentPage } from '../schemas.ts';
+import { requireVerifiedSender } from '../sender.ts';
+import { requireReadable } from '../templates.ts';
+import { actionEndpoints } from './actions.ts';
+import {
+  audienceTypeOf,
+  CampaignChange,
+  type CampaignValues,
+  conditionIn,
+  messageTypeOf,
+  NewCampaign,
+  planEdit,
+  refuseBadReferences,
+  withAudience,
+} from './input.ts';
+import {
+  Campaign,
+  CampaignById,
+  CampaignDone,
+  campaignExample,
+  CampaignState,
+  presentCampaign,
+  tag,
+} from './present.ts';
+import { recipientEndpoints } from './recipients.ts';
+
+export const listCampaigns = endpoint({
+  id: 'listCampaigns',
+  method: 'GET',
+  path: '/campaigns',
+  tag,
+  summary: 'List the campaigns',
+  access: 'secret',
+  query: pageQuery(['createdAt', 'name', 'updatedAt']).extend({
+    status: CampaignState.optional(),
+    search: z.string().optional().describe('Part of name, subject or sender, in any case'),
+    archived: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+  }),
+  response: pageOf(Campaign),
+  async handle({ db, caller, query }) {
+    const { rows, total } = await listCampaignRows(db, caller.projectId, query);
+    return presentPage(rows.map(presentCampaign), total, query);
+  },
+});
+
+export const createCampaign = endpoint({
+  id: 'createCampaign',
+  method: 'POST',
+  path: '/campaigns',
+  tag,
+  summary: 'Create a campaign as a draft',
+  access: 'secret',
+  status: 201,
+  wrapped: true,
+  body: NewCampaign,
+  response: Campaign,
+  problems: [
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'SEGMENT_NOT_FOUND',
+    'TEMPLATE_NOT_FOUND',
+    'CONDITION_TOO_HEAVY',
+  ],
+  example: {
+    body: {
+      name: campaignExample.name,
+      subject: campaignExample.subject,
+      body: campaignExample.body,
+      from: campaignExample.from,
+      fromName: campaignExample.fromName,
+      audienceType: 'SEGMENT',
+      segmentId: campaignExample.segmentId,
+    },
+    response: { success: true, data: { ...campaignExample, status: 'DRAFT' } },
+  },
+  async handle({ db, caller: { projectId }, renderer, body }) {
+    await requireReadable(renderer, body);
+    const values = await newValues(db, projectId, body);
+    await requireVerifiedSender(db, projectId, values.from_email);
+    await refuseBadReferences(db, projectId, body);
+    const total = await countAudience(db, projectId, audienceOf(values), values.message_class);
+    const id = await db.transaction().execute(async (tx) => {
+      if (!(await holdProject(tx, projectId))) throw notFound('PROJECT', projectId);
+      await holdReferences(tx, projectId, values, body);
+      return insertCampaign(tx, { ...values, project_id: projectId, total_recipients: total });
+    });
+    return answerOf(db, projectId, id);
+  },
+});
+
+/** The columns of a new campaign; what is left out is copied from its template, as it is now. */
+async function newValues(
+  db: Database,
+  projectId: string,
+  body: NewCampaign,
+): Promise<CampaignValues> {
+  const { templateId } = body;
+  const template = templateId
+    ? found('TEMPLATE', templateId, await findTemplate(db, projectId, templateId))
+    : null;
+  const from = body.from ?? template?.from_email;
+  if (!from) throw invalidField('from', 'required', 'The template has no sender.');
+  const given = conditionIn(body);
+  return withAudience(
+    {
+      name: body.name,
+      description: body.description ?? null,
+      subject: body.subject ?? template?.subject ?? '',
+      body: body.body ?? template?.body ?? '',
+      from_email: from,
+      from_name: body.fromName === undefined ? (template?.from_name ?? null) : body.fromName,
+      reply_to: body.replyTo === undefined ? (template?.reply_to ?? null) : body.replyTo,
+      template_id: templateId ?? null,
+      // The schema has made sure that there is one.
+      audience_type: audienceTypeOf(body) ?? 'ALL',
+      message_class: messageTypeOf(body) ?? 'MARKETING',
+    },
+    body.segmentId ?? null,
+    given && given.condition,
+  );
+}
+
+/** Keeps the segments an audience names from being deleted until the transaction ends. */
+async function holdReferences(
+  tx: Database,
+  projectId: string,
+  { segment_id: segmentId }: Partial<CampaignValues>,
+  body: Parameters<typeof refuseBadReferences>[2],
+): Promise<void> {
+  if (segmentId || conditionIn(body)?.mentions.length) await lockSegmentReferences(tx, projectId);
+  if (segmentId) found('SEGMENT', segmentId, await findSegment(tx, projectId, segmentId));
+  await refuseBadReferences(tx, projectId, body);
+}
+
+async function answerOf(db: Database, projectId: string, id: string) {
+  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
+}
+
+export const getCampaign = endpoint({
+  id: 'getCampaign',
+  method: 'GET',
+  path: '/campaigns/{id}',
+  tag,
+  summary: 'Get one campaign',
+  access: 'secret',
+  wrapped: true,
+  params: CampaignById,
+  response: Campaign,
+  problems: ['CAMPAIGN_NOT_FOUND'],
+  example: { response: { success: true, data: campaignExample } },
+  async handle({ db, caller, params: { id } }) {
+    return answerOf(db, caller.projectId, id);
+  },
+});
+
+export const updateCampaign = endpoint({
+  id: 'updateCampaign',
+  method: 'PUT',
+  path: '/campaigns/{id}',
+  tag,
+  summary: 'Change a campaign; a whole record can be sent back',
+  access: 'secret',
+  wrapped: true,
+  params: CampaignById,
+  body: CampaignChange,
+  response: Campaign,
+  problems: [
+    'CAMPAIGN_NOT_FOUND',
+    'CAMPAIGN_NOT_EDITABLE',
+    'CAMPAIGN_SEGMENT_LOCKED',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'SEGMENT_NOT_FOUND',
+    'TEMPLATE_NOT_FOUND',
+    'CONDITION_TOO_HEAVY',
+  ],
+  example: { body: { subject: 'Last day, {{name ?? you}}' } },
+  async handle({ db, caller: { projectId }, renderer, params: { id }, body }) {
+    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    await requireReadable(renderer, body);
+    const plan = planEdit(before, body);
+    await requireReferences(db, projectId, plan.values);
+    if (plan.changesAudience) await refuseBadReferences(db, projectId, body);
+    // Before anything is locked: this may take a while.
+    const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
+    await db.transaction().execute(async (tx) => {
+      if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
+      const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
+      const { values } = planEdit(locked, body);
+      if (Object.keys(values).length === 0) return;
+      const counted = total === null ? {} : { total_recipients: total };
+      await updateCampaignRow(tx, id, { ...values, ...counted });
+    });
+    return answerOf(db, projectId, id);
+  },
+});
+
+/** What a change names for the first time must exist and be of use. */
+async function requireReferences(
+  db: Database,
+  projectId: string,
+  { template_id: templateId, segment_id: segmentId, from_email: from }: Partial<CampaignValues>,
+): Promise<void> {
+  if (templateId) found('TEMPLATE', templateId, await findTemplate(db, projectId, templateId));
+  if (segmentId) found('SEGMENT', segmentId, await findSegment(db, projectId, segmentId));
+  if (from !== undefined) await requireVerifiedSender(db, projectId, from);
+}
+
+function countOf(db: Database, row: CampaignValues & { project_id: string }): Promise<number> {
+  return countAudience(db, row.project_id, audienceOf(row), row.message_class);
+}
+
+export const deleteCampaign = endpoint({
+  id: 'deleteCampaign',
+  method: 'DELETE',
+  path: '/campaigns/{id}',
+  tag,
+  summary: 'Delete a campaign; what it has sent stays in the activity feed',
+  access: 'secret',
+  params: CampaignById,
+  response: z.object({ success: z.literal(true), message: z.string() }),
+  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
+  async handle({ db, caller, params: { id } }) {
+    await removeCampaigns(db, caller.projectId, [id], { delete: true });
+    return { success: true as const, message: 'The campaign was deleted.' };
+  },
+});
+
+/** @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that is in the way. */
+async function removeCampaigns(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+  options: { delete?: boolean | undefined },
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const known = new Map<string, CampaignStatus>(
+      (await lockCampaigns(tx, projectId, ids)).map(({ id, status }) => [id, status]),
+    );
+    const missing = ids.find((id) => !known.has(id));
+    if (missing !== undefined) throw notFound('CAMPAIGN', missing);
+    if (!options.delete) return;
+    const deletable: readonly string[] = campaignActions.delete;
+    const active = ids.find((id) => !deletable.includes(known.get(id) ?? ''));
+    if (active !== undefined) {
+      const details = { id: active, status: known.get(active) };
+      throw new Problem('CAMPAIGN_ACTIVE', { details });
+    }
+    await deleteCampaigns(tx, ids);
+  });
+}
+
+export const duplicateCampaign = endpoint({
+  id: 'duplicateCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/duplicate',
+  tag,
+  summary: 'Copy a campaign into a new draft',
+  access: 'secret',
+  status: 201,
+  params: CampaignById,
+  response: CampaignDone,
+  problems: ['CAMPAIGN_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    const total = await countOf(db, original);
+    const copyId = await db.transaction().execute(async (tx) => {
+      if (!(await holdProject(tx, projectId))) throw notFound('PROJECT', projectId);
+      await lockSegmentReferences(tx, projectId);
+      // As it is now: its segment may have been deleted meanwhile.
+      const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
+      return insertCampaign(tx, {
+        project_id: projectId,
+        name: copyName(row.name),
+        description: row.description,
+        subject: row.subject,
+        body: row.body,
+        from_email: row.from_email,
+        from_name: row.from_name,
+        reply_to: row.reply_to,
+        template_id: row.template_id,
+        audience_type: row.audience_type,
+        segment_id: row.segment_id,
+        audience_condition: row.audience_condition,
+        message_class: row.message_class,
+        total_recipients: total,
+      });
+    });
+    const data = await answerOf(db, projectId, copyId);
+    return { success: true as const, data, message: 'The campaign was copied.' };
+  },
+});
+
+
+export const bulkUpdateCampaigns = endpoint({
+  id: 'bulkUpdateCampaigns',
+  method: 'POST',
+  path: '/campaigns/bulk-update',
+  tag,
+  summary: 'Delete many campaigns: all of them or none',
+  access: 'secret',
+  body: BulkUpdate,
+  response: BulkUpdated,
+  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
+  async handle({ db, caller, body }) {
+    const ids = [...new Set(body.ids)];
+    await removeCampaigns(db, caller.projectId, ids, body);
+    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+  },
+});
+
+export const campaignEndpoints = [
+  listCampaigns,
+  createCampaign,
+  getCampaign,
+  updateCampaign,
+  deleteCampaign,
+  duplicateCampaign,
+  bulkUpdateCampaigns,
+  ...actionEndpoints,
+  ...recipientEndpoints,
+];

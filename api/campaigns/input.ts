@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import type { CampaignRow } from '../../db/campaigns.ts';
+import { listSegmentConditions } from '../../db/segments.ts';
+import type { Database } from '../../db/database.ts';
+import { audienceTypes, campaignActions } from '../../domain/campaign.ts';
+import { invalidField, Problem } from '../../domain/errors.ts';
+import type { Condition } from '../../domain/filter.ts';
+import { meansTheSame } from '../../domain/filter-forms.ts';
+import { segmentProblems } from '../../domain/filter-parse.ts';
+import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../conditions.ts';
+import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../schemas.ts';
+import { templateText } from '../templates.ts';
+import { AudienceType, MessageType } from './present.ts';
+
+/** What requests say of a campaign, and what it becomes by that. */
+
+const fields = {
+  name: Name,
+  description: Description,
+  subject: templateText(Subject),
+  body: templateText(z.string().min(1)),
+  from: Email,
+  fromName: SenderName.nullable(),
+  replyTo: Email.nullable(),
+  templateId: Uuid.nullable(),
+  audienceType: AudienceType,
+  segmentId: Uuid.nullable().describe('With SEGMENT'),
+  audienceFilter: ConditionInput.nullable().describe('With FILTERED'),
+  audienceCondition: ConditionInput.nullable().describe('Instead of audienceFilter'),
+  messageType: MessageType,
+  type: z
+    .enum([...audienceTypes, ...MessageType.options])
+    .describe('Instead of audienceType or messageType, whichever it is a word of'),
+};
+
+const Change = z.object(fields).partial();
+
+type Given = z.output<typeof Change>;
+
+/** `type` is another name for one of two fields. */
+function refuseContradiction(body: Given, context: z.core.$RefinementCtx): void {
+  const { type } = body;
+  if (type === undefined) return;
+  const named = isAudienceType(type) ? body.audienceType : body.messageType;
+  if (named === undefined || named === type) return;
+  context.addIssue({
+    code: 'custom',
+    path: ['type'],
+    ...fault('custom', 'Says something else than the field it stands for.'),
+  });
+}
+
+function isAudienceType(type: string): type is z.output<typeof AudienceType> {
+  return (audienceTypes as readonly string[]).includes(type);
+}
+
+export const CampaignChange = Change.superRefine(refuseTwoMeanings('audienceCondition', 'audienceFilter'))
+  .superRefine(refuseContradiction);
+
+export const NewCampaign = Change.extend({ name: Name })
+  .superRefine(refuseTwoMeanings('audienceCondition', 'audienceFilter'))
+  .superRefine(refuseContradiction)
+  .superRefine((body, context) => {
+    const missing = (field: string, isMissing: boolean) => {
+      if (!isMissing) return;
+      const params = { code: 'invalid_type', received: 'undefined' };
+      context.addIssue({ code: 'custom', path: [field], message: 'Is missing.', params });
+    };
+    const audience = audienceTypeOf(body);
+    missing('audienceType', audience === undefined);
+    missing('subject', body.subject === undefined && !body.templateId);
+    missing('body', body.body === undefined && !body.templateId);
+    missing('from', body.from === undefined && !body.templateId);
+    missing('segmentId', audience === 'SEGMENT' && !body.segmentId);
+    missing('audienceFilter', audience === 'FILTERED' && !conditionIn(body));
+  });
+
+export type NewCampaign = z.output<typeof NewCampaign>;
+
+export function audienceTypeOf({ audienceType, type }: Given) {
+  return audienceType ?? (type !== undefined && isAudienceType(type) ? type : undefined);
+}
+
+export function messageTypeOf({ messageType, type }: Given) {
+  return messageType ?? (type !== undefined && !isAudienceType(type) ? type : undefined);
+}
+
+/** The condition of a request with the field it stands in. null and absent are the same. */
+export function conditionIn(
+  body: Given,
+): (GivenCondition & { field: 'audienceCondition' | 'audienceFilter' }) | null {
+  const field = body.audienceCondition ? 'audienceCondition' : 'audienceFilter';
+  const given = body[field];
+  return given ? { ...given, field } : null;
+}
+
+/** @throws Problem VALIDATION_ERROR for segments in the condition that are unknown or too many. */
+export async function refuseBadReferences(
+  db: Database,
+  projectId: string,
+  body: Given,
+): Promise<void> {
+  const given = conditionIn(body);
+  if (!given || given.mentions.length === 0) return;
+  const placed = given.mentions.map((mention) => ({
+    ...mention,
+    field: `${given.field}.${mention.field}`,
+  }));
+  const errors = segmentProblems(placed, await listSegmentConditions(db, projectId));
+  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
+}
+
+/** The columns that a request can change. */
+export type CampaignValues = Pick<
+  CampaignRow,
+  | 'name'
+  | 'description'
+  | 'subject'
+  | 'body'
+  | 'from_email'
+  | 'from_name'
+  | 'reply_to'
+  | 'template_id'
+  | 'audience_type'
+  | 'segment_id'
+  | 'audience_condition'
+  | 'message_class'
+>;
+
+/** An audience has what belongs to its type, and nothing else. */
+export function withAudience<V extends Pick<CampaignValues, 'audience_type'>>(
+  values: V,
+  segmentId: string | null,
+  condition: Condition | null,
+) {
+  return {
+    ...values,
+    segment_id: values.audience_type === 'SEGMENT' ? segmentId : null,
+    audience_condition: values.audience_type === 'FILTERED' ? condition : null,
+  };
+}
+
+/** What of a campaign a request changes. */
+export interface CampaignEdit {
+  values: Partial<CampaignValues>;
+  changesAudience: boolean;
+  /** The number of recipients may be another one. */
+  changesCount: boolean;
+}
+
+/** What may be edited while recipients are still to come. */
+const contentColumns: readonly string[] = ['subject', 'body', 'from_name', 'reply_to'];
+
+/**
+ * What a request changes: fields that are left out keep their value, and so do those that say what
+ * is there already.
+ * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED, VALIDATION_ERROR
+ */
+export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
+  const { status } = row;
+  if (!(campaignActions.edit as readonly string[]).includes(status)) {
+    throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
+  }
+  const keep = <T>(given: T | undefined, stored: T): T => (given === undefined ? stored : given);
+  const after: CampaignValues = withAudience(
+    {
+      name: keep(body.name, row.name),
+      description: keep(body.description, row.description),
+      subject: keep(body.subject, row.subject),
+      body: keep(body.body, row.body),
+      from_email: keep(body.from, row.from_email),
+      from_name: keep(body.fromName, row.from_name),
+      reply_to: keep(body.replyTo, row.reply_to),
+      template_id: keep(body.templateId, row.template_id),
+      audience_type: keep(audienceTypeOf(body), row.audience_type),
+      message_class: keep(messageTypeOf(body), row.message_class),
+    },
+    keep(body.segmentId, row.segment_id),
+    conditionIn(body)?.condition ?? row.audience_condition,
+  );
+  const values = Object.fromEntries(
+    Object.entries(after).filter(([column, value]) => differs(column, value, row)),
+  ) as Partial<CampaignValues>;
+  const changed = Object.keys(values);
+  const changesAudience = changed.some((column) => /^(audience_|segment_id)/.test(column));
+  if (changesAudience) requireAudience(after);
+  if (status === 'SCHEDULED' && changesAudience) throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
+  if (status === 'PAUSED' && !changed.every((column) => contentColumns.includes(column))) {
+    throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
+  }
+  return { values, changesAudience, changesCount: changesAudience || 'message_class' in values };
+}
+
+function differs(column: string, value: unknown, row: CampaignRow): boolean {
+  const stored = row[column as keyof CampaignRow];
+  if (column !== 'audience_condition') return value !== stored;
+  if (value === null || stored === null) return value !== stored;
+  return !meansTheSame(value as Condition, stored as Condition);
+}
+
+function requireAudience(after: CampaignValues): void {
+  if (after.audience_type === 'SEGMENT' && after.segment_id === null) {
+    throw invalidField('segmentId', 'invalid_type', 'Is missing.', 'undefined');
+  }
+  if (after.audience_type === 'FILTERED' && after.audience_condition === null) {
+    throw invalidField('audienceFilter', 'invalid_type', 'Is missing.', 'undefined');
+  }
+}

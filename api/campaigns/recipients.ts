@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { audienceOf, isInAudience } from '../../db/campaign-audience.ts';
+import {
+  countUncertainEmails,
+  findCampaignEmail,
+  wasSubscribedAt,
+} from '../../db/campaign-emails.ts';
+import { findCampaign } from '../../db/campaigns.ts';
+import { findContact } from '../../db/contacts.ts';
+import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign.ts';
+import { found } from '../../domain/errors.ts';
+import { endpoint } from '../endpoint.ts';
+import { Time, time, Uuid } from '../schemas.ts';
+import { CampaignById, tag } from './present.ts';
+
+/** What became of a campaign: as a whole, and for one contact. */
+
+const Percent = z.number().describe('Percent of sentCount; 0 when nothing was sent');
+
+export const getCampaignStats = endpoint({
+  id: 'getCampaignStats',
+  method: 'GET',
+  path: '/campaigns/{id}/stats',
+  tag,
+  summary: 'See what came of a campaign',
+  access: 'secret',
+  wrapped: true,
+  params: CampaignById,
+  response: z.object({
+    totalRecipients: z.int(),
+    sentCount: z.int().describe('Accepted by the provider'),
+    deliveredCount: z.int(),
+    openedCount: z.int(),
+    clickedCount: z.int(),
+    bouncedCount: z.int(),
+    complainedCount: z.int(),
+    unsubscribedCount: z.int(),
+    uncertainCount: z.int().describe('Mail of which nobody knows whether it was accepted'),
+    deliveryRate: Percent,
+    openRate: Percent,
+    clickRate: Percent,
+    bounceRate: Percent,
+    complaintRate: Percent,
+    unsubscribeRate: Percent,
+  }),
+  problems: ['CAMPAIGN_NOT_FOUND'],
+  async handle({ db, caller, params: { id } }) {
+    const row = found('CAMPAIGN', id, await findCampaign(db, caller.projectId, id));
+    const rate = (count: number) => (row.sent_count === 0 ? 0 : (count / row.sent_count) * 100);
+    return {
+      totalRecipients: row.total_recipients,
+      sentCount: row.sent_count,
+      deliveredCount: row.delivered_count,
+      openedCount: row.opened_count,
+      clickedCount: row.clicked_count,
+      bouncedCount: row.bounced_count,
+      complainedCount: row.complained_count,
+      unsubscribedCount: row.unsubscribed_count,
+      uncertainCount: await countUncertainEmails(db, id),
+      deliveryRate: rate(row.delivered_count),
+      openRate: rate(row.opened_count),
+      clickRate: rate(row.clicked_count),
+      bounceRate: rate(row.bounced_count),
+      complaintRate: rate(row.complained_count),
+      unsubscribeRate: rate(row.unsubscribed_count),
+    };
+  },
+});
+
+export const getCampaignRecipient = endpoint({
+  id: 'getCampaignRecipient',
+  method: 'GET',
+  path: '/campaigns/{id}/recipients/{contactId}',
+  tag,
+  summary: 'See whether a contact gets a campaign, and why (not)',
+  access: 'secret',
+  params: CampaignById.extend({ contactId: Uuid }),
+  response: z.object({
+    included: z.boolean(),
+    reason: z.enum([
+      'sent',
+      'withheld',
+      'refused',
+      'not_in_audience',
+      'unsubscribed_at_freeze',
+      'created_after_freeze',
+      'pending',
+    ]),
+    emailId: z.uuid().nullable(),
+    frozenAt: Time.nullable().describe('When the audience was fixed'),
+  }),
+  problems: ['CAMPAIGN_NOT_FOUND', 'CONTACT_NOT_FOUND'],
+  async handle({ db, caller: { projectId }, params: { id, contactId } }) {
+    const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    const contact = found('CONTACT', contactId, await findContact(db, projectId, contactId));
+    const frozenAt = time(campaign.frozen_at);
+    const email = await findCampaignEmail(db, id, contactId);
+    if (email) {
+      return { included: true, reason: reasonOfEmail(email), emailId: email.id, frozenAt };
+    }
+    const at = campaign.frozen_at ?? new Date();
+    const reason = reasonWithoutEmail(
+      {
+        status: campaign.status,
+        messageClass: campaign.message_class,
+        frozenAt: campaign.frozen_at,
+        isFixed: campaign.audience_fixed,
+      },
+      {
+        createdAt: contact.created_at,
+        subscribed: await wasSubscribedAt(db, contact, at),
+        isInAudience: await isInAudience(db, projectId, audienceOf(campaign), contactId, at),
+      },
+    );
+    return { included: reason === 'pending', reason, emailId: null, frozenAt };
+  },
+});
+
+export const recipientEndpoints = [getCampaignStats, getCampaignRecipient];

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { insertBulk } from '../../db/bulk.ts';
+import type { BulkOperation } from '../../domain/job.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../endpoint.ts';
+import { fault, Uuid } from '../schemas.ts';
+import { JobAccepted } from './jobs.ts';
+
+const missing = (field: string) => ({
+  path: [field],
+  ...fault('required', 'Is required in this mode.'),
+});
+
+/** Which contacts are meant: those named, or all that match when the job starts. */
+const Selection = z
+  .object({
+    mode: z.enum(['ids', 'query']).default('ids'),
+    contactIds: z.array(Uuid).min(1).max(limits.bulkIds).optional(),
+    filter: z
+      .object({
+        search: z.string().max(limits.searchChars).optional(),
+        subscribed: z.boolean().optional(),
+      })
+      .optional(),
+    excludeIds: z.array(Uuid).max(limits.bulkExcludeIds).default([]),
+  })
+  .refine(({ mode, contactIds }) => mode === 'query' || contactIds, missing('contactIds'))
+  .refine(({ mode, filter }) => mode === 'ids' || filter, missing('filter'));
+
+const exampleId = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
+
+function bulkEndpoint(operation: BulkOperation, summary: string) {
+  return endpoint({
+    id: `bulk${operation[0]!.toUpperCase()}${operation.slice(1)}Contacts`,
+    method: 'POST',
+    path: `/contacts/bulk-${operation}`,
+    tag: 'Contacts',
+    summary,
+    access: 'secret',
+    status: 202,
+    body: Selection,
+    response: JobAccepted,
+    example: {
+      body: { mode: 'query', filter: { search: '@shop.example' }, excludeIds: [exampleId] },
+      response: {
+        message: 'The bulk action has been queued.',
+        jobId: `bulk-${operation}-0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01-${exampleId}`,
+      },
+    },
+    async handle({ db, caller, dispatcher, body: { mode, contactIds, filter, excludeIds } }) {
+      const jobId = `bulk-${operation}-${caller.project.publicId}-${randomUUID()}`;
+      const job = { projectId: caller.projectId, jobId };
+      const which =
+        mode === 'ids'
+          ? { contactIds: contactIds ?? [] }
+          : { query: { filter: filter ?? {}, excludeIds } };
+      await db.transaction().execute((tx) => insertBulk(tx, job, { operation, ...which }));
+      dispatcher.dispatch({ runs: [jobId] });
+      return { message: 'The bulk action has been queued.', jobId };
+    },
+  });
+}
+
+export const bulkEndpoints = [
+  bulkEndpoint('subscribe', 'Subscribe many contacts'),
+  bulkEndpoint('unsubscribe', 'Unsubscribe many contacts'),
+  bulkEndpoint('delete', 'Delete many contacts'),
+];

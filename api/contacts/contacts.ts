@@ -1,0 +1,256 @@
+import { z } from 'zod';
+import { deleteContacts } from '../../db/contact-delete.ts';
+import {
+  type ContactRow,
+  countContacts,
+  findContact,
+  listContacts as listRows,
+  recordContact,
+  updateContact as updateRow,
+} from '../../db/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { planContactData } from '../../domain/contact-data.ts';
+import { type CursorForm, decodeCursor, type Position } from '../../domain/cursor.ts';
+import { found, invalidField, notFound } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { limits } from '../../domain/limits.ts';
+import { answer, endpoint } from '../endpoint.ts';
+import {
+  ContactData,
+  cursorFault,
+  cursorListOf,
+  Email,
+  JsonObject,
+  presentCursorList,
+  queryInt,
+  Time,
+  time,
+  Uuid,
+} from '../schemas.ts';
+
+export const tag = 'Contacts';
+
+export const ContactAnswer = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  subscribed: z.boolean(),
+  // Not a record: that would leave out a key named __proto__.
+  data: JsonObject.nullable().meta({ type: ['object', 'null'], additionalProperties: true }),
+  projectId: z.uuid(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+const example = {
+  id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+  email: 'ada@shop.example',
+  subscribed: true,
+  data: { plan: 'pro', seats: 4 },
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  createdAt: '2026-11-20T10:00:00.000Z',
+  updatedAt: '2026-11-21T08:30:00.000Z',
+};
+
+const ById = z.object({ id: Uuid });
+
+const forms = {
+  createdAt: { order: 'contacts.createdAt', value: 'time' },
+  email: { order: 'contacts.email', value: 'text' },
+} as const satisfies Record<string, CursorForm>;
+
+type Sort = keyof typeof forms;
+
+export const listContacts = endpoint({
+  id: 'listContacts',
+  method: 'GET',
+  path: '/contacts',
+  tag,
+  summary: 'List contacts, newest first; search them by a part of their address',
+  access: 'secret',
+  query: z.object({
+    limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    cursor: z
+      .string()
+      .optional()
+      .meta({ description: 'Where the page before this one ended; or the id of a contact' }),
+    search: z
+      .string()
+      .max(limits.searchChars)
+      .optional()
+      .meta({ description: 'Part of the address, in any case; % and _ are plain characters' }),
+    subscribed: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional(),
+    sort: z.enum(['createdAt', 'email']).default('createdAt'),
+    dir: z
+      .enum(['asc', 'desc'])
+      .optional()
+      .meta({ description: 'By default asc for email, desc otherwise' }),
+  }),
+  response: cursorListOf(ContactAnswer),
+  example: { response: { data: [example], hasMore: false, total: 1 } },
+  async handle({ db, caller: { projectId }, query }) {
+    const { limit, cursor, search, subscribed, sort } = query;
+    const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
+    const filter = { search, subscribed };
+    const after = cursor === undefined ? null : await readCursor(db, projectId, sort, cursor);
+    const total = after ? 0 : await countContacts(db, projectId, filter);
+    // One more than asked for tells whether there is a next page.
+    const rows = await listRows(db, projectId, { filter, sort, dir, after, limit: limit + 1 });
+    const position = (row: ContactRow) => positionOf(sort, row);
+    return presentCursorList(rows, {
+      form: forms[sort],
+      limit,
+      total,
+      position,
+      present: presentContact,
+    });
+  },
+});
+
+/** @throws Problem VALIDATION_ERROR for what is neither a cursor of the order nor a contact's id. */
+async function readCursor(
+  db: Database,
+  projectId: string,
+  sort: Sort,
+  cursor: string,
+): Promise<Position> {
+  if (isUuid(cursor)) {
+    const contact = await findContact(db, projectId, cursor.toLowerCase());
+    if (contact) return positionOf(sort, contact);
+  }
+  const position = decodeCursor(forms[sort], cursor);
+  if (!position) throw invalidField('cursor', cursorFault.params.code, cursorFault.message);
+  return position;
+}
+
+function positionOf(sort: Sort, row: ContactRow): Position {
+  return { value: sort === 'email' ? row.email : time(row.created_at), id: row.id };
+}
+
+export const upsertContact = endpoint({
+  id: 'upsertContact',
+  method: 'POST',
+  path: '/contacts',
+  tag,
+  summary: 'Create a contact, or update the one with this address',
+  access: 'secret',
+  body: z.object({ email: Email, subscribed: z.boolean().optional(), data: ContactData }),
+  response: ContactAnswer.extend({
+    _meta: z.object({ isNew: z.boolean(), isUpdate: z.boolean() }),
+  }),
+  example: {
+    body: { email: 'ada@shop.example', data: { plan: 'pro', seats: 4 } },
+    response: { ...example, _meta: { isNew: true, isUpdate: false } },
+  },
+  async handle({ db, caller, dispatcher, body }) {
+    const { contact, isNew, due } = await db.transaction().execute((tx) =>
+      recordContact(tx, caller.projectId, {
+        email: body.email,
+        subscribed: body.subscribed,
+        subscribedWhenNew: true,
+        data: planContactData(body.data),
+        source: 'api',
+      }),
+    );
+    dispatcher.dispatch(due);
+    return answer(
+      { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },
+      { status: isNew ? 201 : 200 },
+    );
+  },
+});
+
+export const getContact = endpoint({
+  id: 'getContact',
+  method: 'GET',
+  path: '/contacts/{id}',
+  tag,
+  summary: 'Get one contact',
+  access: 'secret',
+  params: ById,
+  response: ContactAnswer,
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: example },
+  async handle({ db, caller, params: { id } }) {
+    return presentContact(found('CONTACT', id, await findContact(db, caller.projectId, id)));
+  },
+});
+
+export const updateContact = endpoint({
+  id: 'updateContact',
+  method: 'PATCH',
+  path: '/contacts/{id}',
+  tag,
+  summary: 'Change a contact; data is merged key by key, null clears all of it',
+  access: 'secret',
+  params: ById,
+  body: z.object({
+    email: Email.optional(),
+    subscribed: z.boolean().optional(),
+    data: ContactData,
+  }),
+  response: ContactAnswer,
+  problems: ['CONTACT_NOT_FOUND', 'CONTACT_EXISTS'],
+  example: {
+    body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
+    response: example,
+  },
+  async handle({ db, caller, dispatcher, params: { id }, body }) {
+    const { email, subscribed, data } = body;
+    const change = {
+      email,
+      subscribed,
+      data: data === null ? null : planContactData(data),
+      source: 'api' as const,
+    };
+    const { contact, due } = await db
+      .transaction()
+      .execute(async (tx) =>
+        found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),
+      );
+    dispatcher.dispatch(due);
+    return presentContact(contact);
+  },
+});
+
+export const deleteContact = endpoint({
+  id: 'deleteContact',
+  method: 'DELETE',
+  path: '/contacts/{id}',
+  tag,
+  summary: 'Delete a contact with its events, emails, memberships and executions',
+  access: 'secret',
+  status: 204,
+  params: ById,
+  response: z.void(),
+  problems: ['CONTACT_NOT_FOUND'],
+  async handle({ db, caller, dispatcher, params: { id } }) {
+    const { deleted, due } = await db
+      .transaction()
+      .execute((tx) => deleteContacts(tx, caller.projectId, [id]));
+    if (deleted.length === 0) throw notFound('CONTACT', id);
+    dispatcher.dispatch(due);
+  },
+});
+
+export const contactEndpoints = [
+  listContacts,
+  upsertContact,
+  getContact,
+  updateContact,
+  deleteContact,
+];
+
+export function presentContact(row: ContactRow) {
+  return {
+    id: row.id,
+    email: row.email,
+    subscribed: row.subscribed,
+    data: row.data,
+    projectId: row.project_id,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import {
+  countFieldHolders,
+  deleteContactField as removeField,
+  findFieldUsers,
+  listContactDataFields,
+  listFieldValues,
+} from '../../db/contact-fields.ts';
+import { countContacts } from '../../db/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { type ContactField, contactFieldOf } from '../../domain/contact-field.ts';
+import { Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../endpoint.ts';
+import { queryInt } from '../schemas.ts';
+import { tag } from './contacts.ts';
+
+const Field = z.object({
+  field: z.string(),
+  type: z.enum(['string', 'number', 'boolean', 'date']),
+  coverage: z.int().min(0).max(100).describe('Percent of all contacts that have it'),
+});
+
+const createdAt = { field: 'createdAt', type: 'date', coverage: 100 } as const;
+const behindData = [
+  { field: 'email', type: 'string', coverage: 100 },
+  { field: 'subscribed', type: 'boolean', coverage: 100 },
+  { field: 'updatedAt', type: 'date', coverage: 100 },
+] as const;
+
+/** A name in a path is taken as it is: it may be one no contact has. */
+const ByField = z.object({
+  field: z.string().meta({ description: '`data.plan`, or `plan`; or a standard field' }),
+});
+
+const Named = z.array(z.object({ id: z.uuid(), name: z.string() }));
+
+const Users = { usedInSegments: Named, usedInCampaigns: Named, usedInWorkflows: Named };
+
+export const listContactFields = endpoint({
+  id: 'listContactFields',
+  method: 'GET',
+  path: '/contacts/fields',
+  tag,
+  summary: 'List the fields contacts have, each with its type and how many have it',
+  access: 'secret',
+  response: z.object({ fields: z.array(Field), count: z.int() }),
+  example: {
+    response: {
+      fields: [createdAt, { field: 'data.plan', type: 'string', coverage: 62 }, ...behindData],
+      count: 5,
+    },
+  },
+  async handle({ db, caller: { projectId } }) {
+    const [data, total] = await Promise.all([
+      listContactDataFields(db, projectId),
+      countContacts(db, projectId, {}),
+    ]);
+    const custom = data.map(({ key, type, holders }) => ({
+      field: `data.${key}`,
+      type,
+      coverage: coverage(holders, total),
+    }));
+    const fields = [createdAt, ...custom, ...behindData];
+    return { fields, count: fields.length };
+  },
+});
+
+/** Rounded percent; what anybody has shows. Both counts are of moments shortly after each other. */
+function coverage(holders: number, total: number): number {
+  return Math.min(100, Math.max(1, Math.round((100 * holders) / total)));
+}
+
+export const listContactFieldValues = endpoint({
+  id: 'listContactFieldValues',
+  method: 'GET',
+  path: '/contacts/fields/{field}/values',
+  tag,
+  summary: 'List the values of a field, the most frequent first',
+  access: 'secret',
+  params: ByField,
+  query: z.object({ limit: queryInt(1, limits.fieldValues, limits.fieldValuesDefault) }),
+  response: z.object({
+    field: z.string(),
+    values: z.array(z.union([z.string(), z.number(), z.boolean()])),
+    count: z.int(),
+    limit: z.int(),
+  }),
+  example: { response: { field: 'data.plan', values: ['free', 'pro'], count: 2, limit: 100 } },
+  async handle({ db, caller, params, query: { limit } }) {
+    const field = contactFieldOf(params.field);
+    const values =
+      field.kind === 'subscribed'
+        ? [true, false].slice(0, limit)
+        : field.kind === 'data'
+          ? await listFieldValues(db, caller.projectId, field.key, limit)
+          : [];
+    return { field: params.field, values, count: values.length, limit };
+  },
+});
+
+export const getContactFieldUsage = endpoint({
+  id: 'getContactFieldUsage',
+  method: 'GET',
+  path: '/contacts/fields/{field}/usage',
+  tag,
+  summary: 'Tell who uses a field and how many contacts have it',
+  access: 'secret',
+  params: ByField,
+  response: z.object({ ...Users, contactCount: z.int(), canDelete: z.boolean() }),
+  example: {
+    response: {
+      usedInSegments: [{ id: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01', name: 'Customers' }],
+      usedInCampaigns: [],
+      usedInWorkflows: [],
+      contactCount: 620,
+      canDelete: false,
+    },
+  },
+  async handle({ db, caller: { projectId }, params }) {
+    const field = contactFieldOf(params.field);
+    const users = await usersOf(db, projectId, field);
+    const contactCount =
+      field.kind === 'data'
+        ? await countFieldHolders(db, projectId, field.key)
+        : await countContacts(db, projectId, {});
+    const canDelete = field.kind === 'data' && !users.some;
+    return { ...users.lists, contactCount, canDelete };
+  },
+});
+
+export const deleteContactField = endpoint({
+  id: 'deleteContactField',
+  method: 'DELETE',
+  path: '/contacts/fields/{field}',
+  tag,
+  summary: 'Delete a field that nothing uses from every contact',
+  access: 'secret',
+  params: ByField,
+  response: z.object({ deletedFrom: z.int() }),
+  problems: ['FIELD_NOT_DELETABLE', 'FIELD_IN_USE'],
+  example: { response: { deletedFrom: 620 } },
+  async handle({ db, caller: { projectId }, params }) {
+    const field = contactFieldOf(params.field);
+    if (field.kind !== 'data') throw new Problem('FIELD_NOT_DELETABLE');
+    const users = await usersOf(db, projectId, field);
+    if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
+    // Whoever begins to use the field just now means a field that nobody has yet, as a segment may.
+    return { deletedFrom: await removeField(db, projectId, field.key) };
+  },
+});
+
+export const contactFieldEndpoints = [
+  listContactFields,
+  listContactFieldValues,
+  getContactFieldUsage,
+  deleteContactField,
+];
+
+async function usersOf(db: Database, projectId: string, field: ContactField) {
+  const { segments, campaigns, workflows } = await findFieldUsers(db, projectId, field);
+  return {
+    lists: { usedInSegments: segments, usedInCampaigns: campaigns, usedInWorkflows: workflows },
+    some: segments.length + campaigns.length + workflows.length > 0,
+  };
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { insertImport } from '../../db/import.ts';
+import { Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../endpoint.ts';
+import { type UploadedFile, UploadFile } from '../upload.ts';
+import { JobAccepted } from './jobs.ts';
+
+const filenameChars = 255;
+
+export const importContacts = endpoint({
+  id: 'importContacts',
+  method: 'POST',
+  path: '/contacts/import',
+  tag: 'Contacts',
+  summary: 'Import contacts from a CSV file',
+  access: 'secret',
+  status: 202,
+  upload: { bytesMax: limits.importBytes },
+  body: z.object({ file: UploadFile }),
+  response: JobAccepted,
+  problems: ['UNSUPPORTED_MEDIA_TYPE', 'FILE_TOO_LARGE'],
+  async handle({ db, caller, dispatcher, body: { file } }) {
+    if (!isCsv(file)) {
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: 'Send the file as text/csv.' });
+    }
+    const jobId = `import-${caller.project.publicId}-${randomUUID()}`;
+    const job = { projectId: caller.projectId, jobId };
+    const filename = file.filename.slice(0, filenameChars).replace(/[\uD800-\uDBFF]$/, '');
+    await db
+      .transaction()
+      .execute((tx) => insertImport(tx, job, { filename, content: file.bytes() }));
+    dispatcher.dispatch({ runs: [jobId] });
+    return { message: 'The import has been queued.', jobId };
+  },
+});
+
+export const importEndpoints = [importContacts];
+
+function isCsv({ contentType, filename }: UploadedFile): boolean {
+  return /^text\/csv\s*(?:;|$)/i.test(contentType) || /\.csv$/i.test(filename);
+}

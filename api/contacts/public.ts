@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import {
+  findPublicContact,
+  type PublicContact,
+  recordLinkSubscription,
+} from '../../db/subscriptions.ts';
+import { found } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { localeOf } from '../../domain/mail-content.ts';
+import { endpoint, type Services } from '../endpoint.ts';
+import { Uuid } from '../schemas.ts';
+
+/** For opt-out pages of the customer's own: the id of the contact is all they need to know. */
+
+const Subscription = z.object({ id: z.uuid(), email: z.string(), subscribed: z.boolean() });
+
+const example = {
+  id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+  email: 'ada@shop.example',
+  subscribed: true,
+};
+
+const getPublicContact = endpoint({
+  id: 'getPublicContact',
+  method: 'GET',
+  path: '/contacts/public/{id}',
+  tag: 'Opt-out',
+  summary: 'Get what an opt-out page shows of a contact',
+  access: 'open',
+  params: z.object({ id: Uuid }),
+  response: Subscription.extend({ language: z.string() }),
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: { ...example, language: 'en' } },
+  async handle({ db, params: { id } }) {
+    const contact = found('CONTACT', id, await findPublicContact(db, id));
+    return {
+      ...presentSubscription(contact),
+      language: localeOf(contact.data, contact.project_language),
+    };
+  },
+});
+
+/** The message whose link was followed, when it was one of this contact. */
+export const Attribution = z.object({
+  e: z
+    .unknown()
+    .optional()
+    .meta({ type: 'string', description: 'Id of the email that held the link' }),
+});
+
+const subscribeContact = endpoint({
+  id: 'subscribePublicContact',
+  method: 'POST',
+  path: '/contacts/public/{id}/subscribe',
+  tag: 'Opt-out',
+  summary: 'Subscribe a contact from an opt-out page',
+  access: 'open',
+  params: z.object({ id: Uuid }),
+  query: Attribution,
+  response: Subscription,
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: example },
+  handle: (call) => change(call, call.params.id, true, call.query.e),
+});
+
+const unsubscribeContact = endpoint({
+  id: 'unsubscribePublicContact',
+  method: 'POST',
+  path: '/contacts/public/{id}/unsubscribe',
+  tag: 'Opt-out',
+  summary: 'Unsubscribe a contact from an opt-out page',
+  access: 'open',
+  params: z.object({ id: Uuid }),
+  query: Attribution,
+  response: Subscription,
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: { ...example, subscribed: false } },
+  handle: (call) => change(call, call.params.id, false, call.query.e),
+});
+
+export const publicContactEndpoints = [getPublicContact, subscribeContact, unsubscribeContact];
+
+async function change(
+  services: Pick<Services, 'db' | 'dispatcher'>,
+  contactId: string,
+  subscribed: boolean,
+  e: unknown,
+) {
+  const changed = await changeSubscription(services, {
+    contactId,
+    subscribed,
+    e,
+    source: 'public_page',
+  });
+  return presentSubscription(found('CONTACT', contactId, changed));
+}
+
+/**
+ * What a link of a mail does to a subscription. `e`: what the link says of its message.
+ * Undefined: there is no such contact.
+ */
+export async function changeSubscription(
+  { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
+  change: {
+    contactId: string;
+    subscribed: boolean;
+    e: unknown;
+    source: 'public_page' | 'one_click';
+  },
+): Promise<PublicContact | undefined> {
+  const { e, ...given } = change;
+  const emailId = isUuid(e) ? e : null;
+  const changed = await db
+    .transaction()
+    .execute((tx) => recordLinkSubscription(tx, { ...given, emailId }));
+  if (changed) dispatcher.dispatch(changed.due);
+  return changed?.contact;
+}
+
+function presentSubscription({ id, email, subscribed }: PublicContact) {
+  return { id, email, subscribed };
+}

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { type EmailRecord, findEmail, listEmails as listEmailRows } from '../db/email-records.ts';
+import { classHeaders, type MessageClass } from '../domain/class-headers.ts';
+import { found } from '../domain/errors.ts';
+import { optOutUrls } from '../domain/mail-content.ts';
+import type { CursorForm } from '../domain/cursor.ts';
+import { endpoint } from './endpoint.ts';
+import {
+  cursorListOf,
+  cursorQuery,
+  JsonObject,
+  presentCursorList,
+  Time,
+  time,
+  Uuid,
+} from './schemas.ts';
+
+/** The ledger: every message, what became of it, and why. */
+
+const tag = 'Emails';
+
+const EmailStatus = z.enum([
+  'PENDING',
+  'SENDING',
+  'SENT',
+  'DELIVERED',
+  'OPENED',
+  'CLICKED',
+  'BOUNCED',
+  'COMPLAINED',
+  'FAILED',
+  'RECEIVED',
+]);
+const SourceType = z.enum(['TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND']);
+
+const EmailSummary = z.object({
+  id: z.uuid(),
+  projectId: z.uuid(),
+  contactId: z.uuid(),
+  toName: z.string().nullable(),
+  toEmail: z.string(),
+  subject: z.string(),
+  from: z.string(),
+  fromName: z.string().nullable(),
+  replyTo: z.string().nullable(),
+  headers: z.array(z.object({ name: z.string(), value: z.string() })),
+  attachments: z.array(
+    z.object({
+      filename: z.string(),
+      contentType: z.string(),
+      disposition: z.enum(['attachment', 'inline']),
+      contentId: z.string().nullable(),
+      bytes: z.int(),
+    }),
+  ),
+  messageId: z.string().nullable().describe('Of the provider'),
+  sourceType: SourceType,
+  templateId: z.uuid().nullable(),
+  campaignId: z.uuid().nullable(),
+  workflowExecutionId: z.uuid().nullable(),
+  workflowStepExecutionId: z.uuid().nullable(),
+  status: EmailStatus,
+  sentAt: Time.nullable(),
+  deliveredAt: Time.nullable(),
+  openedAt: Time.nullable(),
+  clickedAt: Time.nullable(),
+  bouncedAt: Time.nullable(),
+  complainedAt: Time.nullable(),
+  opens: z.int(),
+  clicks: z.int(),
+  error: z.string().nullable(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+const Trace = z
+  .array(
+    z.object({
+      at: Time,
+      state: z.enum([
+        'queued',
+        'throttled',
+        'handed_over',
+        'accepted',
+        'refused',
+        'uncertain',
+        'settled',
+        'delivered',
+        'opened',
+        'clicked',
+        'bounced',
+        'complained',
+        'withheld',
+      ]),
+      detail: JsonObject.meta({ type: 'object', additionalProperties: true }).nullable(),
+    }),
+  )
+  .describe('Every state it went through and why, oldest first');
+
+const newestFirst: CursorForm = { order: 'emails', value: 'time' };
+
+export const listEmails = endpoint({
+  id: 'listEmails',
+  method: 'GET',
+  path: '/emails',
+  tag,
+  summary: 'List the mail of the project, newest first',
+  access: 'secret',
+  query: cursorQuery(newestFirst).extend({
+    contactId: Uuid.optional(),
+    campaignId: Uuid.optional(),
+    executionId: Uuid.optional(),
+    status: EmailStatus.optional(),
+    sourceType: SourceType.optional(),
+  }),
+  response: cursorListOf(EmailSummary),
+  async handle({ db, config, caller, query: { cursor, limit, ...filters } }) {
+    const { rows, total } = await listEmailRows(db, caller.projectId, {
+      ...filters,
+      after: cursor,
+      limit: limit + 1,
+    });
+    return presentCursorList(rows, {
+      form: newestFirst,
+      limit,
+      total,
+      position: (row) => ({ value: time(row.created_at), id: row.id }),
+      present: (row) => presentEmail(row, config.apiUrl),
+    });
+  },
+});
+
+export const getEmail = endpoint({
+  id: 'getEmail',
+  method: 'GET',
+  path: '/emails/{id}',
+  tag,
+  summary: 'Get one mail with its body and all it went through',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  response: EmailSummary.extend({
+    body: z.string().nullable().describe('null: removed, or not made yet'),
+    trace: Trace,
+  }),
+  problems: ['EMAIL_NOT_FOUND'],
+  async handle({ db, config, caller, params: { id } }) {
+    const row = found('EMAIL', id, await findEmail(db, caller.projectId, id));
+    const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };
+    return {
+      ...presentEmail(row, config.apiUrl),
+      body: row.body,
+      trace: [queued, ...row.trace],
+    };
+  },
+});
+
+export const emailEndpoints = [listEmails, getEmail];
+
+function presentEmail(row: EmailRecord, apiUrl: string): z.input<typeof EmailSummary> {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    contactId: row.contact_id,
+    toName: row.to_name,
+    toEmail: row.to_email,
+    subject: row.subject,
+    from: row.from_email,
+    fromName: row.from_name,
+    replyTo: row.reply_to,
+    headers: row.campaign_id ? campaignHeaders(row, apiUrl) : row.headers,
+    attachments: row.attachments.map(({ attachmentId: _, ...file }) => file),
+    messageId: row.message_id,
+    sourceType: row.source_type as z.input<typeof SourceType>,
+    templateId: row.template_id,
+    campaignId: row.campaign_id,
+    workflowExecutionId: row.workflow_execution_id,
+    workflowStepExecutionId: row.workflow_step_execution_id,
+    status: row.status as z.input<typeof EmailStatus>,
+    sentAt: time(row.sent_at),
+    deliveredAt: time(row.delivered_at),
+    openedAt: time(row.opened_at),
+    clickedAt: time(row.clicked_at),
+    bouncedAt: time(row.bounced_at),
+    complainedAt: time(row.complained_at),
+    opens: row.opens,
+    clicks: row.clicks,
+    error: row.error,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}
+
+/** Those of a campaign's messages follow from their bodies; the ledger does not keep them. */
+function campaignHeaders(row: EmailRecord, apiUrl: string) {
+  if (row.body === null) return [];
+  return classHeaders({
+    messageClass: row.message_class as MessageClass,
+    sourceType: 'CAMPAIGN',
+    body: row.body,
+    contactId: row.contact_id,
+    unsubscribeUrl: optOutUrls(apiUrl, row.contact_id, row.id).unsubscribeUrl,
+  });
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { findContact } from '../../db/contacts.ts';
+import { listContactEvents, listEvents, recordContactEvent } from '../../db/events.ts';
+import { eventData } from '../../domain/contact-data.ts';
+import { found, notFound } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { answer, type Call, endpoint } from '../endpoint.ts';
+import {
+  recordTracked,
+  TrackAnswer,
+  TrackBody,
+  TrackedEventName,
+  trackExample,
+  withinEventData,
+} from '../public/track.ts';
+import { JsonObject, queryInt, Uuid } from '../schemas.ts';
+import { nameEndpoints } from './names.ts';
+import { EventAnswer, eventExample, presentEvent, tag } from './present.ts';
+
+const NamedEvent = z.object({
+  name: TrackedEventName,
+  contactId: Uuid.optional(),
+  emailId: Uuid.optional(),
+  data: JsonObject.nullable()
+    .optional()
+    .refine(...withinEventData)
+    .meta({ type: ['object', 'null'], additionalProperties: true }),
+});
+
+type Body = z.output<typeof TrackBody> | z.output<typeof NamedEvent>;
+
+/** The body of `/v1/track` when it has the key `event`, else that of an event by its `name`. */
+const EventBody = z
+  .unknown()
+  .transform((given, context): Body => {
+    const isTracked = typeof given === 'object' && given !== null && Object.hasOwn(given, 'event');
+    const parsed = (isTracked ? TrackBody : NamedEvent).safeParse(given, { reportInput: true });
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) context.issues.push(issue as never);
+    return z.NEVER;
+  })
+  .meta({
+    anyOf: [TrackBody, NamedEvent].map((schema) =>
+      z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+    ),
+  });
+
+export const trackEvent = endpoint({
+  id: 'trackEvent',
+  method: 'POST',
+  path: '/events/track',
+  tag,
+  summary: 'Record an event: as /v1/track does, or by name for a contact, an email or neither',
+  access: 'secret',
+  body: EventBody,
+  response: z.union([z.object({ success: z.literal(true), data: TrackAnswer }), EventAnswer]),
+  problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND'],
+  example: trackExample,
+  async handle(call) {
+    const { body } = call;
+    if ('event' in body) {
+      return { success: true as const, data: await recordTracked(call, call.caller, body) };
+    }
+    return answer(await recordNamed(call, body), { status: 201 });
+  },
+});
+
+async function recordNamed(
+  { db, dispatcher, caller: { projectId } }: Call<'secret', unknown, unknown, unknown>,
+  body: z.output<typeof NamedEvent>,
+) {
+  const given = {
+    contactId: body.contactId ?? null,
+    emailId: body.emailId ?? null,
+    name: body.name,
+    data: eventData(body.data),
+  };
+  const result = await db.transaction().execute((tx) => recordContactEvent(tx, projectId, given));
+  if ('missing' in result) throw notFound(result.missing, result.id);
+  dispatcher.dispatch(result.due);
+  const { id, createdAt } = result.event;
+  return presentEvent({
+    id,
+    project_id: projectId,
+    contact_id: given.contactId,
+    email_id: given.emailId,
+    name: given.name,
+    data: given.data,
+    created_at: createdAt,
+  });
+}
+
+export const getEvents = endpoint({
+  id: 'listEvents',
+  method: 'GET',
+  path: '/events',
+  tag,
+  summary: 'List the newest events',
+  access: 'secret',
+  query: z.object({
+    eventName: z.string().optional(),
+    limit: queryInt(1, limits.eventListMax, limits.eventListDefault),
+  }),
+  response: z.object({
+    events: z.array(EventAnswer.extend({ contact: z.object({ email: z.string() }).nullable() })),
+  }),
+  example: {
+    response: { events: [{ ...eventExample, contact: { email: 'ada@shop.example' } }] },
+  },
+  async handle({ db, caller, query }) {
+    const rows = await listEvents(db, caller.projectId, query);
+    return {
+      events: rows.map((row) => ({
+        ...presentEvent(row),
+        contact: row.contact_email === null ? null : { email: row.contact_email },
+      })),
+    };
+  },
+});
+
+export const getContactEvents = endpoint({
+  id: 'listContactEvents',
+  method: 'GET',
+  path: '/events/contact/{contactId}',
+  tag,
+  summary: 'List the newest events of a contact',
+  access: 'secret',
+  params: z.object({ contactId: Uuid }),
+  query: z.object({ limit: queryInt(1, limits.eventListMax, limits.contactEventsDefault) }),
+  response: z.object({ events: z.array(EventAnswer) }),
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: { events: [eventExample] } },
+  async handle({ db, caller: { projectId }, params: { contactId }, query: { limit } }) {
+    found('CONTACT', contactId, await findContact(db, projectId, contactId));
+    const rows = await listContactEvents(db, projectId, contactId, limit);
+    return { events: rows.map(presentEvent) };
+  },
+});
+
+export const eventEndpoints = [trackEvent, getEvents, getContactEvents, ...nameEndpoints];

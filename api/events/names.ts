@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import {
+  countEvents,
+  deleteEvents,
+  findEventUsers,
+  listEventCounts,
+  listEventNames,
+} from '../../db/event-stats.ts';
+import { Problem } from '../../domain/errors.ts';
+import { isReservedEvent } from '../../domain/event-names.ts';
+import { periodOf, rangeQuery } from '../date-range.ts';
+import { endpoint } from '../endpoint.ts';
+import { JsonObject } from '../schemas.ts';
+import { tag } from './present.ts';
+
+/** A name in a path is taken as it is: it may be one no event ever had. */
+const EventByName = z.object({ eventName: z.string() });
+
+const Named = z.object({ id: z.uuid(), name: z.string() });
+
+export const getEventNames = endpoint({
+  id: 'listEventNames',
+  method: 'GET',
+  path: '/events/names',
+  tag,
+  summary: 'List the names of all events, the most frequent first',
+  access: 'secret',
+  response: z.object({ eventNames: z.array(z.string()) }),
+  example: { response: { eventNames: ['email.sent', 'order_placed'] } },
+  async handle({ db, caller }) {
+    return { eventNames: await listEventNames(db, caller.projectId) };
+  },
+});
+
+export const getEventStats = endpoint({
+  id: 'getEventStats',
+  method: 'GET',
+  path: '/events/stats',
+  tag,
+  summary: 'Count events by name, by default those of the last 30 days',
+  access: 'secret',
+  query: rangeQuery({}),
+  response: z.array(z.object({ name: z.string(), count: z.int() })),
+  example: { response: [{ name: 'order_placed', count: 3 }] },
+  async handle({ db, caller, query }) {
+    return listEventCounts(db, caller.projectId, periodOf(query, new Date()));
+  },
+});
+
+export const getEventUsage = endpoint({
+  id: 'getEventUsage',
+  method: 'GET',
+  path: '/events/{eventName}/usage',
+  tag,
+  summary: 'Tell who uses an event and how often it was recorded',
+  access: 'secret',
+  params: EventByName,
+  response: z.object({
+    usedInSegments: z.array(Named.extend({ condition: JsonObject })),
+    usedInWorkflows: z.array(Named),
+    totalCount: z.int(),
+    uniqueContacts: z.int(),
+    canDelete: z.boolean(),
+  }),
+  async handle({ db, caller: { projectId }, params: { eventName } }) {
+    const users = await usersOf(db, projectId, eventName);
+    const { total, contacts } = await countEvents(db, projectId, eventName);
+    return {
+      ...users.lists,
+      totalCount: total,
+      uniqueContacts: contacts,
+      canDelete: !users.some && !isReservedEvent(eventName),
+    };
+  },
+});
+
+export const deleteEvent = endpoint({
+  id: 'deleteEvent',
+  method: 'DELETE',
+  path: '/events/{eventName}',
+  tag,
+  summary: 'Delete all events of a name that nothing uses',
+  access: 'secret',
+  params: EventByName,
+  response: z.object({ deletedCount: z.int() }),
+  problems: ['RESERVED_EVENT', 'EVENT_IN_USE'],
+  example: { response: { deletedCount: 42 } },
+  async handle({ db, caller: { projectId }, params: { eventName } }) {
+    if (isReservedEvent(eventName)) throw new Problem('RESERVED_EVENT');
+    const users = await usersOf(db, projectId, eventName);
+    if (users.some) throw new Problem('EVENT_IN_USE', { details: users.lists });
+    // Whoever begins to use the name now means events still to come: those stay.
+    return { deletedCount: await deleteEvents(db, projectId, eventName) };
+  },
+});
+
+export const nameEndpoints = [getEventNames, getEventStats, getEventUsage, deleteEvent];
+
+async function usersOf(db: Database, projectId: string, eventName: string) {
+  const { segments, workflows } = await findEventUsers(db, projectId, eventName);
+  return {
+    lists: {
+      usedInSegments: segments.map((row) => ({ ...row, condition: { ...row.condition } })),
+      usedInWorkflows: workflows,
+    },
+    some: segments.length + workflows.length > 0,
+  };
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { findPublicContact, type PublicContact } from '../../db/subscriptions.ts';
+import { maskEmail } from '../../domain/email-address.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { localeOf } from '../../domain/mail-content.ts';
+import { type OptOutTexts, optOutTexts } from '../../domain/opt-out-texts.ts';
+import { Attribution, changeSubscription } from '../contacts/public.ts';
+import { type Answer, answer, type Call, endpoint } from '../endpoint.ts';
+import { type PageForm, showPage } from './page.ts';
+
+/**
+ * The pages behind the opt-out links of a mail. Opening one changes nothing: programs that check
+ * mail follow its links, too.
+ */
+
+const Params = z.object({ contactId: z.string() });
+/** What all of them are. */
+const isPage = {
+  tag: 'Opt-out',
+  access: 'open',
+  asSent: true,
+  contentType: 'text/html',
+  params: Params,
+  query: Attribution,
+  response: z.string(),
+} as const;
+
+type PageCall = Call<'open', z.output<typeof Params>, z.output<typeof Attribution>, unknown>;
+
+const unsubscribePage = endpoint({
+  ...isPage,
+  id: 'showUnsubscribePage',
+  method: 'GET',
+  path: '/unsubscribe/{contactId}',
+  summary: 'Page that asks whether to unsubscribe; changes nothing',
+  handle: (call) =>
+    withContact(call, (contact, texts) => {
+      const { title, ask, button } = texts.unsubscribe;
+      const form = { action: actionOf(call, 'unsubscribe'), button };
+      return contactPage(texts, contact, { title, text: ask, form });
+    }),
+});
+
+const subscribePage = endpoint({
+  ...isPage,
+  id: 'showSubscribePage',
+  method: 'GET',
+  path: '/subscribe/{contactId}',
+  summary: 'Page that asks whether to subscribe; changes nothing',
+  handle: (call) =>
+    withContact(call, (contact, texts) => {
+      const { title, ask, button } = texts.subscribe;
+      const form = { action: actionOf(call, 'subscribe'), button };
+      return contactPage(texts, contact, { title, text: ask, form });
+    }),
+});
+
+const managePage = endpoint({
+  ...isPage,
+  id: 'showManagePage',
+  method: 'GET',
+  path: '/manage/{contactId}',
+  summary: 'Page that shows a subscription and offers to change it; changes nothing',
+  handle: (call) =>
+    withContact(call, (contact, texts) => {
+      const { title, subscribed, unsubscribed } = texts.manage;
+      const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
+      const form = { action: actionOf(call, next), button: texts[next].button };
+      const text = contact.subscribed ? subscribed : unsubscribed;
+      return contactPage(texts, contact, { title, text, form });
+    }),
+});
+
+const unsubscribe = endpoint({
+  ...isPage,
+  id: 'unsubscribeByLink',
+  method: 'POST',
+  path: '/unsubscribe/{contactId}',
+  summary: 'Unsubscribe: one click in a mail program (RFC 8058), or the form of the page',
+  limit: 'none',
+  async handle(call) {
+    const isOneClick = oneClick.test(call.request.bytes.toString('latin1'));
+    // Mail providers repeat what is not answered 200, and blame the sender for it.
+    const contact = await changed(call, false, isOneClick ? 'one_click' : 'public_page');
+    if (isOneClick) return answer('You are unsubscribed.\n', plainText);
+    const texts = textsFor(call, contact);
+    const { done, doneText } = texts.unsubscribe;
+    if (!contact) {
+      return showPage({ language: texts.language, title: done, text: null, form: null });
+    }
+    return contactPage(texts, contact, { title: done, text: doneText, form: null });
+  },
+});
+
+const subscribe = endpoint({
+  ...isPage,
+  id: 'subscribeByLink',
+  method: 'POST',
+  path: '/subscribe/{contactId}',
+  summary: 'Subscribe by the form of the page',
+  async handle(call) {
+    const contact = await changed(call, true, 'public_page');
+    if (!contact) return unknownPage(call);
+    const texts = textsFor(call, contact);
+    const { done, doneText } = texts.subscribe;
+    return contactPage(texts, contact, { title: done, text: doneText, form: null });
+  },
+});
+
+export const optOutPages = [unsubscribePage, subscribePage, managePage, unsubscribe, subscribe];
+
+/** The one field of RFC 8058, as a form sends it in either encoding. */
+const oneClick = /(?:^|[&"\s])list-unsubscribe(?:=|"[^\r\n]*\r?\n\r?\n)one-click/i;
+
+const plainText = {
+  contentType: 'text/plain',
+  headers: { 'Cache-Control': 'no-store' },
+};
+
+function changed(
+  call: PageCall,
+  subscribed: boolean,
+  source: 'public_page' | 'one_click',
+): Promise<PublicContact | undefined> {
+  const { contactId } = call.params;
+  if (!isUuid(contactId)) return Promise.resolve(undefined);
+  return changeSubscription(call, { contactId, subscribed, e: call.query.e, source });
+}
+
+async function withContact(
+  call: PageCall,
+  show: (contact: PublicContact, texts: OptOutTexts) => Answer<string>,
+): Promise<Answer<string>> {
+  const { contactId } = call.params;
+  const contact = isUuid(contactId) ? await findPublicContact(call.db, contactId) : undefined;
+  return contact ? show(contact, textsFor(call, contact)) : unknownPage(call);
+}
+
+function contactPage(
+  { language }: OptOutTexts,
+  contact: PublicContact,
+  { title, text, form }: { title: string; text: string; form: PageForm | null },
+): Answer<string> {
+  const shown = text.replace('{address}', () => maskEmail(contact.email));
+  return showPage({ language, title, text: shown, form });
+}
+
+function unknownPage(call: PageCall): Answer<string> {
+  const { language, unknown } = textsFor(call, undefined);
+  return showPage({ language, ...unknown, form: null }, 404);
+}
+
+/** In the contact's language; without a contact in one the browser asks for. */
+function textsFor({ request }: PageCall, contact: PublicContact | undefined): OptOutTexts {
+  return contact
+    ? optOutTexts(localeOf(contact.data, contact.project_language))
+    : optOutTexts(...request.header('accept-language').split(','));
+}
+
+/** Where a form of the page leads. The host is left out: the page may be reached by another. */
+function actionOf({ config, params, query }: PageCall, page: 'subscribe' | 'unsubscribe'): string {
+  const base = new URL(config.apiUrl).pathname.replace(/\/$/, '');
+  const attribution = isUuid(query.e) ? `?e=${query.e}` : '';
+  return `${base}/${page}/${params.contactId}${attribution}`;
+}

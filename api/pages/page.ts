@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { escapeHtml } from '../../domain/html.ts';
+import { type Answer, answer } from '../endpoint.ts';
+
+/** A form with one button. */
+export interface PageForm {
+  action: string;
+  button: string;
+}
+
+/** A page for people without a login: one heading, one sentence, at most one button. */
+export interface PageContent {
+  language: string;
+  title: string;
+  text: string | null;
+  form: PageForm | null;
+}
+
+/** Contrast of at least 7:1 in light and dark (WCAG 2.2, 1.4.6), targets of 44 px (2.5.5). */
+const style = `
+:root { color-scheme: light dark; --text: #1a1a1a; --page: #fff; --button: #1a1a1a; --label: #fff; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #f2f2f2; --page: #161616; --button: #f2f2f2; --label: #161616; }
+}
+body { margin: 0; background: var(--page); color: var(--text); font: 1.125rem/1.6 system-ui, sans-serif; }
+main { max-width: 34rem; margin: 12vh auto; padding: 0 1.5rem; }
+h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 1rem; }
+p { margin: 0 0 1.5rem; overflow-wrap: anywhere; }
+button { font: inherit; font-weight: 600; min-height: 2.75rem; padding: .5rem 1.5rem; cursor: pointer;
+  border: 2px solid var(--button); border-radius: .375rem; background: var(--button); color: var(--label); }
+:focus-visible { outline: 3px solid #2f6feb; outline-offset: 3px; }
+`;
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+const headers = {
+  // Nothing but this style and the form: no script, no frame around it, no picture.
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `style-src 'sha256-${styleHash}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  // Its address is a secret of one person.
+  'X-Robots-Tag': 'noindex, nofollow',
+  'Cache-Control': 'no-store',
+};
+
+/** Answers a page. It works without JavaScript and shows nothing that was not given. */
+export function showPage(content: PageContent, status = 200): Answer<string> {
+  return answer(pageHtml(content), { status, headers, contentType: 'text/html' });
+}
+
+function pageHtml({ language, title, text, form }: PageContent): string {
+  const shownText = text === null ? '' : `<p>${escapeHtml(text)}</p>\n`;
+  const shownForm = form
+    ? `<form method="post" action="${escapeHtml(form.action)}"><button>${escapeHtml(form.button)}</button></form>\n`
+    : '';
+  return `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<title>${escapeHtml(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${shownText}${shownForm}</main>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { computeSegment as computeTracked } from '../../db/segment-computation.ts';
+import {
+  deleteMembers,
+  listMembers,
+  recordMembers,
+  recordStoredCount,
+  refreshSegment as refreshCount,
+} from '../../db/segment-members.ts';
+import { findSegment, lockSegment, type SegmentRow } from '../../db/segments.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
+import { found, notFound, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { ContactAnswer, presentContact } from '../contacts/contacts.ts';
+import { endpoint } from '../endpoint.ts';
+import { pageOf, presentPage, queryInt } from '../schemas.ts';
+import { SegmentById, tag } from './present.ts';
+
+export const listSegmentContacts = endpoint({
+  id: 'listSegmentContacts',
+  method: 'GET',
+  path: '/segments/{id}/contacts',
+  tag,
+  summary: 'List the contacts that are in a segment now',
+  access: 'secret',
+  params: SegmentById,
+  query: z.object({
+    page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
+    pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    sort: z
+      .enum(['createdAt', 'email'])
+      .optional()
+      .describe('Absent: newest contact first; the newest member of a STATIC segment'),
+    dir: z.enum(['asc', 'desc']).optional().describe('By default asc for email, desc otherwise'),
+  }),
+  response: pageOf(ContactAnswer),
+  problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  async handle({ db, caller, params: { id }, query: { sort, ...query } }) {
+    const segment = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
+    const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
+    const { rows, total } = await listMembers(db, segment, { ...query, sort, dir }, new Date());
+    return presentPage(rows.map(presentContact), total, query);
+  },
+});
+
+const Emails = z.array(z.string()).min(1).max(limits.segmentMembersAtOnce);
+
+/** The addresses among `given` by their stored form, and those that are none, as they came. */
+function readEmails(given: readonly string[]) {
+  const spellings = new Map<string, string[]>();
+  const unreadable: string[] = [];
+  for (const spelling of new Set(given)) {
+    const email = normaliseEmail(spelling);
+    if (email === null) unreadable.push(spelling);
+    else spellings.set(email, [...(spellings.get(email) ?? []), spelling]);
+  }
+  return { spellings, unreadable };
+}
+
+/** @throws Problem SEGMENT_NOT_FOUND, SEGMENT_NOT_STATIC */
+async function lockStatic(tx: Database, projectId: string, id: string): Promise<SegmentRow> {
+  const row = await lockSegment(tx, projectId, id, { for: 'edit' });
+  const segment = found('SEGMENT', id, row);
+  if (segment.type !== 'STATIC') throw new Problem('SEGMENT_NOT_STATIC');
+  return segment;
+}
+
+export const addSegmentMembers = endpoint({
+  id: 'addSegmentMembers',
+  method: 'POST',
+  path: '/segments/{id}/members',
+  tag,
+  summary: 'Add contacts to a segment of hand-picked members; no events',
+  access: 'secret',
+  params: SegmentById,
+  body: z.object({
+    emails: Emails,
+    createMissing: z.boolean().default(false),
+    subscribed: z.boolean().default(true).describe('Of contacts that are made by this request'),
+  }),
+  response: z.object({ added: z.int(), created: z.int(), notFound: z.array(z.string()) }),
+  problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_STATIC'],
+  example: {
+    body: { emails: ['ada@shop.example', 'no@shop.example'] },
+    response: { added: 1, created: 0, notFound: ['no@shop.example'] },
+  },
+  async handle({ db, caller, params: { id }, body }) {
+    const { spellings, unreadable } = readEmails(body.emails);
+    const create = body.createMissing ? { subscribed: body.subscribed } : undefined;
+    const members = await db.transaction().execute(async (tx) => {
+      const segment = await lockStatic(tx, caller.projectId, id);
+      return recordMembers(tx, segment, [...spellings.keys()], { create });
+    });
+    for (const email of members.found) spellings.delete(email);
+    const missing = new Set([...unreadable, ...[...spellings.values()].flat()]);
+    return {
+      added: members.found.length,
+      created: members.created,
+      notFound: [...new Set(body.emails)].filter((spelling) => missing.has(spelling)),
+    };
+  },
+});
+
+export const removeSegmentMembers = endpoint({
+  id: 'removeSegmentMembers',
+  method: 'DELETE',
+  path: '/segments/{id}/members',
+  tag,
+  summary: 'Take contacts out of a segment of hand-picked members; no events',
+  access: 'secret',
+  params: SegmentById,
+  body: z.object({ emails: Emails }),
+  response: z.object({ removed: z.int() }),
+  problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_STATIC'],
+  example: { body: { emails: ['ada@shop.example'] }, response: { removed: 1 } },
+  async handle({ db, caller, params: { id }, body }) {
+    const emails = [...readEmails(body.emails).spellings.keys()];
+    const removed = await db.transaction().execute(async (tx) => {
+      const segment = await lockStatic(tx, caller.projectId, id);
+      return deleteMembers(tx, segment, emails);
+    });
+    return { removed };
+  },
+});
+
+export const computeSegment = endpoint({
+  id: 'computeSegment',
+  method: 'POST',
+  path: '/segments/{id}/compute',
+  tag,
+  summary: 'Find out who entered or left a tracked segment, with an event for each',
+  access: 'secret',
+  params: SegmentById,
+  response: z.object({ added: z.int(), removed: z.int(), total: z.int() }),
+  problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_TRACKED', 'CONDITION_TOO_HEAVY'],
+  example: { response: { added: 1, removed: 1, total: 3 } },
+  async handle({ db, caller, dispatcher, params: { id } }) {
+    const segment = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
+    if (segment.type === 'STATIC') {
+      return { added: 0, removed: 0, total: await recordStoredCount(db, id) };
+    }
+    if (!segment.track_membership) throw new Problem('SEGMENT_NOT_TRACKED');
+    const computed = await computeTracked(db, segment, {
+      now: new Date(),
+      onDue: (due) => dispatcher.dispatch(due),
+    });
+    if (!computed) throw notFound('SEGMENT', id);
+    return computed;
+  },
+});
+
+export const refreshSegment = endpoint({
+  id: 'refreshSegment',
+  method: 'POST',
+  path: '/segments/{id}/refresh',
+  tag,
+  summary: 'Count the members of a segment anew; no events',
+  access: 'secret',
+  params: SegmentById,
+  response: z.object({ memberCount: z.int() }),
+  problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  example: { response: { memberCount: 128 } },
+  async handle({ db, caller, params: { id } }) {
+    const segment = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
+    return { memberCount: await refreshCount(db, segment, new Date()) };
+  },
+});
+
+export const memberEndpoints = [
+  listSegmentContacts,
+  addSegmentMembers,
+  removeSegmentMembers,
+  computeSegment,
+  refreshSegment,
+];

@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { countMatches, deleteAllMembers } from '../../db/segment-members.ts';
+import {
+  deleteSegment as deleteSegmentRow,
+  findSegment,
+  insertSegment,
+  listSegmentConditions,
+  listSegments as listSegmentRows,
+  listSegmentUsers,
+  lockSegment,
+  lockSegmentReferences,
+  type SegmentRow,
+  updateSegment as updateSegmentRow,
+} from '../../db/segments.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { segmentProblems } from '../../domain/filter-parse.ts';
+import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../conditions.ts';
+import { endpoint } from '../endpoint.ts';
+import { Description, Name } from '../schemas.ts';
+import { memberEndpoints } from './members.ts';
+import { presentSegment, Segment, SegmentById, segmentExample, tag } from './present.ts';
+
+export const listSegments = endpoint({
+  id: 'listSegments',
+  method: 'GET',
+  path: '/segments',
+  tag,
+  summary: 'List all segments, newest first',
+  access: 'secret',
+  response: z.array(Segment),
+  example: { response: [segmentExample] },
+  async handle({ db, caller }) {
+    return (await listSegmentRows(db, caller.projectId)).map(presentSegment);
+  },
+});
+
+const SegmentType = z.enum(['DYNAMIC', 'STATIC']);
+
+const conditionInputs = {
+  condition: ConditionInput.nullish(),
+  filters: ConditionInput.nullish().describe('Instead of condition'),
+};
+
+const NewSegment = z
+  .object({
+    name: Name,
+    description: Description.optional(),
+    type: SegmentType.default('DYNAMIC'),
+    ...conditionInputs,
+    trackMembership: z.boolean().default(false),
+  })
+  .superRefine(refuseTwoMeanings('condition', 'filters'));
+
+export const createSegment = endpoint({
+  id: 'createSegment',
+  method: 'POST',
+  path: '/segments',
+  tag,
+  summary: 'Create a segment, by a condition or of hand-picked members',
+  access: 'secret',
+  status: 201,
+  body: NewSegment,
+  response: Segment,
+  problems: ['CONDITION_TOO_HEAVY'],
+  example: {
+    body: { name: segmentExample.name, filters: segmentExample.filters },
+    response: segmentExample,
+  },
+  async handle({ db, caller: { projectId }, body }) {
+    const given = givenCondition(body.type, body, { isRequired: true });
+    if (given) await refuseBadReferences(db, projectId, given);
+    const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
+    return db.transaction().execute(async (tx) => {
+      await lockSegmentReferences(tx, projectId);
+      if (given) await refuseBadReferences(tx, projectId, given);
+      const segment = await insertSegment(tx, {
+        project_id: projectId,
+        name: body.name,
+        description: body.description ?? null,
+        type: body.type,
+        condition: given && given.condition,
+        track_membership: body.trackMembership,
+        member_count: memberCount,
+      });
+      return presentSegment(segment);
+    });
+  },
+});
+
+/** A condition with the place in the body where it stands. */
+type PlacedCondition = GivenCondition & { field: 'condition' | 'filters' };
+
+/**
+ * The condition of a request, or null without one: null and absent are the same, so that an
+ * answer can be sent back.
+ * @throws Problem VALIDATION_ERROR when the segment must have one, or can have none.
+ */
+function givenCondition(
+  type: SegmentRow['type'],
+  body: {
+    condition?: GivenCondition | null | undefined;
+    filters?: GivenCondition | null | undefined;
+  },
+  { isRequired }: { isRequired: boolean },
+): PlacedCondition | null {
+  const field = body.condition ? 'condition' : 'filters';
+  const given = body[field];
+  if (given && type === 'STATIC') {
+    throw invalidField(field, 'not_allowed', 'The members of a STATIC segment are picked by hand.');
+  }
+  if (given) return { ...given, field };
+  if (type === 'DYNAMIC' && (isRequired || body.condition === null)) {
+    throw invalidField('condition', 'invalid_type', 'A DYNAMIC segment needs one.', 'undefined');
+  }
+  return null;
+}
+
+/** @throws Problem VALIDATION_ERROR for segments that are unknown, lead back, or are too many. */
+async function refuseBadReferences(
+  db: Database,
+  projectId: string,
+  { mentions, field }: PlacedCondition,
+  selfId?: string,
+): Promise<void> {
+  if (mentions.length === 0) return;
+  const placed = mentions.map((mention) => ({ ...mention, field: `${field}.${mention.field}` }));
+  const segments = await listSegmentConditions(db, projectId);
+  const errors = segmentProblems(placed, segments, selfId);
+  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
+}
+
+export const getSegment = endpoint({
+  id: 'getSegment',
+  method: 'GET',
+  path: '/segments/{id}',
+  tag,
+  summary: 'Get one segment',
+  access: 'secret',
+  params: SegmentById,
+  response: Segment,
+  problems: ['SEGMENT_NOT_FOUND'],
+  example: { response: segmentExample },
+  async handle({ db, caller, params: { id } }) {
+    return presentSegment(found('SEGMENT', id, await findSegment(db, caller.projectId, id)));
+  },
+});
+
+const SegmentChange = z
+  .object({
+    name: Name.optional(),
+    description: Description.optional(),
+    type: SegmentType.optional().describe('Cannot be changed'),
+    ...conditionInputs,
+    trackMembership: z
+      .boolean()
+      .optional()
+      .describe('Switched off, the stored members are forgotten without events'),
+  })
+  .superRefine(refuseTwoMeanings('condition', 'filters'));
+
+export const updateSegment = endpoint({
+  id: 'updateSegment',
+  method: 'PATCH',
+  path: '/segments/{id}',
+  tag,
+  summary: 'Change a segment; a new condition is counted at once',
+  access: 'secret',
+  params: SegmentById,
+  body: SegmentChange,
+  response: Segment,
+  problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  example: { body: { name: 'Paying users' } },
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
+    const before = found('SEGMENT', id, await findSegment(db, projectId, id));
+    if (body.type !== undefined && body.type !== before.type) {
+      throw invalidField('type', 'not_allowed', 'The type of a segment cannot be changed.');
+    }
+    const given = givenCondition(before.type, body, { isRequired: false });
+    if (given) await refuseBadReferences(db, projectId, given, id);
+    // Before anything is locked: this may take a while.
+    const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
+    return db.transaction().execute(async (tx) => {
+      if (given) {
+        await lockSegmentReferences(tx, projectId);
+        await refuseBadReferences(tx, projectId, given, id);
+      }
+      const locked = found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'edit' }));
+      const isTracked = body.trackMembership ?? locked.track_membership;
+      if (locked.type === 'DYNAMIC' && !isTracked) await deleteAllMembers(tx, id);
+      const after = await updateSegmentRow(tx, id, {
+        name: body.name ?? locked.name,
+        description: body.description === undefined ? locked.description : body.description,
+        track_membership: isTracked,
+        ...(given ? { condition: given.condition } : {}),
+        ...(memberCount === null ? {} : { member_count: memberCount }),
+      });
+      return presentSegment(after);
+    });
+  },
+});
+
+export const deleteSegment = endpoint({
+  id: 'deleteSegment',
+  method: 'DELETE',
+  path: '/segments/{id}',
+  tag,
+  summary: 'Delete a segment that nothing refers to; its contacts stay',
+  access: 'secret',
+  status: 204,
+  params: SegmentById,
+  response: z.void(),
+  problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_IN_USE'],
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    await db.transaction().execute(async (tx) => {
+      await lockSegmentReferences(tx, projectId);
+      found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'delete' }));
+      const users = await listSegmentUsers(tx, projectId, id);
+      if (users.campaigns.length + users.segments.length > 0) {
+        throw new Problem('SEGMENT_IN_USE', { details: { ...users } });
+      }
+      await deleteSegmentRow(tx, id);
+    });
+  },
+});
+
+export const segmentEndpoints = [
+  listSegments,
+  createSegment,
+  getSegment,
+  updateSegment,
+  deleteSegment,
+  ...memberEndpoints,
+];

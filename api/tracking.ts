@@ -1,0 +1,106 @@
+import { timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { recordFeedback } from '../db/feedback.ts';
+import { createSigner } from '../db/sealed.ts';
+import { Problem } from '../domain/errors.ts';
+import type { Feedback } from '../domain/feedback.ts';
+import { isUuid } from '../domain/ids.ts';
+import { readTrackedTarget } from '../domain/tracking.ts';
+import { answer, type Call, endpoint } from './endpoint.ts';
+
+/** What the pixel and the links lead to that Everpost puts into mail. */
+
+/** The smallest picture there is: one transparent dot. */
+const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+const openPixel = endpoint({
+  id: 'countOpen',
+  method: 'GET',
+  path: '/t/o/{emailId}.gif',
+  tag: 'Tracking',
+  summary: 'The pixel of a mail: counts an open',
+  access: 'open',
+  limit: 'none',
+  asSent: true,
+  contentType: 'image/gif',
+  params: z.object({ emailId: z.string() }),
+  response: z.instanceof(Buffer).meta({ type: 'string', format: 'binary' }),
+  async handle(call) {
+    await count(call, call.params.emailId, { kind: 'open', at: new Date() });
+    return answer(dot, { headers: { 'Cache-Control': 'no-store' } });
+  },
+});
+
+const followLink = endpoint({
+  id: 'countClick',
+  method: 'GET',
+  path: '/t/c/{emailId}',
+  tag: 'Tracking',
+  summary: 'A link of a mail: counts a click and leads on',
+  access: 'open',
+  limit: 'none',
+  asSent: true,
+  status: 302,
+  params: z.object({ emailId: z.string() }),
+  query: z.object({
+    u: z.unknown().optional().meta({ type: 'string', description: 'The target, base64url' }),
+    s: z
+      .unknown()
+      .optional()
+      .meta({ type: 'string', description: 'Signature of the target and the mail' }),
+  }),
+  response: z.null(),
+  problems: ['RESOURCE_NOT_FOUND'],
+  async handle(call) {
+    const { config, params, query } = call;
+    const link = trustedTarget(config.jwtSecret, params.emailId, query);
+    await count(call, params.emailId, { kind: 'click', link, at: new Date() });
+    return answer(null, {
+      headers: { Location: headerSafe(link), 'Cache-Control': 'no-store' },
+    });
+  },
+});
+
+export const trackingEndpoints = [openPixel, followLink];
+
+/**
+ * Where a link leads that we made ourselves: nobody else can make us lead anywhere.
+ * @throws Problem RESOURCE_NOT_FOUND
+ */
+function trustedTarget(secret: string, id: string, { u, s }: { u?: unknown; s?: unknown }): string {
+  const read = typeof u === 'string' ? readTrackedTarget(id, u) : null;
+  if (!read || typeof s !== 'string') throw new Problem('RESOURCE_NOT_FOUND');
+  const expected = Buffer.from(createSigner(secret, 'tracking links')(read.signed));
+  const given = Buffer.from(s);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    throw new Problem('RESOURCE_NOT_FOUND');
+  }
+  return read.target;
+}
+
+/** A header is ASCII; an address means the same with everything else percent-encoded. */
+function headerSafe(url: string): string {
+  return url.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
+
+/** Whoever reads the mail gets what they asked for, also when it cannot be counted. */
+async function count(
+  { db, config, dispatcher, log, request }: Call<'open', unknown, unknown, unknown>,
+  id: string,
+  feedback: Feedback,
+): Promise<void> {
+  // Programs that check links ask by HEAD.
+  if (request.method !== 'GET' || !isUuid(id)) return;
+  const given = {
+    message: { emailId: id, messageId: null },
+    feedback,
+    acceptedAt: null,
+    autoDisable: config.autoProjectDisable,
+  };
+  try {
+    const due = await db.transaction().execute((tx) => recordFeedback(tx, given));
+    if (due) dispatcher.dispatch(due);
+  } catch (error) {
+    log.error({ error, emailId: id, kind: feedback.kind }, 'could not be counted');
+  }
+}

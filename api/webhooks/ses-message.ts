@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import type { InboundMail } from '../../db/inbound.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { Feedback } from '../../domain/feedback.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { readMailBody } from '../../providers/inbound-mail.ts';
+
+/**
+ * What Amazon SES tells through SNS: notifications and events of sent mail (two forms of the same,
+ * SES developer guide), and receipts of received mail.
+ */
+
+const text = z.string().nullish().catch(null);
+const words = z.array(z.string()).catch([]);
+const moment = z.object({ timestamp: text }).nullish().catch(null);
+
+const SesMessage = z.object({
+  notificationType: text,
+  eventType: text,
+  mail: z.object({
+    messageId: z.string().min(1),
+    timestamp: text,
+    source: text,
+    tags: z.record(z.string(), words).catch({}),
+    commonHeaders: z.object({ from: words, subject: text }).catch({ from: [], subject: null }),
+  }),
+  delivery: moment,
+  open: moment,
+  complaint: moment,
+  click: z.object({ timestamp: text, link: text }).nullish().catch(null),
+  bounce: z
+    .object({
+      timestamp: text,
+      bounceType: text,
+      bouncedRecipients: z.array(z.object({ diagnosticCode: text, status: text })).catch([]),
+    })
+    .nullish()
+    .catch(null),
+  reject: z.object({ reason: text }).nullish().catch(null),
+  failure: z.object({ errorMessage: text }).nullish().catch(null),
+  receipt: z.unknown().optional(),
+  content: text,
+});
+
+export type SesMessage = z.output<typeof SesMessage>;
+
+/** Text PostgreSQL cannot store; mail is full of what it should not hold. */
+const unstorable = /[\0\p{Cs}]/gu;
+
+/** @throws Problem INVALID_NOTIFICATION when it is none of SES. */
+export function readSesMessage(message: unknown): SesMessage {
+  try {
+    const clean = (_: string, value: unknown) =>
+      typeof value === 'string' ? value.replaceAll(unstorable, '\ufffd') : value;
+    return SesMessage.parse(JSON.parse(String(message), clean));
+  } catch {
+    throw new Problem('INVALID_NOTIFICATION');
+  }
+}
+
+/** The kind of a message: events and notifications name it differently. */
+export function kindOf({ eventType, notificationType }: SesMessage): string {
+  return (eventType ?? notificationType ?? '').replaceAll(' ', '');
+}
+
+/** Our id of the message, which it was sent with as a tag. */
+export function taggedEmailId({ mail }: SesMessage): string | null {
+  const id = mail.tags['everpost_email_id']?.[0];
+  return isUuid(id) ? id.toLowerCase() : null;
+}
+
+/**
+ * The feedback a message is, or null when it is of no interest.
+ * @param now what never happened later than.
+ */
+export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
+  const at = (detail: { timestamp?: string | null | undefined } | null | undefined) =>
+    timeOf(detail?.timestamp, now);
+  switch (kindOf(message)) {
+    case 'Send':
+    case 'DeliveryDelay':
+      return { kind: 'accepted', at: timeOf(message.mail.timestamp, now) };
+    case 'Delivery':
+      return { kind: 'delivery', at: at(message.delivery) };
+    case 'Open':
+      return { kind: 'open', at: at(message.open) };
+    case 'Click':
+      return { kind: 'click', at: at(message.click), link: message.click?.link ?? '' };
+    case 'Complaint':
+      return { kind: 'complaint', at: at(message.complaint) };
+    case 'Bounce':
+      return bounceOf(message, at(message.bounce));
+    case 'Reject':
+      return { kind: 'rejection', at: now, text: `SES: ${message.reject?.reason ?? 'rejected'}` };
+    case 'RenderingFailure':
+      return { kind: 'rejection', at: now, text: `SES: ${message.failure?.errorMessage ?? ''}` };
+    default:
+      return null;
+  }
+}
+
+function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
+  const [recipient] = bounce?.bouncedRecipients ?? [];
+  const given = bounce?.bounceType;
+  // Whatever SES is not sure of is as final as what it is sure of.
+  const bounceType = given === 'Permanent' || given === 'Transient' ? given : 'Undetermined';
+  return {
+    kind: 'bounce',
+    at,
+    bounceType,
+    text: recipient?.diagnosticCode ?? recipient?.status ?? null,
+  };
+}
+
+/** When SES took the message. */
+export function acceptedAt({ mail }: SesMessage, now: Date): Date {
+  return timeOf(mail.timestamp, now);
+}
+
+function timeOf(written: string | null | undefined, now: Date): Date {
+  const at = new Date(written ?? Number.NaN);
+  return at <= now ? at : now;
+}
+
+const verdict = z.object({ status: text }).nullish().catch(null);
+
+const Receipt = z
+  .object({
+    timestamp: text,
+    processingTimeMillis: z.number().nullish().catch(null),
+    recipients: words,
+    spamVerdict: verdict,
+    virusVerdict: verdict,
+    spfVerdict: verdict,
+    dkimVerdict: verdict,
+    dmarcVerdict: verdict,
+    action: z.object({ encoding: text }).nullish().catch(null),
+  })
+  .catch({ recipients: [] } as never);
+
+/** A received mail; null when nobody can be said to have sent it. */
+export async function inboundMailOf(message: SesMessage): Promise<InboundMail | null> {
+  const { mail } = message;
+  const receipt = Receipt.parse(message.receipt);
+  const fromHeader = mail.commonHeaders.from[0] ?? null;
+  const sender = senderOf(fromHeader ?? '') ?? senderOf(mail.source ?? '');
+  if (!sender) return null;
+  const isVirus = receipt.virusVerdict?.status === 'FAIL';
+  return {
+    messageId: mail.messageId,
+    from: sender.email,
+    fromName: sender.name,
+    recipients: receipt.recipients.flatMap((address) => normaliseEmail(address) ?? []),
+    subject: mail.commonHeaders.subject || '(no subject)',
+    body: isVirus ? null : await bodyOf(message.content, receipt.action?.encoding),
+    report: {
+      fromHeader,
+      timestamp: receipt.timestamp ?? mail.timestamp ?? null,
+      recipients: receipt.recipients,
+      spamVerdict: receipt.spamVerdict?.status ?? null,
+      virusVerdict: receipt.virusVerdict?.status ?? null,
+      spfVerdict: receipt.spfVerdict?.status ?? null,
+      dkimVerdict: receipt.dkimVerdict?.status ?? null,
+      dmarcVerdict: receipt.dmarcVerdict?.status ?? null,
+      processingTimeMillis: receipt.processingTimeMillis ?? null,
+    },
+  };
+}
+
+async function bodyOf(
+  content: string | null | undefined,
+  encoding: string | null | undefined,
+): Promise<string | null> {
+  if (!content) return null;
+  const isBase64 = encoding?.toUpperCase() === 'BASE64';
+  const body = await readMailBody(Buffer.from(content, isBase64 ? 'base64' : 'utf8'));
+  return body?.replaceAll(unstorable, '\ufffd') ?? null;
+}
+
+/** `Ada <ada@x.example>` or the address alone. */
+function senderOf(header: string): { email: string; name: string | null } | null {
+  const [, name = '', inBrackets] = /^(.*)<([^<>]*)>\s*$/s.exec(header) ?? [];
+  const email = normaliseEmail(inBrackets ?? header);
+  if (!email) return null;
+  const shown = name
+    .trim()
+    .replace(/^"(.*)"$/s, '$1')
+    .trim();
+  return { email, name: shown === '' ? null : shown.slice(0, 100) };
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { insertSnsReceipt, recordFeedback } from '../../db/feedback.ts';
+import { recordInboundMail } from '../../db/inbound.ts';
+import { invalidField, notFound, Problem } from '../../domain/errors.ts';
+import type { SnsEnvelope } from '../../providers/sns.ts';
+import type { DueWork } from '../../workflows/dispatcher.ts';
+import { endpoint, type Services } from '../endpoint.ts';
+import {
+  acceptedAt,
+  feedbackOf,
+  inboundMailOf,
+  kindOf,
+  readSesMessage,
+  taggedEmailId,
+} from './ses-message.ts';
+
+/** The receiver of what Amazon SES reports through SNS, under each address it may be given. */
+export const snsEndpoints = [
+  receiver('receiveSns', '/webhooks/sns'),
+  receiver('receiveIncomingSns', '/webhooks/incoming/sns'),
+  receiver('receiveApiSns', '/api/webhooks/sns'),
+];
+
+function receiver(id: string, path: `/${string}`) {
+  return endpoint({
+    id,
+    method: 'POST',
+    path,
+    tag: 'Webhook receivers',
+    summary: 'Feedback on sent mail and received mail, from Amazon SNS',
+    access: 'open',
+    limit: 'none',
+    asSent: true,
+    response: z.object({ success: z.literal(true), message: z.string().optional() }),
+    problems: [
+      'INVALID_REQUEST_BODY',
+      'INVALID_SIGNATURE',
+      'FORBIDDEN',
+      'INVALID_SUBSCRIBE_URL',
+      'INVALID_NOTIFICATION',
+      'EMAIL_NOT_FOUND',
+      'SERVICE_UNAVAILABLE',
+    ],
+    async handle(call) {
+      const envelope = readEnvelope(call.request.bytes);
+      await requireAuthentic(call, envelope);
+      return { success: true as const, ...(await receive(call, envelope)) };
+    },
+  });
+}
+
+function readEnvelope(bytes: Buffer): SnsEnvelope {
+  let body: unknown;
+  try {
+    body = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Problem('INVALID_REQUEST_BODY');
+  }
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as SnsEnvelope;
+  throw invalidField('', 'invalid_type', 'Must be an object.');
+}
+
+/** Nothing in the body is used before SNS is known to have written it. */
+async function requireAuthentic({ sns, config, log }: Services, envelope: SnsEnvelope) {
+  const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
+    log.warn({ error }, 'the certificate of a notification cannot be had');
+    throw new Problem('SERVICE_UNAVAILABLE');
+  });
+  if (!isAuthentic) throw new Problem('INVALID_SIGNATURE');
+  const topic = envelope['TopicArn'] as string;
+  if (config.snsTopics && !config.snsTopics.includes(topic)) {
+    throw new Problem('FORBIDDEN', { message: 'Notifications of this topic are not taken.' });
+  }
+}
+
+async function receive(call: Services, envelope: SnsEnvelope): Promise<{ message?: string }> {
+  switch (envelope['Type']) {
+    case 'SubscriptionConfirmation':
+      return confirm(call, envelope['SubscribeURL'] as string);
+    case 'Notification':
+      await handleNotification(call, envelope);
+      return {};
+    default:
+      return { message: 'There is nothing to do for this type of message.' };
+  }
+}
+
+async function confirm({ sns, log }: Services, url: string): Promise<{ message: string }> {
+  if (!sns.isSnsUrl(url)) throw new Problem('INVALID_SUBSCRIBE_URL');
+  await sns.confirm(url).catch((error: unknown) => {
+    log.warn({ error }, 'a subscription cannot be confirmed');
+    throw new Problem('SERVICE_UNAVAILABLE');
+  });
+  return { message: 'The subscription is confirmed.' };
+}
+
+/** The receipt and all effects are one transaction: a failure leaves nothing, and SNS repeats. */
+async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
+  const { db, config, dispatcher } = call;
+  const now = new Date();
+  const message = readSesMessage(envelope['Message']);
+  const isReceipt = kindOf(message) === 'Received';
+  const inbound = isReceipt ? await inboundMailOf(message) : null;
+  const feedback = isReceipt ? null : feedbackOf(message, now);
+  if (!inbound && !feedback) return;
+  const name = { emailId: taggedEmailId(message), messageId: message.mail.messageId };
+  const due = await db.transaction().execute(async (tx): Promise<DueWork> => {
+    if (!(await insertSnsReceipt(tx, envelope['MessageId'] as string))) return {};
+    if (inbound) return recordInboundMail(tx, inbound);
+    if (!feedback) return {};
+    const recorded = await recordFeedback(tx, {
+      message: name,
+      feedback,
+      acceptedAt: acceptedAt(message, now),
+      autoDisable: config.autoProjectDisable,
+    });
+    // That a message of somebody else was accepted is no news to us.
+    if (!recorded && feedback.kind === 'accepted') return {};
+    if (!recorded) throw notFound('EMAIL', name.emailId ?? name.messageId);
+    return recorded;
+  });
+  dispatcher.dispatch(due);
+}

@@ -1,0 +1,67 @@
+import { createServer } from 'node:net';
+
+/**
+ * A mail server that takes everything and does as little as it can: what is measured is who sends.
+ * Started by a benchmark as a process of its own; PORT says where. Answers each message `count`
+ * with how many there were.
+ */
+
+const dataEnd = Buffer.from('\r\n.\r\n');
+let messages = 0;
+let bytes = 0;
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let inData = false;
+  let tail = Buffer.alloc(0);
+  const readData = (chunk: Buffer): Buffer | null => {
+    const seen = Buffer.concat([tail, chunk]);
+    const end = seen.indexOf(dataEnd);
+    bytes += chunk.length;
+    if (end < 0) {
+      tail = Buffer.from(seen.subarray(Math.max(0, seen.length - dataEnd.length + 1)));
+      return null;
+    }
+    tail = Buffer.alloc(0);
+    inData = false;
+    messages += 1;
+    socket.write('250 ok\r\n');
+    return seen.subarray(end + dataEnd.length);
+  };
+  let pending = '';
+  const readCommands = (chunk: Buffer): Buffer | null => {
+    pending += chunk.toString('latin1');
+    for (;;) {
+      const end = pending.indexOf('\r\n');
+      if (end < 0) return null;
+      const verb = pending.slice(0, 4).toUpperCase();
+      pending = pending.slice(end + 2);
+      if (verb === 'DATA') {
+        socket.write('354 go on\r\n');
+        inData = true;
+        const rest = Buffer.from(pending, 'latin1');
+        pending = '';
+        return rest.length > 0 ? rest : null;
+      }
+      socket.write(
+        verb === 'EHLO'
+          ? '250-sink\r\n250 PIPELINING\r\n'
+          : verb === 'QUIT'
+            ? '221 bye\r\n'
+            : '250 ok\r\n',
+      );
+    }
+  };
+  socket.on('data', (chunk: Buffer) => {
+    let rest: Buffer | null = chunk;
+    while (rest && rest.length > 0) rest = inData ? readData(rest) : readCommands(rest);
+  });
+  socket.on('error', () => undefined);
+  socket.write('220 sink\r\n');
+});
+
+process.on('message', (message) => {
+  if (message === 'count') process.send?.({ messages, bytes });
+});
+process.once('SIGTERM', () => process.exit(0));
+process.once('disconnect', () => process.exit(0));
+server.listen(Number(process.env['PORT']), '127.0.0.1', () => process.send?.({ ready: true }));

@@ -1,0 +1,239 @@
+import { sql } from 'kysely';
+import { recordCampaignProgress } from './campaign-progress.ts';
+import type { Database } from './database.ts';
+import { type Due, isoTime, type NewEvent, nothingDue, recordEvents } from './events.ts';
+import { insertRunWake } from './run-wakes.ts';
+import { traceEntry } from './trace.ts';
+
+/** What a message says: its body as it is, or as the values in a frame of its campaign. */
+export type MailText = { subject: string } & (
+  | { body: string }
+  | { frame: string; values: readonly string[] }
+);
+
+/** What became of one claimed message. */
+export type Settlement = {
+  emailId: string;
+  /** What was handed over, where the ledger does not have it yet. */
+  content?: MailText | undefined;
+} & (
+  | { kind: 'accepted'; messageId: string; delivered: boolean }
+  /** The provider does not want it. */
+  | { kind: 'refused'; error: string }
+  /** We must not send it: it was not handed over. */
+  | { kind: 'withheld'; reason: string }
+  | { kind: 'again'; error: string; delayMs: number }
+  /** It may have been accepted: the row stays SENDING until feedback or time settles it. */
+  | { kind: 'uncertain'; error: string }
+  /** It was not handed over, and is due as before. */
+  | { kind: 'released' }
+);
+
+const statuses: Record<Settlement['kind'], string> = {
+  accepted: 'SENT',
+  refused: 'FAILED',
+  withheld: 'FAILED',
+  again: 'PENDING',
+  uncertain: 'SENDING',
+  released: 'PENDING',
+};
+
+/** One attempt and its outcomes, in the order in which they came. */
+export interface Attempt {
+  projectId: string;
+  attemptId: string;
+  settlements: readonly Settlement[];
+  /** Given: all of them are messages of this campaign. */
+  campaign?: { id: string; pauseOnFailures: number };
+}
+
+/**
+ * Records the outcomes of one attempt and the events they are, in one transaction. A row that is
+ * no longer this attempt's is left alone.
+ */
+export async function recordSettlements(db: Database, attempt: Attempt): Promise<Due> {
+  const { projectId, settlements, campaign } = attempt;
+  return db.transaction().execute(async (tx) => {
+    // The contacts first, in order, as everywhere: see `enterStep`.
+    await sql`
+      select from contact
+        where id in (select contact_id from email
+          where id = any(${settlements.map(({ emailId }) => emailId)}::uuid[]))
+        order by id for no key update`.execute(tx);
+    const emails = await updateSettled(tx, attempt);
+    await keepOvertakenContent(tx, attempt, emails);
+    const events = emails.flatMap(sentEvents);
+    const due =
+      events.length === 0
+        ? nothingDue
+        : (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
+    // Last, because every attempt of the campaign waits for this row.
+    if (campaign) await recordCampaignProgress(tx, campaign, settlements, emails);
+    return due;
+  });
+}
+
+async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
+  const outcomes = JSON.stringify(attempt.settlements.map(outcomeOf));
+  const { rows } = await sql<SentEmail>`
+    update email set
+        status = outcome.status,
+        message_id = outcome.message_id,
+        error = outcome.error,
+        due_at = case when outcome.kind = 'again'
+          then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end,
+        attempts = case when outcome.kind = 'released'
+          then email.attempts - 1 else email.attempts end,
+        lease_until = case when outcome.status = 'SENDING' then now() end,
+        sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
+        delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end,
+        subject = coalesce(outcome.subject, email.subject),
+        body = coalesce(outcome.body, email.body),
+        body_frame = coalesce(outcome.body_frame, email.body_frame),
+        body_values = coalesce(outcome.body_values, email.body_values),
+        trace = case outcome.kind
+          when 'accepted' then
+            email.trace
+              || ${traceEntry('accepted', sql`jsonb_build_object('messageId', outcome.message_id)`)}
+              || case when outcome.status = 'DELIVERED'
+                then ${traceEntry('delivered')} else '[]' end
+          when 'refused' then
+            email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error)`)}
+          when 'again' then
+            email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)`)}
+          when 'uncertain' then
+            email.trace || ${traceEntry('uncertain', sql`jsonb_build_object('reason', outcome.error)`)}
+          -- It was claimed, and not handed over after all.
+          when 'withheld' then
+            (email.trace - (-1))
+              || ${traceEntry('withheld', sql`jsonb_build_object('reason', outcome.error)`)}
+          else email.trace - (-1)
+        end,
+        updated_at = now()
+      from jsonb_to_recordset(${outcomes}::jsonb)
+        as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
+          subject text, body text, body_frame text, body_values jsonb)
+      where email.id = outcome.id and email.status = 'SENDING'
+        and email.attempt_id = ${attempt.attemptId}
+      returning email.id, email.contact_id, email.status, email.subject, email.from_email,
+        email.from_name, email.message_id, email.template_id, email.campaign_id,
+        email.source_type, ${isoTime(sql`email.sent_at`)} as sent_at,
+        ${isoTime(sql`email.delivered_at`)} as delivered_at`.execute(tx);
+  return rows;
+}
+
+/** Feedback that was quicker than the answer has settled a message, but does not have its content. */
+async function keepOvertakenContent(
+  tx: Database,
+  { attemptId, settlements }: Attempt,
+  settled: readonly SentEmail[],
+): Promise<void> {
+  const ids = new Set(settled.map(({ id }) => id));
+  const overtaken = settlements.filter(({ emailId, content }) => content && !ids.has(emailId));
+  if (overtaken.length === 0) return;
+  const contents = JSON.stringify(overtaken.map(outcomeOf));
+  await sql`
+    update email set subject = given.subject, body = given.body, body_frame = given.body_frame,
+        body_values = given.body_values
+      from jsonb_to_recordset(${contents}::jsonb)
+        as given(id uuid, subject text, body text, body_frame text, body_values jsonb)
+      where email.id = given.id and email.attempt_id = ${attemptId}`.execute(tx);
+}
+
+function outcomeOf(settlement: Settlement) {
+  const { kind, emailId: id, content } = settlement;
+  const isDelivered = kind === 'accepted' && settlement.delivered;
+  return {
+    id,
+    kind,
+    status: isDelivered ? 'DELIVERED' : statuses[kind],
+    message_id: kind === 'accepted' ? settlement.messageId : null,
+    error:
+      'error' in settlement ? settlement.error : kind === 'withheld' ? settlement.reason : null,
+    delay_ms: kind === 'again' ? settlement.delayMs : 0,
+    ...(content && {
+      subject: content.subject,
+      ...('body' in content
+        ? { body: content.body }
+        : { body_frame: content.frame, body_values: content.values }),
+    }),
+  };
+}
+
+export interface SentEmail {
+  id: string;
+  contact_id: string;
+  status: string;
+  subject: string;
+  from_email: string;
+  from_name: string | null;
+  message_id: string | null;
+  template_id: string | null;
+  campaign_id: string | null;
+  source_type: string;
+  sent_at: string | null;
+  delivered_at: string | null;
+}
+
+function sentEvents(email: SentEmail): NewEvent[] {
+  if (email.sent_at === null) return [];
+  const base = {
+    subject: email.subject,
+    from: email.from_email,
+    fromName: email.from_name,
+    messageId: email.message_id,
+    emailId: email.id,
+    templateId: email.template_id,
+    campaignId: email.campaign_id,
+    sourceType: email.source_type,
+  };
+  const about = { contactId: email.contact_id, emailId: email.id };
+  const sent = { ...about, name: 'email.sent', data: { ...base, sentAt: email.sent_at } };
+  if (email.delivered_at === null) return [sent];
+  const delivered = { ...base, deliveredAt: email.delivered_at };
+  return [sent, { ...about, name: 'email.delivery', data: delivered }];
+}
+
+/**
+ * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
+ * `delivery_unknown`, or due once more, unless their campaign is over. Answers the runs of
+ * campaigns that must look at them.
+ */
+export async function settleUncertainEmails(
+  db: Database,
+  given: { settleMinutes: number; policy: 'fail' | 'resend'; max: number },
+): Promise<{ settled: number; runs: string[] }> {
+  return db.transaction().execute(async (tx) => {
+    const detail = sql`jsonb_build_object('by', 'policy', 'policy', ${given.policy}::text)`;
+    const { rows } = await sql<{ campaign_id: string | null }>`
+      with unknown as (
+        select email.id,
+            ${given.policy} = 'resend' and (campaign_id is null or exists (
+              select from campaign where campaign.id = email.campaign_id
+                and campaign.status in ('SENDING', 'PAUSED'))) as resend
+          from email
+          where status = 'SENDING'
+            and lease_until < now() - make_interval(mins => ${given.settleMinutes}::int)
+          limit ${given.max} for update skip locked
+      )
+      update email set
+          status = case when resend then 'PENDING' else 'FAILED' end,
+          error = case when resend then null else 'delivery_unknown' end,
+          lease_until = null, attempt_id = null, due_at = now(), updated_at = now(),
+          trace = trace || ${traceEntry('settled', detail)}
+        from unknown where email.id = unknown.id
+        returning campaign_id`.execute(tx);
+    const campaigns = new Set(rows.flatMap((row) => row.campaign_id ?? []));
+    const named = await tx
+      .selectFrom('campaign')
+      .select(['id', 'project_id', 'name'])
+      .where('id', '=', sql<string>`any(${[...campaigns]}::uuid[])`)
+      .execute();
+    const runs: string[] = [];
+    for (const { id, project_id: projectId, name } of named) {
+      const input = { projectId, campaignId: id };
+      runs.push(await insertRunWake(tx, { kind: 'campaignSend', input, summary: name }));
+    }
+    return { settled: rows.length, runs };
+  });
+}

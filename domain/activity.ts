@@ -1,0 +1,89 @@
+/** The types of items of the activity feed, in the order the API lists them. */
+export const activityTypes = [
+  'event.triggered',
+  'contact.subscribed',
+  'contact.unsubscribed',
+  'email.sent',
+  'email.delivered',
+  'email.opened',
+  'email.clicked',
+  'email.bounced',
+  'email.complaint',
+  'email.received',
+  'campaign.sent',
+  'campaign.scheduled',
+  'workflow.started',
+  'workflow.completed',
+  'workflow.email.scheduled',
+  'workflow.waiting',
+] as const;
+
+export type ActivityType = (typeof activityTypes)[number];
+
+/** What is still to come; all other types are what has happened. */
+export const upcomingTypes = [
+  'campaign.scheduled',
+  'workflow.email.scheduled',
+  'workflow.waiting',
+] as const satisfies readonly ActivityType[];
+
+export type PastType = Exclude<ActivityType, (typeof upcomingTypes)[number]>;
+
+export const pastTypes = activityTypes.filter((type): type is PastType => {
+  const upcoming: readonly string[] = upcomingTypes;
+  return !upcoming.includes(type);
+});
+
+/** The id of an item: the id of the row it tells of, between these texts. */
+export interface ItemForm {
+  prefix: string;
+  suffix: string;
+}
+
+/** The forms of the ids of all that has happened. */
+export const itemForms: Readonly<Record<PastType, ItemForm>> = {
+  'event.triggered': { prefix: '', suffix: '' },
+  'contact.subscribed': { prefix: '', suffix: '' },
+  'contact.unsubscribed': { prefix: '', suffix: '' },
+  'email.sent': { prefix: '', suffix: '_sent' },
+  'email.delivered': { prefix: '', suffix: '_delivered' },
+  'email.opened': { prefix: '', suffix: '_opened' },
+  'email.clicked': { prefix: '', suffix: '_clicked' },
+  'email.bounced': { prefix: '', suffix: '_bounced' },
+  'email.complaint': { prefix: '', suffix: '_complaint' },
+  'email.received': { prefix: '', suffix: '_received' },
+  'campaign.sent': { prefix: 'campaign_', suffix: '_sent' },
+  'workflow.started': { prefix: '', suffix: '_started' },
+  'workflow.completed': { prefix: '', suffix: '_completed' },
+};
+
+const itemId = /^(campaign_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[a-z]+)?$/;
+
+/** True for a text that an item of the feed could have as its id. */
+export function isItemId(text: string): boolean {
+  return itemId.test(text);
+}
+
+/** An upper end of the ids of rows; `inclusive` when the row with this id is within. */
+export interface RowBound {
+  id: string;
+  inclusive: boolean;
+}
+
+const noRow: RowBound = { id: '00000000-0000-0000-0000-000000000000', inclusive: false };
+const everyRow: RowBound = { id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
+/** Hexadecimal texts end before the word "campaign" here. */
+const beforeCampaigns: RowBound = { id: 'caffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
+
+/**
+ * The rows whose items come before `id` in the order of texts, letter by letter: those up to the
+ * answer. So an index on the rows' own ids serves a page that begins at any item.
+ * @param id of an item, or '' before all.
+ */
+export function rowsBefore({ prefix, suffix }: ItemForm, id: string): RowBound {
+  if (id === '') return noRow;
+  if (!id.startsWith(prefix)) return prefix < id ? everyRow : noRow;
+  const rest = id.slice(prefix.length);
+  if (rest.startsWith('campaign_')) return beforeCampaigns;
+  return { id: rest.slice(0, 36), inclusive: suffix < rest.slice(36) };
+}

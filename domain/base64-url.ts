@@ -1,0 +1,20 @@
+/** Texts as words of letters, digits, `-` and `_` (RFC 4648, 5), which fit into addresses. */
+
+/** The bytes of a text (UTF-8) in base64url without padding. */
+export function toBase64Url(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** The text that `toBase64Url` made into this; null when it made none. */
+export function fromBase64Url(encoded: string): string | null {
+  if (!/^[\w-]+$/.test(encoded)) return null;
+  try {
+    const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
+    const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,132 @@
+import {
+  type DnsRecord,
+  type DnsSettings,
+  isReservedName,
+  recordKey,
+  senderRecords,
+} from './domain-name.ts';
+
+/** Of a domain, and of each of its DNS records: not found, found and right, found and wrong. */
+export type DomainStatus = 'pending' | 'verified' | 'failed';
+
+/** What DNS publishes, by type. Names without the dot at the end, in any case. */
+export interface DnsAnswers {
+  CNAME: string[];
+  MX: { exchange: string; priority: number }[];
+  /** Each text joined from its parts. */
+  TXT: string[];
+}
+
+/** Who is asked about a domain. Both reject when they do not know, never when the answer is no. */
+export interface DomainSources {
+  dns: {
+    /** Records that are published now; none is an empty list. */
+    findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
+  };
+  identities: {
+    mode: 'ses' | 'local';
+    /** Whether the mail provider itself has found the DKIM records. */
+    status(domain: string): Promise<{ dkimVerified: boolean }>;
+  };
+}
+
+/** What a check has found. */
+export interface DomainFinding {
+  /** By `recordKey`. A record that could not be looked up keeps its place empty. */
+  recordStatuses: Record<string, DomainStatus>;
+  /** All that sending needs is there: the three DKIM records, and the provider agrees. */
+  dkimValid: boolean;
+}
+
+/**
+ * Looks up the six records of a sender domain. In local mode a name that is in no DNS needs none.
+ * @throws whatever a source rejects with, where that leaves open whether the domain may send.
+ */
+export async function inspectDomain(
+  domain: { name: string; dkimTokens: readonly string[] },
+  settings: DnsSettings,
+  { dns, identities }: DomainSources,
+): Promise<DomainFinding> {
+  if (identities.mode === 'local' && isReservedName(domain.name)) {
+    return { recordStatuses: {}, dkimValid: true };
+  }
+  const records = senderRecords(domain.name, domain.dkimTokens, settings);
+  const looked = await Promise.all(
+    records.map(async (record) => {
+      try {
+        return [recordKey(record), await statusOf(record, dns)] as const;
+      } catch (error) {
+        if (record.purpose === 'dkim') throw error;
+        return undefined;
+      }
+    }),
+  );
+  const statuses = looked.filter((entry) => entry !== undefined);
+  const published = records
+    .filter(({ purpose }) => purpose === 'dkim')
+    .every((record) => new Map(statuses).get(recordKey(record)) === 'verified');
+  return {
+    recordStatuses: Object.fromEntries(statuses),
+    dkimValid: published && (await identities.status(domain.name)).dkimVerified,
+  };
+}
+
+async function statusOf(record: DnsRecord, dns: DomainSources['dns']): Promise<DomainStatus> {
+  const found = await relevant(record, dns);
+  if (found.length === 0) return 'pending';
+  return found.every((text) => text === written(record)) ? 'verified' : 'failed';
+}
+
+/** What is published in the place of a record, in the form `written` gives to the wanted value. */
+async function relevant(record: DnsRecord, dns: DomainSources['dns']): Promise<string[]> {
+  switch (record.type) {
+    case 'CNAME':
+      return (await dns.findRecords('CNAME', record.name)).map(host);
+    case 'MX':
+      // SES takes exactly one: a second one makes the return path fail.
+      return (await dns.findRecords('MX', record.name)).map(
+        ({ exchange, priority }) => `${priority} ${host(exchange)}`,
+      );
+    case 'TXT': {
+      const texts = (await dns.findRecords('TXT', record.name)).map(words);
+      if (record.purpose === 'spf') return texts.filter((text) => /^v=spf1( |$)/.test(text));
+      // Any DMARC policy is the domain owner's own affair.
+      const isDmarc = (text: string) => /^v ?= ?dmarc1 ?(;|$)/.test(text);
+      return texts.filter(isDmarc).map(() => words(record.value));
+    }
+  }
+}
+
+function written({ type, value, priority }: DnsRecord): string {
+  if (type === 'TXT') return words(value);
+  return type === 'MX' ? `${priority} ${host(value)}` : host(value);
+}
+
+const host = (name: string): string => name.toLowerCase().replace(/\.$/, '');
+const words = (text: string): string => text.toLowerCase().trim().replace(/\s+/g, ' ');
+
+/** How often a domain is looked at without being asked, in milliseconds. */
+export const checkEveryMs = { pending: 5 * 60_000, verified: 24 * 3_600_000 } as const;
+/** A domain that is not verified this long after it was added has failed, in milliseconds. */
+const patienceMs = 72 * 3_600_000;
+/** So many daily checks in a row without valid DKIM records end a verified domain. */
+const failedChecksMax = 3;
+
+/**
+ * The state of a domain after a check.
+ * @param check.isScheduled one of the regular checks: only these count against a verified domain
+ */
+export function stateAfterCheck(
+  domain: { status: DomainStatus; failedChecks: number; createdAt: Date },
+  check: { dkimValid: boolean; isScheduled: boolean; now: Date },
+): { status: DomainStatus; failedChecks: number } {
+  if (check.dkimValid) return { status: 'verified', failedChecks: 0 };
+  if (domain.status === 'verified') {
+    const failedChecks = domain.failedChecks + (check.isScheduled ? 1 : 0);
+    return failedChecks < failedChecksMax
+      ? { status: 'verified', failedChecks }
+      : { status: 'failed', failedChecks: 0 };
+  }
+  const isOver = check.now.getTime() - domain.createdAt.getTime() > patienceMs;
+  return { status: isOver ? 'failed' : domain.status, failedChecks: 0 };
+}

@@ -1,0 +1,93 @@
+/** What a JSON body may not be although it can be read. */
+
+/**
+ * What reading JSON would silently change: whole numbers with more digits than a double keeps
+ * (9007199254740993 would become …992) and numbers beyond all doubles (1e999 would become null).
+ */
+export interface LossyNumber {
+  /** Keys and positions from the outside in. */
+  path: (string | number)[];
+  /** As it was written. */
+  literal: string;
+}
+
+/** All that has a lossy number matches; most texts do not, and need no closer look. */
+const suspicious = /\d{16}|\d[eE]\+?\d{3}/;
+
+/** The first number in a JSON text that would not come out as it went in; null: there is none. */
+export function findLossyNumber(json: string): LossyNumber | null {
+  if (!suspicious.test(json)) return null;
+  const token = /["[\]{},:]|-?\d[\d.eE+-]*/g;
+  // Of each object and list around the token: the key or the position that is being read.
+  const path: (string | number)[] = [];
+  let expectsKey = false;
+  for (let match = token.exec(json); match; match = token.exec(json)) {
+    const [text] = match;
+    switch (text) {
+      case '"': {
+        const end = endOfText(json, token.lastIndex);
+        if (expectsKey) path[path.length - 1] = JSON.parse(json.slice(match.index, end)) as string;
+        token.lastIndex = end;
+        break;
+      }
+      case '{':
+      case '[':
+        path.push(text === '{' ? '' : 0);
+        expectsKey = text === '{';
+        break;
+      case '}':
+      case ']':
+        path.pop();
+        expectsKey = false;
+        break;
+      case ',': {
+        const position = path.at(-1);
+        expectsKey = typeof position === 'string';
+        if (typeof position === 'number') path[path.length - 1] = position + 1;
+        break;
+      }
+      case ':':
+        expectsKey = false;
+        break;
+      default:
+        if (isLossy(text)) return { path, literal: text };
+    }
+  }
+  return null;
+}
+
+/** Where the text that began before `start` ends, behind its quotation mark. */
+function endOfText(json: string, start: number): number {
+  for (let quote = json.indexOf('"', start); ; quote = json.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (json[quote - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+}
+
+/** Digits behind a point are rounded everywhere; digits of whole numbers mean something. */
+function isLossy(literal: string): boolean {
+  const value = Number(literal);
+  if (!Number.isFinite(value)) return true;
+  return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
+}
+
+/** A number as it is written out again: with zeros behind the digits a double keeps. */
+function wholeNumber(value: number): bigint {
+  const [digits = '', exponent = '0'] = value.toString().split('e+');
+  const [whole = '', behind = ''] = digits.split('.');
+  return BigInt(whole + behind.padEnd(Number(exponent), '0'));
+}
+
+/** True when more than `depth` objects and lists lie in one another. */
+export function isNestedDeeper(value: unknown, depth: number): boolean {
+  let level = [value].filter(isContainer);
+  for (let left = depth; left > 0 && level.length > 0; left--) {
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return level.length > 0;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,133 @@
+/**
+ * How a project's mail is received, and from when on that harms everybody who sends from this
+ * server: mail providers judge by the same two numbers.
+ */
+
+/** What came back in a time, and of how many sent messages. */
+export interface Feedback {
+  total: number;
+  bounces: number;
+  complaints: number;
+}
+
+export interface FeedbackWindows {
+  twentyFourHour: Feedback;
+  sevenDay: Feedback;
+  allTime: Feedback;
+}
+
+export type Level = 'healthy' | 'warning' | 'critical';
+export type Measure = 'bounces' | 'complaints';
+
+/** A limit of each level. */
+interface Limits {
+  warning: number;
+  critical: number;
+}
+
+/** Rates are looked at from this many sent messages on; absolute limits hold from the first. */
+const sentMin = 100;
+/** A project younger than this, in days, has stricter limits. */
+const newProjectDays = 30;
+
+interface MeasureLimits {
+  /** In percent of what was sent. */
+  rate: { sevenDay: Limits; allTime: Limits };
+  /** Fewer than this do not make a rate. */
+  rateCountMin: Limits;
+  count: { twentyFourHour: Limits; sevenDay: Limits };
+  newCount: { twentyFourHour: Limits; sevenDay: Limits };
+}
+
+const limits: Record<Measure, MeasureLimits> = {
+  bounces: {
+    rate: { sevenDay: { warning: 5, critical: 10 }, allTime: { warning: 4, critical: 8 } },
+    rateCountMin: { warning: 5, critical: 10 },
+    count: {
+      twentyFourHour: { warning: 50, critical: 100 },
+      sevenDay: { warning: 200, critical: 500 },
+    },
+    newCount: {
+      twentyFourHour: { warning: 10, critical: 25 },
+      sevenDay: { warning: 25, critical: 50 },
+    },
+  },
+  complaints: {
+    rate: {
+      sevenDay: { warning: 0.075, critical: 0.15 },
+      allTime: { warning: 0.03, critical: 0.12 },
+    },
+    rateCountMin: { warning: 3, critical: 5 },
+    count: {
+      twentyFourHour: { warning: 10, critical: 25 },
+      sevenDay: { warning: 30, critical: 75 },
+    },
+    newCount: {
+      twentyFourHour: { warning: 3, critical: 7 },
+      sevenDay: { warning: 10, critical: 20 },
+    },
+  },
+};
+
+export interface Reputation {
+  isNewProject: boolean;
+  /** By rate alone. */
+  rates: Record<Measure, { sevenDay: Level; allTime: Level }>;
+  /** By rates and counts: the worst of a measure. */
+  worst: Record<Measure, Level>;
+}
+
+/** Judges a project. `ageDays`: how long there has been one. */
+export function judgeReputation(windows: FeedbackWindows, ageDays: number): Reputation {
+  const isNewProject = ageDays < newProjectDays;
+  const judged = (measure: Measure) => {
+    const { rate, rateCountMin, count, newCount } = limits[measure];
+    const counts = isNewProject ? newCount : count;
+    const byRate = (feedback: Feedback, levels: Limits) =>
+      feedback.total < sentMin
+        ? 'healthy'
+        : levelOf(
+            (level) =>
+              percentOf(feedback, measure) >= levels[level] &&
+              feedback[measure] >= rateCountMin[level],
+          );
+    const rates = {
+      sevenDay: byRate(windows.sevenDay, rate.sevenDay),
+      allTime: byRate(windows.allTime, rate.allTime),
+    };
+    const byCount = (['twentyFourHour', 'sevenDay'] as const).map((window) =>
+      levelOf((level) => windows[window][measure] >= counts[window][level]),
+    );
+    return { rates, worst: worstOf([...Object.values(rates), ...byCount]) };
+  };
+  const [bounces, complaints] = [judged('bounces'), judged('complaints')];
+  return {
+    isNewProject,
+    rates: { bounces: bounces.rates, complaints: complaints.rates },
+    worst: { bounces: bounces.worst, complaints: complaints.worst },
+  };
+}
+
+/**
+ * How many sent messages have to be counted to judge that many bounces or complaints: from then on
+ * their rate is not critical, however many more there are.
+ */
+export function sentThatMatters(measure: Measure, count: number): number {
+  const { sevenDay, allTime } = limits[measure].rate;
+  const lowest = Math.min(sevenDay.critical, allTime.critical);
+  return Math.max(sentMin, Math.floor((count * 100) / lowest) + 1);
+}
+
+/** 0 to 100. */
+export function percentOf(feedback: Feedback, measure: Measure): number {
+  return feedback.total === 0 ? 0 : (feedback[measure] / feedback.total) * 100;
+}
+
+function levelOf(reaches: (level: 'warning' | 'critical') => boolean): Level {
+  if (reaches('critical')) return 'critical';
+  return reaches('warning') ? 'warning' : 'healthy';
+}
+
+function worstOf(levels: readonly Level[]): Level {
+  return levelOf((level) => levels.some((found) => found === level || found === 'critical'));
+}

@@ -1,0 +1,97 @@
+import { Resolver } from 'node:dns/promises';
+import type { DnsAnswers } from '../domain/domain-check.ts';
+import type { MailHost } from '../domain/verify-email.ts';
+
+export interface Dns {
+  /**
+   * The records of a name as they are published now: an empty list where there are none, also
+   * when there is no such name.
+   * @throws DnsError when no resolver gives an answer.
+   */
+  findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
+  /**
+   * What DNS says about a name as the home of mailboxes; at most 5 minutes old.
+   * @throws DnsError when no resolver gives an answer.
+   */
+  findMailHost(name: string): Promise<MailHost>;
+}
+
+/** The resolver cannot be reached or cannot tell (SERVFAIL); worth a later try. */
+export class DnsError extends Error {
+  override readonly name = 'DnsError';
+}
+
+export interface DnsSettings {
+  /** Resolvers as `ip[:port]`; null: those of the system. */
+  servers: readonly string[] | null;
+  /** Time for one try of one query, in milliseconds. */
+  timeoutMs?: number;
+}
+
+const triesMax = 2;
+const cacheMs = 5 * 60_000;
+/** Names remembered at most; the oldest go first. */
+const cacheMax = 10_000;
+/** The resolver's ways to say no: no such name, no such record, or nothing DNS could ever hold. */
+const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
+
+export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
+  const hosts = new Map<string, { until: number; host: Promise<MailHost> }>();
+
+  async function ask<T>(query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
+    for (let tried = 1; ; tried += 1) {
+      // A resolver of its own for each try: it remembers nothing, and a changed setting of the
+      // system is seen. Its own repeats are off, because each would wait longer than the last.
+      const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
+      if (servers) resolver.setServers(servers);
+      try {
+        return await query(resolver);
+      } catch (error) {
+        const { code = '' } = error as NodeJS.ErrnoException;
+        if (absent.has(code)) return [];
+        if (tried === triesMax) throw new DnsError(`DNS did not answer: ${code || String(error)}`);
+      }
+    }
+  }
+
+  const lookups: { [T in keyof DnsAnswers]: (name: string) => Promise<DnsAnswers[T]> } = {
+    CNAME: (name) => ask((resolver) => resolver.resolveCname(name)),
+    MX: (name) => ask((resolver) => resolver.resolveMx(name)),
+    TXT: async (name) =>
+      (await ask((resolver) => resolver.resolveTxt(name))).map((t) => t.join('')),
+  };
+
+  async function lookUpHost(name: string): Promise<MailHost> {
+    const [mx, ipv4, ipv6, ns] = await Promise.all([
+      lookups.MX(name),
+      ask((resolver) => resolver.resolve4(name)),
+      ask((resolver) => resolver.resolve6(name)),
+      ask((resolver) => resolver.resolveNs(name)),
+    ]);
+    const hasWebsite = ipv4.length + ipv6.length > 0;
+    return {
+      exists: mx.length + ns.length > 0 || hasWebsite,
+      hasWebsite,
+      // A single MX to the root says that the domain takes no mail (RFC 7505).
+      hasMx: mx.some(({ exchange }) => exchange !== '' && exchange !== '.'),
+    };
+  }
+
+  return {
+    findRecords: (type, name) => lookups[type](name),
+    findMailHost(name) {
+      const known = hosts.get(name);
+      if (known && known.until > Date.now()) return known.host;
+      const host = lookUpHost(name);
+      hosts.delete(name);
+      hosts.set(name, { until: Date.now() + cacheMs, host });
+      // A failure is nothing to remember.
+      host.catch(() => {
+        if (hosts.get(name)?.host === host) hosts.delete(name);
+      });
+      const [oldest] = hosts.keys();
+      if (hosts.size > cacheMax && oldest !== undefined) hosts.delete(oldest);
+      return host;
+    },
+  };
+}

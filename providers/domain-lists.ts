@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { disposableEmailBlocklist } from 'disposable-email-domains-js';
+import { aliasDomains, personalDomains } from '../domain/mail-providers.ts';
+import type { DomainLists } from '../domain/verify-email.ts';
+
+/** Files in place of the built-in lists: one domain per line; lines that begin with # are notes. */
+export type DomainListFiles = { [List in keyof DomainLists]: string | null };
+
+/**
+ * In the list, because somebody has registered them. Who types one has a mailbox elsewhere, and
+ * needs to hear that.
+ */
+const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
+
+const variables = {
+  disposable: 'DISPOSABLE_DOMAINS_FILE',
+  personal: 'PERSONAL_DOMAINS_FILE',
+  alias: 'ALIAS_DOMAINS_FILE',
+};
+
+/**
+ * The lists of mail domains, built in or from files.
+ * @throws Error that names the variable of a file that cannot be read.
+ */
+export function readDomainLists(files: DomainListFiles): DomainLists {
+  const list = (which: keyof DomainLists, builtIn: () => readonly string[]) => {
+    const file = files[which];
+    return new Set(file === null ? builtIn() : readList(file, variables[which]));
+  };
+  return {
+    disposable: list('disposable', () =>
+      disposableEmailBlocklist().filter((domain) => !misspelled.has(domain)),
+    ),
+    personal: list('personal', () => personalDomains),
+    alias: list('alias', () => aliasDomains),
+  };
+}
+
+function readList(file: string, variable: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${variable} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  return text
+    .split('\n')
+    .map((line) => line.trim().toLowerCase())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}

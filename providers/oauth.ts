@@ -1,0 +1,161 @@
+/** Login through GitHub and Google: OAuth 2.0 with an authorization code and PKCE (RFC 7636). */
+
+export type OAuthProvider = 'github' | 'google';
+
+export interface OAuthClient {
+  id: string;
+  secret: string;
+}
+
+/** Who logged in, as the provider says. */
+export interface OAuthIdentity {
+  /** The provider's own id of the user: it stays when the address changes. */
+  providerId: string;
+  /** An address the provider has verified, or null when there is none. */
+  email: string | null;
+}
+
+export interface OAuthExchange {
+  /** From the provider's redirect. */
+  code: string;
+  /** The address the provider has redirected to. */
+  redirectUri: string;
+  /** What the challenge of the start was made from. */
+  codeVerifier: string;
+}
+
+export interface OAuthStart {
+  redirectUri: string;
+  state: string;
+  /** SHA-256 of the verifier, base64url. */
+  codeChallenge: string;
+}
+
+interface OAuthLogin {
+  /** Where the browser goes to log in. */
+  authorizeUrl(start: OAuthStart): string;
+  /** Turns the code into the user. @throws Error when the provider refuses or is away. */
+  identify(exchange: OAuthExchange): Promise<OAuthIdentity>;
+}
+
+/** The ways to log in; null: not set up. */
+export type OAuth = Record<OAuthProvider, OAuthLogin | null>;
+
+/** Addresses of a provider. */
+export interface OAuthEndpoints {
+  authorize: string;
+  token: string;
+  user: string;
+  /** Where the user's addresses are, when not in `user`. */
+  emails?: string;
+}
+
+export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
+  // https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+  github: {
+    authorize: 'https://github.com/login/oauth/authorize',
+    token: 'https://github.com/login/oauth/access_token',
+    user: 'https://api.github.com/user',
+    emails: 'https://api.github.com/user/emails',
+  },
+  // https://accounts.google.com/.well-known/openid-configuration
+  google: {
+    authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
+    token: 'https://oauth2.googleapis.com/token',
+    user: 'https://openidconnect.googleapis.com/v1/userinfo',
+  },
+};
+
+/** Longest wait for an answer of the provider: somebody sits before a white page. */
+const timeoutMs = 10_000;
+
+export function createOAuth(
+  clients: Record<OAuthProvider, OAuthClient | null>,
+  endpoints: Record<OAuthProvider, OAuthEndpoints> = oauthEndpoints,
+): OAuth {
+  const { github, google } = clients;
+  return {
+    github: github && login(github, endpoints.github, 'read:user user:email', githubUser),
+    google: google && login(google, endpoints.google, 'openid email', googleUser),
+  };
+}
+
+function login(
+  client: OAuthClient,
+  endpoints: OAuthEndpoints,
+  scope: string,
+  readUser: (endpoints: OAuthEndpoints, accessToken: string) => Promise<OAuthIdentity>,
+): OAuthLogin {
+  return {
+    authorizeUrl({ redirectUri, state, codeChallenge }) {
+      const url = new URL(endpoints.authorize);
+      url.search = new URLSearchParams({
+        response_type: 'code',
+        client_id: client.id,
+        redirect_uri: redirectUri,
+        scope,
+        state,
+        code_challenge: codeChallenge,
+        code_challenge_method: 'S256',
+      }).toString();
+      return url.href;
+    },
+    async identify({ code, redirectUri, codeVerifier }) {
+      const answer = await ask(endpoints.token, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'authorization_code',
+          code,
+          client_id: client.id,
+          client_secret: client.secret,
+          redirect_uri: redirectUri,
+          code_verifier: codeVerifier,
+        }),
+      });
+      // GitHub answers a refusal with 200 and `error`.
+      const { access_token: accessToken } = answer as { access_token?: unknown };
+      if (typeof accessToken !== 'string') throw new Error('The provider gave no access token.');
+      return readUser(endpoints, accessToken);
+    },
+  };
+}
+
+async function githubUser(endpoints: OAuthEndpoints, accessToken: string): Promise<OAuthIdentity> {
+  const headers = { Authorization: `Bearer ${accessToken}` };
+  const [user, emails] = (await Promise.all([
+    ask(endpoints.user, { headers }),
+    ask(endpoints.emails ?? endpoints.user, { headers }),
+  ])) as [{ id?: unknown }, { email: string; primary: boolean; verified: boolean }[]];
+  const primary = Array.isArray(emails)
+    ? emails.find((entry) => entry.primary && entry.verified)
+    : undefined;
+  return { providerId: idOf(user.id), email: primary?.email ?? null };
+}
+
+async function googleUser(endpoints: OAuthEndpoints, accessToken: string): Promise<OAuthIdentity> {
+  const user = (await ask(endpoints.user, {
+    headers: { Authorization: `Bearer ${accessToken}` },
+  })) as { sub?: unknown; email?: unknown; email_verified?: unknown };
+  const isVerified = user.email_verified === true && typeof user.email === 'string';
+  return { providerId: idOf(user.sub), email: isVerified ? (user.email as string) : null };
+}
+
+function idOf(id: unknown): string {
+  if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return String(id);
+  throw new Error('The provider did not say who the user is.');
+}
+
+/** @throws Error that names the address and the status, nothing of what was sent. */
+async function ask(
+  url: string,
+  request: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> },
+): Promise<unknown> {
+  const response = await fetch(url, {
+    ...request,
+    headers: { Accept: 'application/json', 'User-Agent': 'Everpost', ...request.headers },
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}.`);
+  return response.json();
+}

@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress, type Shop, startShop } from '../support/shop.ts';
+import { choresOf } from '../support/sweep-now.ts';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await startShop();
+});
+afterAll(() => shop.close());
+
+/** Sends a mail with a file and makes it that old, delivered or not. Answers its id. */
+async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<string> {
+  const { body } = await shop.send({
+    to: newAddress(),
+    subject: 'Hi',
+    body: '<p>Hi</p>',
+    attachments: [{ filename: 'a.txt', content: 'YQ==', contentType: 'text/plain' }],
+  });
+  const id = body.data.emails[0].email as string;
+  const at = new Date(Date.now() - days * 86_400_000);
+  // Ids begin with their moment.
+  const aged = at.getTime().toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
+  const { rows } = await sql<{ id: string }>`
+    update email set id = ${aged}::uuid, created_at = ${at}, status = ${status}
+      where id = ${id} returning id`.execute(shop.api.db);
+  await sql`update attachment set created_at = ${at} where id =
+    (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${rows[0]!.id})
+    `.execute(shop.api.db);
+  return rows[0]!.id;
+}
+
+const bodyOf = async (id: string) => (await shop.call('GET', `/emails/${id}`)).body.body;
+const clear = (bodyRetentionDays: number) =>
+  choresOf(shop.api, { bodyRetentionDays }).CLEAR_MAIL_BODIES();
+
+describe('bodies of mail', () => {
+  it('are removed with their files once they are older than they are kept', async () => {
+    const old = await mailOf(2, 'DELIVERED');
+    const unsent = await mailOf(2, 'PENDING');
+    const young = await mailOf(0.5, 'DELIVERED');
+    await clear(0);
+    expect(await bodyOf(old)).toContain('<p>Hi</p>');
+    await clear(1);
+    expect(await bodyOf(old)).toBeNull();
+    expect(await bodyOf(young)).toContain('<p>Hi</p>');
+    // What is still to leave is not emptied.
+    expect(await bodyOf(unsent)).toContain('<p>Hi</p>');
+    const files = await shop.api.db.selectFrom('attachment').select('created_at').execute();
+    expect(files).toHaveLength(1);
+  });
+});

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { type FakeStripe, startFakeStripe } from '../support/fake-stripe.ts';
+import { seedProject } from '../support/seed.ts';
+
+let api: TestApi;
+let stripe: FakeStripe;
+beforeAll(async () => {
+  stripe = await startFakeStripe();
+  api = await startTestApi(stripe.environment);
+});
+afterAll(async () => {
+  await api.close();
+  await stripe.close();
+});
+
+const paths = ['/webhooks/incoming/payments', '/webhooks/incoming/stripe'];
+const send = (event: object, path = paths[0] ?? '', given = {}) =>
+  api.request('POST', path, stripe.sign(event, given));
+const received = { success: true, received: true };
+
+async function customer(more: { subscription?: string; disabled_reason?: string } = {}) {
+  const { cookie } = await api.signUp();
+  const { id } = await api.createProject(cookie);
+  const customerId = `cus_${randomUUID()}`;
+  await api.db
+    .updateTable('project')
+    .set({ customer: customerId, ...more })
+    .where('id', '=', id)
+    .execute();
+  const look = async () => (await api.request('GET', '/users/@me/projects', { cookie })).body[0];
+  return { id, cookie, customer: customerId, look };
+}
+
+const about = (type: string, object: object) => ({ type, data: { object } });
+
+describe('the signature', () => {
+  it('is missing: 400 MISSING_SIGNATURE', async () => {
+    for (const path of paths) {
+      const { status, body } = await api.request('POST', path, { body: {} });
+      expect([status, body.error.code]).toEqual([400, 'MISSING_SIGNATURE']);
+    }
+  });
+
+  it.each([
+    ['made with another secret', { secret: 'whsec_of_somebody_else' }],
+    ['older than five minutes', { at: new Date(Date.now() - 301_000) }],
+  ])('is %s: 400 INVALID_SIGNATURE', async (_, given) => {
+    const project = await customer();
+    const event = about('invoice.payment_failed', { customer: project.customer });
+    const { status, body } = await send(event, paths[0], given);
+    expect([status, body.error.code]).toEqual([400, 'INVALID_SIGNATURE']);
+    expect((await project.look()).disabled).toBe(false);
+  });
+
+  it('is of another body: 400 INVALID_SIGNATURE', async () => {
+    const { body, headers } = stripe.sign(about('invoice.paid', { customer: 'cus_1' }));
+    const changed = await api.request('POST', paths[0] ?? '', {
+      headers,
+      body: body.replace('cus_1', 'cus_2'),
+    });
+    expect([changed.status, changed.body.error.code]).toEqual([400, 'INVALID_SIGNATURE']);
+  });
+
+  it('is of the bytes as they were sent, whatever their white space', async () => {
+    const signed = stripe.sign({ type: 'invoice.paid', data: { object: { customer: 'é  x' } } });
+    expect((await api.request('POST', paths[0] ?? '', signed)).status).toBe(200);
+  });
+});
+
+describe('an event', () => {
+  it.each(paths)('is received at %s, also of a type nobody knows', async (path) => {
+    for (const type of ['invoice.paid', 'customer.created', 'no.such.type']) {
+      const { status, body } = await send(about(type, { customer: 'cus_nobody' }), path);
+      expect([status, body]).toEqual([200, received]);
+    }
+  });
+
+  it('has effect once, however often it comes', async () => {
+    const project = await customer();
+    const event = {
+      id: `evt_${randomUUID()}`,
+      ...about('invoice.payment_failed', {
+        customer: project.customer,
+        next_payment_attempt: null,
+      }),
+    };
+    await send(event);
+    expect((await project.look()).disabledReason).toBe('PAYMENT_FAILED');
+    await send(about('invoice.paid', { customer: project.customer }));
+    expect((await project.look()).disabled).toBe(false);
+    expect((await send(event, paths[1])).body).toEqual(received);
+    expect((await project.look()).disabled).toBe(false);
+  });
+
+  it('answers 404 BILLING_DISABLED without a payment provider', async () => {
+    const bare = await startTestApi();
+    const answers = await Promise.all(
+      paths.map((path) => bare.request('POST', path, { body: {} })),
+    );
+    await bare.close();
+    for (const { status, body } of answers) {
+      expect([status, body.error.code]).toEqual([404, 'BILLING_DISABLED']);
+    }
+  });
+});
+
+describe('checkout.session.completed', () => {
+  it('stores customer and subscription on the project of its metadata', async () => {
+    const { cookie } = await api.signUp();
+    const { id } = await api.createProject(cookie);
+    await send(
+      about('checkout.session.completed', {
+        customer: 'cus_new',
+        subscription: 'sub_new',
+        metadata: { projectId: id },
+      }),
+    );
+    const { body } = await api.request('GET', '/users/@me/projects', { cookie });
+    expect(body).toMatchObject([{ customer: 'cus_new', subscription: 'sub_new' }]);
+  });
+
+  it('of no project, or of another shop, has no effect', async () => {
+    for (const metadata of [{}, { projectId: randomUUID() }, { projectId: 'x' }, null]) {
+      const { status } = await send(
+        about('checkout.session.completed', { customer: 'cus_x', subscription: 'sub_x', metadata }),
+      );
+      expect(status).toBe(200);
+    }
+  });
+});
+
+describe('invoice.payment_failed', () => {
+  const failed = (project: { customer: string }, more: object) =>
+    send(about('invoice.payment_failed', { customer: project.customer, ...more }));
+
+  it('with another try to come leaves the project enabled', async () => {
+    const project = await customer();
+    await failed(project, { next_payment_attempt: 1_800_000_000 });
+    expect((await project.look()).disabled).toBe(false);
+  });
+
+  it('for the last time disables it with PAYMENT_FAILED and stops what is at work', async () => {
+    const project = await customer();
+    const seed = await seedProject(api.db, project.id, `p${randomUUID()}`);
+    api.dispatched.length = 0;
+    await failed(project, { next_payment_attempt: null });
+    expect(await project.look()).toMatchObject({
+      disabled: true,
+      disabledReason: 'PAYMENT_FAILED',
+    });
+    const execution = await api.db
+      .selectFrom('execution')
+      .select(['status', 'exit_reason'])
+      .where('id', '=', seed.executionId)
+      .executeTakeFirstOrThrow();
+    expect(execution).toEqual({ status: 'CANCELLED', exit_reason: 'project_disabled' });
+    const email = await api.db
+      .selectFrom('email')
+      .select(['status', 'error'])
+      .where('id', '=', seed.emailId)
+      .executeTakeFirstOrThrow();
+    expect(email).toEqual({ status: 'FAILED', error: 'project_disabled' });
+    expect(api.dispatched).toContainEqual(
+      expect.objectContaining({ executions: [seed.executionId] }),
+    );
+  });
+
+  it('of the first invoice has no effect: nobody has subscribed yet', async () => {
+    const project = await customer();
+    await failed(project, { billing_reason: 'subscription_create', next_payment_attempt: null });
+    expect((await project.look()).disabled).toBe(false);
+  });
+});
+
+describe('invoice.paid', () => {
+  it('enables a project that was disabled for money, and no other', async () => {
+    const poor = await customer({ disabled_reason: 'PAYMENT_FAILED' });
+    const bad = await customer({ disabled_reason: 'PHISHING_DETECTED' });
+    for (const project of [poor, bad]) {
+      await send(about('invoice.paid', { customer: project.customer }));
+    }
+    expect((await poor.look()).disabledReason).toBeNull();
+    expect((await bad.look()).disabledReason).toBe('PHISHING_DETECTED');
+  });
+});
+
+describe('the subscription', () => {
+  it('is stored when it is updated, and goes with its limits when it has ended', async () => {
+    const endings = [
+      ['customer.subscription.deleted', 'canceled'],
+      ['customer.subscription.updated', 'unpaid'],
+      ['customer.subscription.updated', 'canceled'],
+    ] as const;
+    for (const [type, status] of endings) {
+      const project = await customer();
+      const object = { id: 'sub_9', customer: project.customer, status: 'active' };
+      await send(about('customer.subscription.updated', object));
+      await api.db
+        .updateTable('project')
+        .set({ billing_limit_campaigns: 5 })
+        .where('id', '=', project.id)
+        .execute();
+      expect(await project.look()).toMatchObject({
+        subscription: 'sub_9',
+        billingLimitCampaigns: 5,
+      });
+      await send(about(type, { ...object, status }));
+      expect(await project.look()).toMatchObject({
+        subscription: null,
+        billingLimitCampaigns: null,
+        customer: project.customer,
+      });
+    }
+  });
+
+  it('stays when an older one ends', async () => {
+    const project = await customer({ subscription: 'sub_new' });
+    await send(
+      about('customer.subscription.deleted', { id: 'sub_old', customer: project.customer }),
+    );
+    expect((await project.look()).subscription).toBe('sub_new');
+  });
+});
+
+describe('radar.early_fraud_warning.created', () => {
+  it('disables the project of the card with CARD_VERIFICATION_FAILED', async () => {
+    const project = await customer();
+    await api.db
+      .updateTable('project')
+      .set({ customer: 'cus_fraud' })
+      .where('id', '=', project.id)
+      .execute();
+    await send(about('radar.early_fraud_warning.created', { charge: 'ch_1' }));
+    expect((await project.look()).disabledReason).toBe('CARD_VERIFICATION_FAILED');
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Engine, startEngine } from '../support/engine.ts';
+import { type FakeSes, startFakeSes } from '../support/fake-ses.ts';
+import { type FakeSns, startFakeSns } from '../support/fake-sns.ts';
+import { sesEvent } from '../support/ses-messages.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** The way out through SES and the way back through SNS. */
+
+let ses: FakeSes;
+let fake: FakeSns;
+let engine: Engine;
+
+beforeAll(async () => {
+  [ses, fake] = [await startFakeSes(), await startFakeSns()];
+  engine = await startEngine(sesMode());
+  await prepare(engine);
+});
+afterAll(async () => {
+  await engine.close();
+  await ses.close();
+  await fake.close();
+});
+
+const sesMode = () => ({
+  AWS_SES_REGION: 'eu-west-1',
+  AWS_SES_ACCESS_KEY_ID: 'id',
+  AWS_SES_SECRET_ACCESS_KEY: 'secret',
+  AWS_SES_ENDPOINT: ses.endpoint,
+});
+
+async function prepare(target: Engine): Promise<void> {
+  target.api.services.sns = fake.sns;
+  await target.api.db.updateTable('domain').set({ status: 'verified' }).execute();
+}
+
+async function send(on = engine): Promise<string> {
+  const sent = await on.call('POST', '/v1/send', {
+    to: 'ada@x.example',
+    subject: 'Hi',
+    body: '<a href="https://shop.test/">shop</a>',
+    from: `team@${on.domain}`,
+  });
+  expect(sent.status).toBe(200);
+  return sent.body.data.emails[0].email as string;
+}
+
+const handedOver = (id: string) =>
+  waitFor('the mail at SES', async () =>
+    ses.emails.find(({ tags }) => tags['everpost_email_id'] === id),
+  );
+
+const emailOf = (id: string, on = engine) =>
+  on.api.db.selectFrom('email').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+
+const statesOf = ({ trace }: { trace: unknown }) =>
+  (trace as { state: string }[]).map(({ state }) => state);
+
+async function setTracking(tracking: string): Promise<void> {
+  await engine.api.db.updateTable('project').set({ tracking }).execute();
+}
+
+describe('tracking in SES mode', () => {
+  it('is left to SES, by the configuration set', async () => {
+    const tracked = await handedOver(await send());
+    expect(tracked.configurationSet).toBe('everpost');
+    expect(tracked.raw.toString()).not.toContain('/t/');
+    await setTracking('DISABLED');
+    expect((await handedOver(await send())).configurationSet).toBe('everpost-no-tracking');
+    await setTracking('ENABLED');
+  });
+
+  it('is our own where the server wants that', async () => {
+    const own = await startEngine({ ...sesMode(), TRACKING_MODE: 'own' });
+    await prepare(own);
+    const id = await send(own);
+    const mail = await handedOver(id);
+    expect(mail.configurationSet).toBe('everpost-no-tracking');
+    // Lines of quoted-printable are broken anywhere.
+    expect(mail.raw.toString().replaceAll('=\r\n', '')).toContain(`/t/o/${id}.gif`);
+    await own.close();
+  });
+});
+
+describe('a message whose answer was lost', () => {
+  it('is settled by feedback, and sent once', async () => {
+    ses.next.push('accept-then-drop');
+    const id = await send();
+    await handedOver(id);
+    await waitFor('an unknown outcome', async () =>
+      JSON.stringify((await emailOf(id)).trace).includes('"uncertain"'),
+    );
+    expect((await emailOf(id)).status).toBe('SENDING');
+    const event = sesEvent('Delivery', { emailId: id, messageId: `lost-${id}` });
+    const body = fake.notification(event);
+    expect((await engine.api.request('POST', '/webhooks/sns', { body })).status).toBe(200);
+    const email = await emailOf(id);
+    expect(email).toMatchObject({ status: 'DELIVERED', error: null, message_id: `lost-${id}` });
+    expect(statesOf(email)).toEqual(['handed_over', 'uncertain', 'settled', 'delivered']);
+    expect(ses.countOf(id)).toBe(1);
+  });
+
+  it('is not taken back by an answer that comes after the feedback', async () => {
+    ses.delayMs = 1500;
+    const id = await send();
+    await waitFor('the attempt', async () => (await emailOf(id)).status === 'SENDING');
+    const body = fake.notification(sesEvent('Delivery', { emailId: id, messageId: 'early' }));
+    await engine.api.request('POST', '/webhooks/sns', { body });
+    expect((await emailOf(id)).status).toBe('DELIVERED');
+    ses.delayMs = 0;
+    // The next message leaves when the attempt of this one is over.
+    const next = await send();
+    await waitFor('the next mail', async () => (await emailOf(next)).status === 'SENT');
+    const email = await emailOf(id);
+    expect([email.status, email.message_id]).toEqual(['DELIVERED', 'early']);
+    expect(statesOf(email)).toEqual(['handed_over', 'accepted', 'delivered']);
+    const events = await engine.api.db
+      .selectFrom('event')
+      .select('name')
+      .where('email_id', '=', id)
+      .orderBy('recorded_at')
+      .execute();
+    expect(events.map(({ name }) => name)).toEqual(['email.sent', 'email.delivery']);
+  });
+});

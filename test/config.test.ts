@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, readConfig, settingDefaults } from '../config.ts';
+
+const needed = {
+  DATABASE_URL: 'postgres://localhost/everpost',
+  JWT_SECRET: 'a secret of thirty-two characters or more',
+};
+const read = (environment: Record<string, string>) => readConfig({ ...needed, ...environment });
+
+/** What is wrong with these settings, one line for each variable. */
+function problemsOf(environment: Record<string, string | undefined>): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('the settings', () => {
+  it.each([
+    ['JWT_SECRET', ''],
+    ['JWT_SECRET', 'ten chars.'],
+    ['DATABASE_URL', ''],
+    ['DATABASE_URL', 'mysql://localhost'],
+    ['PORT', 'abc'],
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['DATABASE_POOL_MAX', '1'],
+    ['API_URL', 'shop.example'],
+    ['DASHBOARD_URL', 'ftp://shop.example'],
+    ['RATE_LIMIT_ENABLED', 'yes'],
+    ['LOG_LEVEL', 'loud'],
+    ['DATA_ENCRYPTION_KEY', 'c2hvcnQ='],
+    ['DELIVERY_UNKNOWN_POLICY', 'hope'],
+    ['STORAGE_DRIVER', 'ftp'],
+    ['PLATFORM_FROM_ADDRESS', 'nobody'],
+    ['MAX_ATTACHMENTS_COUNT', '-1'],
+    ['S3_PUBLIC_URL', 'files'],
+    ['DNS_SERVERS', 'nameserver'],
+    ['TRACKING_MODE', 'both'],
+  ])('refuse %s=%s and name it', (name, value) => {
+    expect(problemsOf({ ...needed, [name]: value })).toEqual([
+      expect.stringMatching(new RegExp(`^${name} `)),
+    ]);
+  });
+
+  it('name everything that is wrong at once', () => {
+    const problems = problemsOf({ JWT_SECRET: 'short', PORT: 'abc', SMTP_SECURE: 'maybe' });
+    expect(problems.map((line) => line.split(' ')[0]).toSorted()).toEqual([
+      'DATABASE_URL',
+      'JWT_SECRET',
+      'PORT',
+      'SMTP_SECURE',
+    ]);
+  });
+
+  it.each([
+    [{ STRIPE_SECRET_KEY: 'sk' }, ['WEBHOOK_SECRET', 'PRICE_ONBOARDING', 'PRICE_EMAIL_USAGE']],
+    [
+      { STRIPE_SECRET_KEY: 'sk', STRIPE_PRICE_ONBOARDING: 'a', STRIPE_PRICE_EMAIL_USAGE: 'b' },
+      ['WEBHOOK_SECRET'],
+    ],
+  ])('refuse billing that is set up in part: %j', (environment, missing) => {
+    expect(problemsOf({ ...needed, ...environment })).toEqual(
+      missing.map((name) => `STRIPE_${name} is required with STRIPE_SECRET_KEY`),
+    );
+  });
+
+  it('refuse STORAGE_DRIVER=s3 without a bucket, and half a login provider', () => {
+    expect(problemsOf({ ...needed, STORAGE_DRIVER: 's3' })).toHaveLength(3);
+    expect(problemsOf({ ...needed, GITHUB_OAUTH_CLIENT: 'x' })).toEqual([
+      'GITHUB_OAUTH_SECRET is required with GITHUB_OAUTH_CLIENT',
+    ]);
+  });
+
+  it('take an empty value for none', () => {
+    expect(readConfig({ ...needed, PORT: '', SMTP_HOST: '' })).toMatchObject({ port: 8080 });
+  });
+
+  it.each(['true', 'TRUE', 'True', '1'])('take %s for true', (value) => {
+    expect(read({ DISABLE_SIGNUPS: value }).signupsEnabled).toBe(false);
+  });
+
+  it.each(['false', 'FALSE', '0'])('take %s for false', (value) => {
+    expect(read({ RATE_LIMIT_ENABLED: value }).rateLimit.enabled).toBe(false);
+  });
+
+  it('say nothing of the values that are wrong: they may be secrets', () => {
+    const secret = 'hunter2hunter2';
+    const problems = problemsOf({ DATABASE_URL: secret, JWT_SECRET: secret, PORT: secret });
+    expect(problems).toHaveLength(3);
+    expect(problems.join('\n')).not.toContain(secret);
+  });
+});
+
+describe('where files lie', () => {
+  const s3 = { S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'a', S3_ACCESS_KEY_SECRET: 'b' };
+
+  it('is the disk below the data directory', () => {
+    expect(read({}).storage).toEqual({ driver: 'local', dir: './var/uploads' });
+    expect(read({ EVERPOST_DATA_DIR: '/data' }).storage).toMatchObject({ dir: '/data/uploads' });
+    expect(read({ STORAGE_LOCAL_DIR: '/files' }).storage).toMatchObject({ dir: '/files' });
+  });
+
+  it('is S3 with a bucket and keys, unless somebody says otherwise', () => {
+    expect(read(s3).storage.driver).toBe('s3');
+    expect(read({ ...s3, STORAGE_DRIVER: 'local' }).storage.driver).toBe('local');
+    expect(read({ ...s3, STORAGE_DRIVER: 'none' }).storage).toEqual({ driver: 'none' });
+  });
+
+  it('is seen at S3_PUBLIC_URL, else at the bucket itself', () => {
+    const publicUrl = (more: Record<string, string>) => {
+      const { storage } = { storage: read({ ...s3, ...more }).storage };
+      return storage.driver === 's3' ? storage.s3.publicUrl : null;
+    };
+    expect(publicUrl({ S3_PUBLIC_URL: 'https://cdn.shop.example/' })).toBe(
+      'https://cdn.shop.example',
+    );
+    expect(publicUrl({ S3_ENDPOINT: 'http://minio:9000' })).toBe('http://minio:9000/files');
+    expect(publicUrl({ S3_REGION: 'eu-west-1' })).toBe('https://files.s3.eu-west-1.amazonaws.com');
+  });
+});
+
+describe('docs/configuration.md', () => {
+  const text = readFileSync(path.join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
+  /** The rows of its tables: the variables of a row, and the default it tells. */
+  const rows = [...text.matchAll(/^\| (`[A-Z][^|]*) \| +([^|]*?) +\|/gm)].map(
+    ([, names = '', shown = '']) => ({
+      names: [...names.matchAll(/`([A-Z][A-Z0-9_]*)`/g)].map(([, name = '']) => name),
+      shown,
+    }),
+  );
+  const documented = rows.flatMap(({ names }) => names);
+  const defaults = settingDefaults();
+  /** Read by the tools of a laptop and by the tests, never by API or worker. */
+  const elsewhere = [
+    'POSTGRES_PORT',
+    'TEMPORAL_PORT',
+    'TEMPORAL_UI_PORT',
+    'TEMPORAL_CLI',
+    'XDG_CACHE_HOME',
+    'TEST_DATABASE_URL',
+    'TEST_TEMPORAL_ADDRESS',
+  ];
+  /** Told in words, because they depend on others. */
+  const inWords = ['API_URL', 'STORAGE_LOCAL_DIR', 'STORAGE_DRIVER', 'TRACKING_MODE'];
+  const inWordsToo = ['EMAIL_RATE_LIMIT_PER_SECOND', 'EMAIL_RATE_PER_PROJECT_PER_SECOND'];
+
+  it('names every variable once, and none that is not read', () => {
+    const read = [...Object.keys(defaults), ...elsewhere];
+    expect(documented.toSorted()).toEqual(read.toSorted());
+  });
+
+  it('tells the defaults as they are', () => {
+    for (const { names, shown } of rows) {
+      for (const name of names) {
+        if ([...elsewhere, ...inWords, ...inWordsToo].includes(name)) continue;
+        const value = defaults[name];
+        const expected =
+          shown === '**required**'
+            ? '**required**'
+            : value === undefined
+              ? '–'
+              : `\`${value as string | number | boolean}\``;
+        expect(`${name} ${shown}`).toBe(`${name} ${expected}`);
+      }
+    }
+    const required = rows.filter(({ shown }) => shown === '**required**');
+    expect(required.flatMap(({ names }) => names).toSorted()).toEqual([
+      'DATABASE_URL',
+      'JWT_SECRET',
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { CreateEmailIdentityCommand, SESv2Client } from '@aws-sdk/client-sesv2';
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createIdentities, IdentityProviderError } from '../../providers/identities.ts';
+import { createMailer, type Mailer } from '../../providers/mailer.ts';
+import { composeMessage } from '../../providers/mime.ts';
+import { findMoto, type Moto, startMoto } from '../support/moto.ts';
+
+/**
+ * Our mailer and identities against an SES that other people wrote. It needs Python with venv and
+ * PyPI; where they are missing, the report says that these were left out.
+ */
+const program = await findMoto();
+
+describe.runIf(program)('SES of moto', () => {
+  const account = { region: 'eu-west-1', accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
+  let moto: Moto;
+  let mailer: Mailer;
+  let domain: string;
+  beforeAll(async () => {
+    moto = await startMoto(program ?? '');
+    const { endpoint } = moto;
+    const sets = { configurationSet: '', configurationSetNoTracking: '' };
+    mailer = createMailer(
+      { ses: { ...account, ...sets, endpoint }, smtp: null },
+      { storeMessage: () => Promise.reject(new Error('not local')) },
+    );
+    domain = `${randomUUID()}.dev`;
+    const client = new SESv2Client({
+      region: account.region,
+      credentials: account,
+      endpoint,
+    });
+    await client.send(new CreateEmailIdentityCommand({ EmailIdentity: domain }));
+    client.destroy();
+  });
+  afterAll(async () => {
+    await mailer.close();
+    await moto.close();
+  });
+
+  async function sendFrom(sender: string) {
+    const emailId = randomUUID();
+    const raw = await composeMessage({
+      emailId,
+      date: new Date(),
+      from: { name: 'Der Käseladen', address: `team@${sender}` },
+      to: { name: null, address: 'ada@people.test' },
+      replyTo: null,
+      subject: 'Grüße 🧀',
+      html: '<p>Hallo <a href="https://shop.dev">Ada</a></p>',
+      headers: [],
+      attachments: [],
+    });
+    const message = { emailId, envelopeFrom: `bounce@${sender}`, to: 'ada@people.test', raw };
+    return { raw, outcome: await mailer.send({ ...message, tracked: false }) };
+  }
+
+  it('takes a raw message, byte for byte, and gives it an id', async () => {
+    const { raw, outcome } = await sendFrom(domain);
+    expect(outcome).toMatchObject({ kind: 'accepted', delivered: false });
+    const [stored] = await moto.list('ses', 'RawMessage');
+    expect(stored).toMatchObject({ source: `team@${domain}` });
+    expect('messageId' in outcome && outcome.messageId).toBe(stored?.['id']);
+    expect(stored?.['raw_data']).toBe(raw.toString());
+    const parsed = await PostalMime.parse(String(stored?.['raw_data']));
+    expect(parsed.subject).toBe('Grüße 🧀');
+    expect(parsed.text).toContain('Ada (https://shop.dev');
+  });
+
+  it('refuses a sender it does not know, for good', async () => {
+    const { outcome } = await sendFrom('elsewhere.dev');
+    expect(outcome).toMatchObject({
+      kind: 'refused',
+      error: expect.stringMatching(/^MessageRejected \(400\): /),
+    });
+  });
+
+  it('is asked about identities and told to forget them', async () => {
+    const ses = { ...account, endpoint: moto.endpoint };
+    const identities = createIdentities({ ses, mailFromSubdomain: 'mail' });
+    // Its DKIM status is NOT_STARTED, which is no success.
+    expect(await identities.status(domain)).toEqual({ dkimVerified: false });
+    expect(await identities.status('unknown.dev')).toEqual({ dkimVerified: false });
+    // It knows no MAIL FROM domains: what it cannot do is an error, and nothing half done.
+    const other = `${randomUUID()}.dev`;
+    await expect(identities.create(other)).rejects.toThrow(IdentityProviderError);
+    await identities.remove(other);
+    await identities.remove(domain);
+    expect((await sendFrom(domain)).outcome.kind).toBe('refused');
+    await identities.remove(domain);
+  });
+
+  it('cannot tell the quota, and a low rate is assumed', async () => {
+    await expect(mailer.quotaPerSecond()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findLossyNumber, isNestedDeeper } from '../../domain/json-body.ts';
+
+describe('a lossy number', () => {
+  it.each([
+    ['9007199254740993', []],
+    ['-9007199254740993', []],
+    ['1e999', []],
+    ['-1E+400', []],
+    ['9'.repeat(400), []],
+    ['12345678901234567890', []],
+    ['{"data":{"a":[0,{"b":1},1e999]}}', ['data', 'a', 2]],
+    ['{"a":"\\\\","b\\"1":9007199254740993}', ['b"1']],
+    ['{"a":{},"b":[[],[1,2]],"c":9007199254740993}', ['c']],
+    ['{"x":"{\\"y\\":[","z":{"y":9007199254740993}}', ['z', 'y']],
+  ])('in %s is found', (json, path) => {
+    expect(findLossyNumber(json)?.path).toEqual(path);
+  });
+
+  it.each([
+    '9007199254740992',
+    '1152921504606847000',
+    '1e21',
+    '1.7976931348623157e+308',
+    '0.1234567890123456789',
+    '-0',
+    '1e-400',
+    '"9007199254740993"',
+    '{"1e999":"1e999"}',
+    '["\\"", "1e999"]',
+  ])('is not in %s', (json) => {
+    expect(findLossyNumber(json)).toBeNull();
+  });
+
+  it('is in no JSON that was written from values', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(findLossyNumber(JSON.stringify(value))).toBeNull();
+        expect(findLossyNumber(JSON.stringify(value, null, 2))).toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is found wherever it is, and every other whole number comes out as it went in', () => {
+    const mark = 'here: ';
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true }),
+        fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }),
+        (value, number) => {
+          const json = JSON.stringify([value, { [mark]: mark }]).replace(
+            `"${mark}":"${mark}"`,
+            () => `"${mark}":${number}`,
+          );
+          const isLossy = !isKept(number);
+          expect(findLossyNumber(json)).toEqual(
+            isLossy ? { path: [1, mark], literal: String(number) } : null,
+          );
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** True when JSON that is read and written again says the same number. */
+function isKept(number: bigint): boolean {
+  const [digits = '', zeros = '0'] = JSON.stringify(Number(number)).split('e+');
+  const [whole = '', behind = ''] = digits.split('.');
+  return BigInt(whole + behind) * 10n ** BigInt(Number(zeros) - behind.length) === number;
+}
+
+describe('nesting', () => {
+  it('counts objects and lists in one another', () => {
+    const nested = (depth: number) =>
+      JSON.parse(`${'[{"a":'.repeat(depth / 2)}1${'}]'.repeat(depth / 2)}`) as unknown;
+    expect(isNestedDeeper(1, 0)).toBe(false);
+    expect(isNestedDeeper([], 0)).toBe(true);
+    expect(isNestedDeeper(nested(10), 10)).toBe(false);
+    expect(isNestedDeeper(nested(10), 9)).toBe(true);
+    expect(isNestedDeeper(nested(100_000), 1000)).toBe(true);
+    expect(isNestedDeeper([[], [[]], {}], 3)).toBe(false);
+  });
+});

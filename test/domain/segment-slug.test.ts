@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { isReservedEvent } from '../../domain/event-names.ts';
+import { segmentSlug } from '../../domain/segment-slug.ts';
+
+describe('the slug of a segment', () => {
+  it.each([
+    ['VIP Customers!', 'vip-customers'],
+    ['  Paid -- 30 days  ', 'paid-30-days'],
+    ['snake_case', 'snake_case'],
+    ['- edge -', 'edge'],
+    ['a.b/c', 'abc'],
+    ['100% (new)', '100-new'],
+    ['Größe Café', 'größe-café'],
+    ['Größe Café'.normalize('NFD'), 'größe-café'],
+    ['सूची', 'सूची'],
+    ['!!!', 'the-id'],
+    ['🎉', 'the-id'],
+    ['-', 'the-id'],
+  ])('of %j is %j', (name, slug) => {
+    expect(segmentSlug({ id: 'the-id', name })).toBe(slug);
+    expect(isReservedEvent(`segment.${slug}.entry`)).toBe(true);
+  });
+});

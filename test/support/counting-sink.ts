@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+/** An SMTP server that counts what it has taken, and can be made to fail. */
+export interface CountingSink {
+  port: number;
+  /** How often each address was sent a message: the number that must never be 2. */
+  counts: Map<string, number>;
+  /** Messages taken so far. */
+  taken: number;
+  faults: SinkFaults;
+  close(): Promise<void>;
+}
+
+export interface SinkFaults {
+  /** Breaks the connection instead of answering, each time it has taken so many messages. */
+  dropEvery?: number;
+  /** Puts recipients off with 450: true for those it does not take now. */
+  putsOff?: (address: string) => boolean;
+}
+
+const dataEnd = '\r\n.\r\n';
+
+export async function startCountingSink(): Promise<CountingSink> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    let pending = '';
+    let inData = false;
+    let to = '';
+    const readData = (): boolean => {
+      const end = pending.indexOf(dataEnd);
+      if (end < 0) return false;
+      pending = pending.slice(end + dataEnd.length);
+      inData = false;
+      sink.counts.set(to, (sink.counts.get(to) ?? 0) + 1);
+      sink.taken += 1;
+      const { dropEvery } = sink.faults;
+      if (dropEvery && sink.taken % dropEvery === 0) socket.destroy();
+      else socket.write('250 queued\r\n');
+      return true;
+    };
+    const readCommand = (): boolean => {
+      const end = pending.indexOf('\r\n');
+      if (end < 0) return false;
+      const line = pending.slice(0, end);
+      pending = pending.slice(end + 2);
+      const verb = line.slice(0, 4).toUpperCase();
+      if (verb === 'DATA') {
+        inData = true;
+        socket.write('354 go on\r\n');
+      } else if (verb === 'RCPT') {
+        to = /<([^>]*)>/.exec(line)?.[1] ?? '';
+        socket.write(sink.faults.putsOff?.(to) ? '450 later\r\n' : '250 ok\r\n');
+      } else {
+        socket.write(verb === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n');
+      }
+      return true;
+    };
+    socket.on('data', (chunk) => {
+      pending += chunk.toString('latin1');
+      while (pending !== '' && (inData ? readData() : readCommand()));
+    });
+    socket.write('220 sink\r\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sink: CountingSink = {
+    port: (server.address() as AddressInfo).port,
+    counts: new Map(),
+    taken: 0,
+    faults: {},
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return sink;
+}

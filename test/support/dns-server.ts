@@ -1,0 +1,66 @@
+import { createSocket } from 'node:dgram';
+import packet, { type Answer, type Packet, type RecordType } from 'dns-packet';
+
+/** What becomes of the questions about a name beside its records. */
+export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence';
+
+export interface DnsServer {
+  /** `ip:port`, as the setting DNS_SERVERS takes it. */
+  address: string;
+  /** Publishes records of a name, in place of those it had of this type. */
+  publish(name: string, type: 'A' | 'AAAA' | 'CNAME' | 'NS', ...values: string[]): void;
+  publish(name: string, type: 'TXT', ...values: (string | string[])[]): void;
+  publish(name: string, type: 'MX', ...values: { exchange: string; preference: number }[]): void;
+  /** Removes all records of a name: it does not exist. */
+  remove(name: string): void;
+  /** By name; '' is every name. */
+  faults: Map<string, DnsFault>;
+  /** Questions so far, as `TYPE name`. */
+  questions: string[];
+  close(): Promise<void>;
+}
+
+/** Response codes in the flags of an answer (RFC 1035, section 4.1.1). */
+const codes = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
+
+/** A name server on loopback that knows what a test publishes, and says NXDOMAIN to all else. */
+export async function startDnsServer(): Promise<DnsServer> {
+  const zone = new Map<string, Answer[]>();
+  const socket = createSocket('udp4');
+  const server: DnsServer = {
+    address: '',
+    publish(name: string, type: RecordType, ...values: unknown[]) {
+      const others = (zone.get(name) ?? []).filter((record) => record.type !== type);
+      const made = values.map((data) => ({ name, type, ttl: 300, data }) as Answer);
+      zone.set(name, [...others, ...made]);
+    },
+    remove: (name) => void zone.delete(name),
+    faults: new Map(),
+    questions: [],
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  };
+  socket.on('message', (message, from) => {
+    const query = packet.decode(message);
+    const [question] = query.questions ?? [];
+    if (!question) return;
+    const name = question.name.toLowerCase();
+    server.questions.push(`${question.type} ${name}`);
+    const fault = server.faults.get(name) ?? server.faults.get('');
+    if (fault === 'silence') return;
+    const answer = fault ? { flags: codes[fault] } : find(zone, name, question.type);
+    socket.send(
+      packet.encode({ type: 'response', id: query.id ?? 0, questions: [question], ...answer }),
+      from.port,
+      from.address,
+    );
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  server.address = `127.0.0.1:${socket.address().port}`;
+  return server;
+}
+
+function find(zone: Map<string, Answer[]>, name: string, type: string): Packet {
+  const known = zone.get(name);
+  if (!known) return { flags: codes.NXDOMAIN };
+  return { answers: known.filter((record) => record.type === type || record.type === 'CNAME') };
+}

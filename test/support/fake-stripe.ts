@@ -1,0 +1,144 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * Stripe's HTTP API as far as we use it, with a memory: it knows which meter events it has, and
+ * refuses an identifier twice as the real one does. (Whether our requests are well-formed is
+ * checked against Stripe's own mock in test/conformance.)
+ */
+export interface FakeStripe {
+  /** For STRIPE_API_BASE. */
+  url: string;
+  /** Environment of an API or worker that uses it. */
+  environment: Record<string, string>;
+  /** Requests so far: method, path and form, oldest first. */
+  requests: { method: string; path: string; form: Record<string, string> }[];
+  /** The accepted meter events by identifier. */
+  meterEvents: Map<string, Record<string, string>>;
+  /** Requests to the meter are accepted, and then their answers are lost. */
+  losesAnswers: boolean;
+  /** A webhook as Stripe sends it: body and header. */
+  sign(event: object, given?: { at?: Date; secret?: string }): WebhookRequest;
+  close(): Promise<void>;
+}
+
+interface WebhookRequest {
+  body: string;
+  headers: Record<string, string>;
+}
+
+const webhookSecret = 'whsec_of_the_test';
+const start = Date.UTC(2026, 10, 1) / 1000;
+const end = Date.UTC(2026, 11, 1) / 1000;
+
+const invoice = {
+  object: 'invoice',
+  currency: 'eur',
+  amount_due: 1250,
+  amount_paid: 0,
+  created: start,
+  period_start: start,
+  period_end: end,
+  subtotal: 1000,
+  total: 1250,
+  due_date: null,
+  hosted_invoice_url: 'https://invoice.stripe.test/1',
+  invoice_pdf: 'https://invoice.stripe.test/1.pdf',
+};
+
+const bodies: Record<string, object> = {
+  'POST /v1/checkout/sessions': { id: 'cs_1', url: 'https://checkout.stripe.test/cs_1' },
+  'POST /v1/billing_portal/sessions': { id: 'bps_1', url: 'https://portal.stripe.test/bps_1' },
+  'GET /v1/subscriptions/sub_1': {
+    id: 'sub_1',
+    currency: 'eur',
+    items: { data: [{ current_period_start: start, current_period_end: end }] },
+  },
+  'DELETE /v1/subscriptions/sub_1': { id: 'sub_1', status: 'canceled' },
+  'GET /v1/billing/credit_balance_summary': {
+    balances: [{ available_balance: { monetary: { currency: 'eur', value: 300 } } }],
+  },
+  'GET /v1/billing/credit_grants': {
+    data: [{ amount: { monetary: { currency: 'eur', value: 500 } } }],
+  },
+  'POST /v1/invoices/create_preview': invoice,
+  'GET /v1/invoices': {
+    data: [
+      { ...invoice, id: 'in_2', number: 'E-2', status: 'open', due_date: end },
+      { ...invoice, id: 'in_1', number: 'E-1', status: 'paid', amount_paid: 1250 },
+    ],
+  },
+  'GET /v1/charges/ch_1': { id: 'ch_1', customer: 'cus_fraud' },
+};
+
+export async function startFakeStripe(): Promise<FakeStripe> {
+  const server = createServer((request, response) => {
+    void answer(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const fake: FakeStripe = {
+    url,
+    environment: {
+      STRIPE_SECRET_KEY: 'sk_test_of_the_test',
+      STRIPE_WEBHOOK_SECRET: webhookSecret,
+      STRIPE_PRICE_ONBOARDING: 'price_onboarding',
+      STRIPE_PRICE_EMAIL_USAGE: 'price_usage',
+      STRIPE_API_BASE: url,
+    },
+    requests: [],
+    meterEvents: new Map(),
+    losesAnswers: false,
+    sign(event, { at = new Date(), secret = webhookSecret } = {}) {
+      const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', ...event });
+      const t = Math.floor(at.getTime() / 1000);
+      const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
+      return {
+        body,
+        headers: { 'Content-Type': 'application/json', 'Stripe-Signature': `t=${t},v1=${v1}` },
+      };
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+  return fake;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname: path, searchParams } = new URL(request.url ?? '/', url);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const sent = new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
+    const form = Object.fromEntries([...searchParams, ...sent]);
+    const method = request.method ?? 'GET';
+    fake.requests.push({ method, path, form });
+    if (path === '/v1/billing/meter_events') return meter(form, response);
+    const body = bodies[`${method} ${path}`];
+    if (body) return send(response, 200, body);
+    const error = { type: 'invalid_request_error', code: 'resource_missing', message: 'No such' };
+    return send(response, 404, { error });
+  }
+
+  function meter(form: Record<string, string>, response: ServerResponse): void {
+    const identifier = form['identifier'] ?? '';
+    if (fake.meterEvents.has(identifier)) {
+      const message = `An event already exists with identifier ${identifier}.`;
+      return send(response, 400, { error: { type: 'invalid_request_error', message } });
+    }
+    fake.meterEvents.set(identifier, form);
+    if (fake.losesAnswers) return void response.destroy();
+    return send(response, 200, { object: 'billing.meter_event', identifier });
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', 'Request-Id': 'req_1' })
+    .end(JSON.stringify(body));
+}

@@ -1,0 +1,49 @@
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  allHandlersFinished,
+  ApplicationFailure,
+  condition,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { JobProgress } from '../domain/job.ts';
+
+/** How the shifts of a job's work are called; one lasts seconds, and goes on after any failure. */
+export function shiftOptions(projectId: string): ActivityOptions {
+  return {
+    taskQueue: `${workflowInfo().taskQueue}-bulk`,
+    startToCloseTimeout: '10 minutes',
+    // How long a job stands still after its worker was killed.
+    heartbeatTimeout: '15 seconds',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
+    // Without it one project's jobs would stand in front of everybody else's work.
+    priority: { fairnessKey: projectId },
+  };
+}
+
+/**
+ * Has a job's work done, shift after shift, until the job has ended. The job's row says what is
+ * left, so a run that finds it ended does nothing. Answers true when the run must go on as a new
+ * one.
+ * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
+ */
+export async function workOff(shift: () => Promise<JobProgress>): Promise<boolean> {
+  // Every shift looks at the row before each batch: being told adds nothing.
+  setHandler(defineSignal('changed'), () => {});
+  for (;;) {
+    const { state, done, total, failedReason } = await shift();
+    setCurrentDetails(`${done} of ${total} contacts`);
+    if (state === 'failed') {
+      throw ApplicationFailure.nonRetryable(failedReason ?? 'The job has failed.', 'JOB_FAILED');
+    }
+    if (state !== 'active' && state !== 'waiting') return false;
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      return true;
+    }
+  }
+}

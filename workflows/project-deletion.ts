@@ -1,0 +1,88 @@
+import {
+  type ActivityOptions,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Removal, RemovalBulk, RemovalControl } from '../activities/project-deletion.ts';
+
+/** More was removed under the same id. */
+const changedSignal = defineSignal('changed');
+
+/**
+ * How long after the first pass the second comes: requests that were under way when the project
+ * became unreachable may have written something after it.
+ */
+const graceMs = 5_000;
+/** Runs that are still open when they were asked to stop this often are ended. */
+const softStops = 6;
+
+/** Removes what belonged to a project before its reset. */
+export async function projectReset(input: { projectId: string }): Promise<void> {
+  const goesOn = await removeAll(input.projectId, 'reset');
+  if (goesOn) await continueAsNew<typeof projectReset>(input);
+}
+
+/** Removes a deleted project with all that belongs to it. */
+export async function projectDelete(input: { projectId: string }): Promise<void> {
+  const goesOn = await removeAll(input.projectId, 'delete');
+  if (goesOn) await continueAsNew<typeof projectDelete>(input);
+}
+
+/** What is left says the rows. Answers true when the run must go on as a new one. */
+async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
+  const options: ActivityOptions = {
+    startToCloseTimeout: '10 minutes',
+    retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+    // Without it one project's removal would stand in front of everybody else's work.
+    priority: { fairnessKey: projectId },
+  };
+  const { DELETE_PROJECT_DATA } = proxyActivities<RemovalBulk>({
+    ...options,
+    taskQueue: `${workflowInfo().taskQueue}-bulk`,
+    heartbeatTimeout: '15 seconds',
+  });
+  const { LIST_REMOVED_PROJECTS, STOP_PROJECT_RUNS, FORGET_PROJECT } =
+    proxyActivities<RemovalControl>(options);
+  const activities = { DELETE_PROJECT_DATA, STOP_PROJECT_RUNS, FORGET_PROJECT };
+  let changed = false;
+  setHandler(changedSignal, () => {
+    changed = true;
+  });
+  for (;;) {
+    changed = false;
+    const [id] = await LIST_REMOVED_PROJECTS({ projectId, removal });
+    if (id !== undefined) {
+      if (await removeOne(activities, { id, removal })) continue;
+      await condition(allHandlersFinished);
+      return true;
+    }
+    if (!changed) return false;
+  }
+}
+
+/** Answers false when the history has become too long before the end. */
+async function removeOne(
+  activities: RemovalBulk & Omit<RemovalControl, 'LIST_REMOVED_PROJECTS'>,
+  call: { id: string; removal: Removal },
+): Promise<boolean> {
+  for (let pass = 1; ; pass += 1) {
+    let deleted = 0;
+    for (let isOver = false; !isOver;) {
+      if (workflowInfo().continueAsNewSuggested) return false;
+      const shift = await activities.DELETE_PROJECT_DATA(call);
+      deleted += shift.deleted;
+      isOver = shift.isOver;
+    }
+    const { open } = await activities.STOP_PROJECT_RUNS({ ...call, force: pass > softStops });
+    if (pass > 1 && deleted === 0 && open === 0) break;
+    await sleep(graceMs, { summary: 'Wait for what is still under way' });
+  }
+  await activities.FORGET_PROJECT(call);
+  return true;
+}

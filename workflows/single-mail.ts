@@ -1,0 +1,35 @@
+import {
+  ActivityCancellationType,
+  defineSignal,
+  proxyActivities,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { SingleMailActivities } from '../activities/single-mail.ts';
+
+/**
+ * Sends one mail that is in no ledger: the test of a campaign, or mail of the platform to a user.
+ * A run that is started again finds the mail gone.
+ */
+export async function singleMail(mail: {
+  projectId: string | null;
+  mailId: string;
+}): Promise<void> {
+  // Nothing about it changes; the signal only starts it.
+  setHandler(defineSignal('changed'), () => {});
+  const { SEND_SINGLE_MAIL } = proxyActivities<SingleMailActivities>({
+    taskQueue: `${workflowInfo().taskQueue}-mail`,
+    startToCloseTimeout: '10 minutes',
+    heartbeatTimeout: '15 seconds',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
+    // Somebody sits and waits for it.
+    priority: { priorityKey: 1, fairnessKey: mail.projectId ?? 'platform' },
+  });
+  for (;;) {
+    const { retryMs } = await SEND_SINGLE_MAIL({ mailId: mail.mailId });
+    if (retryMs === null) return;
+    await sleep(retryMs, { summary: 'Next try' });
+  }
+}
