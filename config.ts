@@ -84,6 +84,7 @@ const Environment = z.object({
   AWS_SES_REGION: text,
   AWS_SES_ACCESS_KEY_ID: text,
   AWS_SES_SECRET_ACCESS_KEY: text,
+  AWS_SES_CREDENTIALS: z.enum(['keys', 'default']).default('keys'),
   AWS_SES_ENDPOINT: url.optional(),
   SES_CONFIGURATION_SET: z.string().default('everpost'),
   SES_CONFIGURATION_SET_NO_TRACKING: z.string().default('everpost-no-tracking'),
@@ -306,14 +307,16 @@ function bucketUrl(bucket: string, env: z.output<typeof Environment>): string {
     : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
 }
 
-/** How mail leaves: SES with all three credentials, else SMTP, else the local mailbox. */
+/** How mail leaves: SES with a region and credentials, else SMTP, else the local mailbox. */
 function mailSettings(env: z.output<typeof Environment>) {
+  const byDefault = env.AWS_SES_CREDENTIALS === 'default';
+  const hasKeys = env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY;
   const ses =
-    env.AWS_SES_REGION && env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY
+    env.AWS_SES_REGION && (byDefault || hasKeys)
       ? {
           region: env.AWS_SES_REGION,
-          accessKeyId: env.AWS_SES_ACCESS_KEY_ID,
-          secretAccessKey: env.AWS_SES_SECRET_ACCESS_KEY,
+          accessKeyId: byDefault ? undefined : env.AWS_SES_ACCESS_KEY_ID,
+          secretAccessKey: byDefault ? undefined : env.AWS_SES_SECRET_ACCESS_KEY,
           endpoint: env.AWS_SES_ENDPOINT,
           configurationSet: env.SES_CONFIGURATION_SET,
           configurationSetNoTracking: env.SES_CONFIGURATION_SET_NO_TRACKING,

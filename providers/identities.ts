@@ -24,8 +24,9 @@ export interface IdentitySettings {
   /** Set = SES mode. */
   ses: {
     region: string;
-    accessKeyId: string;
-    secretAccessKey: string;
+    /** Without keys the SDK finds credentials itself. */
+    accessKeyId?: string | undefined;
+    secretAccessKey?: string | undefined;
     endpoint?: string | undefined;
   } | null;
   /** Prefix of the MAIL FROM domain, such as `mail`. */
@@ -71,7 +72,7 @@ function sesIdentities(
 ): Identities {
   const client = new SESv2Client({
     region,
-    credentials: { accessKeyId, secretAccessKey },
+    ...(accessKeyId && secretAccessKey ? { credentials: { accessKeyId, secretAccessKey } } : {}),
     ...(endpoint ? { endpoint } : {}),
     // Somebody waits for the answer; without these a silent endpoint would hold them for minutes.
     requestHandler: {

@@ -10,8 +10,9 @@ import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
 
 export interface SesSettings {
   region: string;
-  accessKeyId: string;
-  secretAccessKey: string;
+  /** Without keys the SDK finds credentials itself: environment, profile, or the machine's role. */
+  accessKeyId?: string | undefined;
+  secretAccessKey?: string | undefined;
   /** Another endpoint than the region's own. */
   endpoint?: string | undefined;
   /** Configuration set for mail in which SES tracks opens and clicks; empty = none. */
@@ -33,12 +34,10 @@ const RETRY_AFTER_MS_MAX = 5 * 60_000;
 
 /** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
 export function sesMailer(settings: SesSettings): Mailer {
+  const { accessKeyId, secretAccessKey } = settings;
   const client = new SESv2Client({
     region: settings.region,
-    credentials: {
-      accessKeyId: settings.accessKeyId,
-      secretAccessKey: settings.secretAccessKey,
-    },
+    ...(accessKeyId && secretAccessKey ? { credentials: { accessKeyId, secretAccessKey } } : {}),
     ...(settings.endpoint ? { endpoint: settings.endpoint } : {}),
     // The SDK would repeat a request whose answer was lost, and so send twice.
     maxAttempts: 1,

@@ -20,6 +20,19 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
   }
 }
 
+describe('mail', () => {
+  const keys = { AWS_SES_ACCESS_KEY_ID: 'id', AWS_SES_SECRET_ACCESS_KEY: 'secret' };
+  it.each([
+    [{}, 'local'],
+    [{ AWS_SES_REGION: 'eu-west-1' }, 'local'],
+    [keys, 'local'],
+    [{ ...keys, AWS_SES_REGION: 'eu-west-1' }, 'ses'],
+    [{ AWS_SES_REGION: 'eu-west-1', AWS_SES_CREDENTIALS: 'default' }, 'ses'],
+  ])('with %o leaves in %s mode', (environment, mode) => {
+    expect(read(environment).mail.mode).toBe(mode);
+  });
+});
+
 describe('the settings', () => {
   it.each([
     ['JWT_SECRET', ''],

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMailer, type Mailer, type OutgoingMessage } from '../../providers/mailer.ts';
 import {
   sesThrottled,
@@ -21,8 +21,10 @@ afterEach(async () => {
   await ses.close();
 });
 
-function mailerTo(endpoint: string, timeoutMs = 10_000): Mailer {
-  const account = { region: 'eu-west-1', accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
+const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
+
+function mailerTo(endpoint: string, timeoutMs = 10_000, credentials: object = keys): Mailer {
+  const account = { region: 'eu-west-1', ...credentials };
   const sets = { configurationSet: 'tracked', configurationSetNoTracking: 'plain' };
   return createMailer(
     { ses: { ...account, ...sets, endpoint, timeoutMs }, smtp: null },
@@ -54,6 +56,18 @@ describe('SES, a service that answers', () => {
         raw: message().raw,
       },
     ]);
+  });
+
+  it('is signed to with the given keys, else with those the SDK finds', async () => {
+    await mailer.send(message());
+    expect(ses.lastKeyId).toBe('AKIATEST');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIAFOUND');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'found');
+    const finding = mailerTo(ses.endpoint, 10_000, {});
+    expect((await finding.send(message())).kind).toBe('accepted');
+    expect(ses.lastKeyId).toBe('AKIAFOUND');
+    vi.unstubAllEnvs();
+    await finding.close();
   });
 
   it('takes the tracking configuration set for tracked mail', async () => {

@@ -56,6 +56,8 @@ export interface FakeSes {
   /** Requests so far, and connections they came over. */
   requests: number;
   connections: number;
+  /** The key the last request was signed with. */
+  lastKeyId: string | null;
   /** Emails accepted for one email id: the number that must never be 2. */
   countOf(emailId: string): number;
   close(): Promise<void>;
@@ -75,6 +77,7 @@ export async function startFakeSes(): Promise<FakeSes> {
     delayMs: 0,
     requests: 0,
     connections: 0,
+    lastKeyId: null,
     countOf: (id) => ses.emails.filter(({ tags }) => tags['everpost_email_id'] === id).length,
     close() {
       server.closeAllConnections();
@@ -95,6 +98,7 @@ interface Answer {
 async function serve(ses: FakeSes, request: IncomingMessage, response: ServerResponse) {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
+  ses.lastKeyId = /Credential=([^/]+)/.exec(request.headers.authorization ?? '')?.[1] ?? null;
   ses.requests += 1;
   if (ses.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, ses.delayMs));
 
