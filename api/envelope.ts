@@ -32,6 +32,7 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 }
 
 const suggestions: Partial<Record<ProblemCode, string>> = {
+  EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   VALIDATION_ERROR: 'Correct the fields listed in errors.',
   WORKFLOW_INVALID: 'Mend the steps listed in errors, then enable the workflow again.',
   INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',

@@ -63,8 +63,12 @@ export interface DispatcherOptions {
 const callsMax = 32;
 /** Ids waiting in memory at most. Beyond that the sweep is quicker than we are. */
 const queueMax = 20_000;
-/** Signals for one project closer together than this become one. */
+/**
+ * Signals for one project closer together than this become one, in milliseconds. It doubles while
+ * mail keeps coming: then somebody is delivering already, and a signal costs as much as a mail.
+ */
 const laneGapMs = 25;
+const laneGapMaxMs = 400;
 /** Rows read at once. */
 const pageSize = 50;
 
@@ -194,10 +198,12 @@ function createLanes({ client, taskQueue, log }: DispatcherOptions): Lanes {
   const waking = new Map<string, { again: boolean; done: Promise<void> }>();
 
   async function signal(projectId: string, state: { again: boolean }): Promise<void> {
+    let gapMs = laneGapMs;
     do {
       state.again = false;
       await withDeadline(client, () => wakeLane(client, taskQueue, projectId));
-      await new Promise((resolve) => setTimeout(resolve, laneGapMs));
+      await new Promise((resolve) => setTimeout(resolve, gapMs));
+      gapMs = Math.min(2 * gapMs, laneGapMaxMs);
     } while (state.again);
   }
 

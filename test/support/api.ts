@@ -19,6 +19,7 @@ import { createSns } from '../../providers/sns.ts';
 import { createRenderer } from '../../providers/renderer.ts';
 import type { Dispatcher, DueWork } from '../../workflows/dispatcher.ts';
 import { createTestDatabase } from './servers.ts';
+import { watchLog, type WatchedLog } from './watched-log.ts';
 
 export interface TestRequest {
   /** Sent as `Authorization: Bearer …`. */
@@ -44,6 +45,8 @@ export interface TestApi {
   services: Services;
   /** What was handed to the dispatcher, oldest first. Nothing is handed on. */
   dispatched: DueWork[];
+  /** All that is logged; `close` fails when it holds a key, a password, a cookie or a mail body. */
+  log: WatchedLog;
   request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>;
   /** A new user; the cookie is ready to be sent. */
   signUp(email?: string): Promise<{ cookie: string; userId: string; email: string }>;
@@ -62,7 +65,7 @@ export interface TestApi {
  */
 export async function startTestApi(
   overrides: Record<string, string> = {},
-  dispatcher?: (db: Database) => Dispatcher,
+  dispatcher?: (db: Database, log: Services['log']) => Dispatcher,
 ): Promise<TestApi> {
   const database = await createTestDatabase();
   const server = createServer();
@@ -70,22 +73,24 @@ export async function startTestApi(
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const dispatched: DueWork[] = [];
-  const { services, closeDatabase } = startServices(dispatched, dispatcher, {
+  const log = watchLog();
+  const { services, closeDatabase } = startServices(dispatched, dispatcher, log, {
     JWT_SECRET: 'a secret of thirty-two characters or more',
     DATABASE_POOL_MAX: '10',
     DATABASE_URL: database.url,
     API_URL: url,
     RATE_LIMIT_ENABLED: 'false',
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: 'trace',
     ...overrides,
   });
   server.on('request', createApp(services).callback());
-  const request = requester(url);
+  const request = requester(url, log);
   return {
     url,
     db: services.db,
     services,
     dispatched,
+    log,
     request,
     signUp: (email) => signUp(request, email ?? `${randomUUID()}@users.test`),
     createProject: (cookie, name = 'My shop') => createProject(request, cookie, name),
@@ -93,21 +98,24 @@ export async function startTestApi(
       await stop(server);
       await closeDatabase();
       await database.drop();
+      log.check();
     },
   };
 }
 
 function startServices(
   dispatched: DueWork[],
-  dispatcher: ((db: Database) => Dispatcher) | undefined,
+  dispatcher: ((db: Database, log: Services['log']) => Dispatcher) | undefined,
+  watched: WatchedLog,
   environment: Record<string, string>,
 ): { services: Services; closeDatabase: () => Promise<void> } {
   const config = readConfig(environment);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
+  const log = createLog(config, watched.stream);
   const services: Services = {
     db: database.db,
     config,
-    dispatcher: dispatcher?.(database.db) ?? {
+    dispatcher: dispatcher?.(database.db, log) ?? {
       dispatch: (due) => void dispatched.push(due),
       startNow: async () => null,
       close: async () => {},
@@ -125,7 +133,7 @@ function startServices(
     sns: createSns(),
     seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
     rateLimits: createRateLimits(database.pool, config.rateLimit),
-    log: createLog(config),
+    log,
     temporalAnswers: async () => true,
   };
   return {
@@ -144,8 +152,17 @@ async function stop(server: Server): Promise<void> {
   await closed;
 }
 
-function requester(url: string): TestApi['request'] {
+/** What a body may hold that nobody else may read. */
+interface SecretFields {
+  body?: unknown;
+  password?: unknown;
+  newPassword?: unknown;
+}
+
+function requester(url: string, log: WatchedLog): TestApi['request'] {
   return async (method, path, { key, cookie, headers = {}, body } = {}) => {
+    const secret = (body ?? {}) as SecretFields;
+    log.mustNotTell(key, cookie?.split('=')[1], secret.body, secret.password, secret.newPassword);
     const raw = typeof body === 'string' || body instanceof Uint8Array;
     const response = await fetch(`${url}${path}`, {
       method,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { DefaultLogger } from '@temporalio/worker';
-import pino from 'pino';
 import { inject } from 'vitest';
 import { dispatchStore } from '../../db/dispatch.ts';
 import { createServices } from '../../worker/services.ts';
+import { createLog } from '../../worker/log.ts';
 import { startWorkers, type Workers } from '../../worker/workers.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client.ts';
 import { createDispatcher } from '../../workflows/dispatcher.ts';
@@ -34,7 +34,6 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-const log = pino({ level: 'silent' });
 let installed = false;
 
 /** `overrides` are environment variables by name; `worker: false` starts none. */
@@ -54,9 +53,10 @@ export async function startEngine(
     tlsCa: null,
   });
   const { client } = temporal;
-  const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, (db) =>
+  const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, (db, log) =>
     createDispatcher({ client, taskQueue, store: dispatchStore(db), log }),
   );
+  const log = createLog('trace', api.log.stream);
   const connection = await NativeConnection.connect({ address: settings.address });
   const { services, close } = await createServices(api.services.config, api.db, client, log);
   let workers: Workers | null = null;

@@ -21,7 +21,7 @@ beforeAll(async () => {
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
     shutdownSignals: [],
   });
-  for (const file of await readdir(folder)) {
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.json'))) {
     const text = await readFile(path.join(folder, file), 'utf8');
     histories.set(file, historyFromJSON(JSON.parse(text)));
   }

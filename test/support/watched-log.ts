@@ -1,0 +1,34 @@
+/** Shorter texts may stand in a log for another reason. */
+const charsMin = 12;
+
+/** The log of a server under test: what must not stand in it is told before, and looked for after. */
+export interface WatchedLog {
+  stream: { write(line: string): void };
+  /** Keys, passwords, cookies and mail bodies; anything but a text long enough is ignored. */
+  mustNotTell(...secrets: unknown[]): void;
+  /** @throws Error with the line that tells a secret. */
+  check(): void;
+}
+
+export function watchLog(): WatchedLog {
+  const lines: string[] = [];
+  const secrets = new Set<string>();
+  return {
+    stream: { write: (line) => void lines.push(line) },
+    mustNotTell(...given) {
+      for (const secret of given) {
+        // As it would stand in a line of JSON.
+        if (typeof secret === 'string' && secret.length >= charsMin) {
+          secrets.add(JSON.stringify(secret).slice(1, -1));
+        }
+      }
+    },
+    check() {
+      const log = lines.join('');
+      for (const secret of secrets) {
+        if (!log.includes(secret)) continue;
+        throw new Error(`The log tells a secret: ${lines.find((line) => line.includes(secret))}`);
+      }
+    },
+  };
+}
