@@ -151,7 +151,7 @@ async function composeBySkeleton(
   const ids = { contactId: email.contact_id, emailId: email.id };
   const links = tracking ? addressesOf(skeleton.mail, ids, values, tracking) : [];
   if (!links) return undefined;
-  const raw = skeleton.message.fill({
+  const raw = skeleton.message.messageFor({
     ...ids,
     to: email.to_email,
     subject,

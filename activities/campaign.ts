@@ -2,6 +2,7 @@ import {
   claimCampaignEmails,
   type CampaignEmail,
   failCampaignEmails,
+  findCampaignWork,
 } from '../db/campaign-emails.ts';
 import {
   advanceCampaign,
@@ -40,12 +41,14 @@ export interface CampaignServices extends SendingServices {
   pauseOnFailures: number;
 }
 
-/** Messages claimed at once. */
+/** Messages whose outcomes are recorded together. */
 const batchSize = 500;
 /** The shortest wait for tokens, in milliseconds: a batch of one message costs as much as one of many. */
-const throttleMs = 200;
+const throttleMs = 500;
 /** How soon to look again for messages that are being made. */
 const freezingMs = 100;
+/** How soon to look again for messages that somebody else holds. */
+const heldMs = 1_000;
 
 export function createCampaignSending(services: CampaignServices): CampaignSending {
   const composer = createCampaignComposer(services);
@@ -85,6 +88,7 @@ async function sendBatches(
 ): Promise<void> {
   const { db, rates } = services;
   let throttled = false;
+  let hasSent = false;
   while (goesOn()) {
     const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, batchSize);
     if (granted === 0) {
@@ -96,8 +100,8 @@ async function sendBatches(
       services,
       {
         projectId,
-        claim: (attempt) =>
-          claimCampaignEmails(db, { campaignId, max: granted, throttled, ...attempt }),
+        max: granted,
+        claim: (attempt) => claimCampaignEmails(db, { campaignId, throttled, ...attempt }),
         prepare: (emails) => composer.prepare(campaignId, emails),
         campaign: {
           id: campaignId,
@@ -109,8 +113,13 @@ async function sendBatches(
     );
     await returnSendingTokens(db, rates, projectId, granted - claimed);
     throttled ||= granted < batchSize;
+    hasSent ||= claimed > 0;
     if (claimed > 0) continue;
-    if (!(await isCampaignFreezing(db, campaignId))) return;
+    if (!(await isCampaignFreezing(db, campaignId))) break;
     await pause(freezingMs, stop);
   }
+  if (hasSent || stop.aborted) return;
+  // Something is due and cannot be had: the run would ask again and again.
+  const { nextDueMs } = await findCampaignWork(db, campaignId);
+  if (nextDueMs === 0) await pause(heldMs, stop);
 }

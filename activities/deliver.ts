@@ -52,8 +52,10 @@ export interface Composed {
 
 export interface Batch<E extends Sendable> {
   projectId: string;
+  /** Messages delivered at most. */
+  max: number;
   /** Claims messages for an attempt, committed. */
-  claim(attempt: { attemptId: string; leaseSeconds: number }): Promise<E[]>;
+  claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
   /** Makes ready what they have in common. Answers how each is composed. */
   prepare(
     emails: readonly E[],
@@ -70,11 +72,27 @@ export interface Batch<E extends Sendable> {
 
 /** A claim nobody settles within this time belongs to a process that died. */
 const leaseSeconds = 120;
+/**
+ * Messages claimed at once. When a process dies, what it had claimed counts as unknown, whether it
+ * had left or not: so no more than are about to leave.
+ */
+const waveSize = 50;
+/** How long outcomes may wait to be recorded together, in milliseconds. */
+const unrecordedMs = 5_000;
+
+/** What a batch has come to so far. */
+interface Progress<E> {
+  attemptIds: string[];
+  emails: E[];
+  settlements: Settlement[];
+  /** Refusals of the provider since it accepted a message. */
+  refusedInRow: number;
+}
 
 /**
- * Delivers one batch: claim, last look, compose, hand over, settle. Whatever happens, a message
- * is handed over at most once for each claim, and a claim that is committed ends in an outcome.
- * Answers how many were claimed.
+ * Delivers one batch, wave after wave: claim, last look, compose, hand over; then all outcomes are
+ * recorded together. Whatever happens, a message is handed over at most once for each claim, and a
+ * claim that is committed ends in an outcome. Answers how many were claimed.
  * @param stop aborted: hands over no more, and releases what it has claimed beyond.
  */
 export async function deliverBatch<E extends Sendable>(
@@ -84,11 +102,40 @@ export async function deliverBatch<E extends Sendable>(
 ): Promise<number> {
   const { db, dispatcher } = services;
   const { projectId, campaign } = batch;
+  const progress: Progress<E> = { attemptIds: [], emails: [], settlements: [], refusedInRow: 0 };
+  const { attemptIds, emails, settlements } = progress;
+  const recordBy = Date.now() + unrecordedMs;
+  try {
+    while (await deliverWave(services, batch, progress, stop)) {
+      if (emails.length >= batch.max || Date.now() > recordBy) break;
+    }
+  } finally {
+    if (settlements.length > 0) {
+      const attempt = { projectId, attemptIds, settlements, ...(campaign && { campaign }) };
+      dispatcher.dispatch(
+        await persistently(services, projectId, () => recordSettlements(db, attempt)),
+      );
+      await simulateFeedback(services, emails, settlements);
+    }
+  }
+  return emails.length;
+}
+
+/** Answers whether there may be more to deliver. */
+async function deliverWave<E extends Sendable>(
+  services: SendingServices,
+  batch: Batch<E>,
+  progress: Progress<E>,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const { db } = services;
+  const { projectId, campaign } = batch;
   const attemptId = randomUUID();
+  const max = Math.min(waveSize, batch.max - progress.emails.length);
   let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
   try {
-    const emails = await batch.claim({ attemptId, leaseSeconds });
-    if (emails.length === 0) return 0;
+    const emails = await batch.claim({ attemptId, leaseSeconds, max });
+    if (emails.length === 0) return false;
     const overLimit = await takeAllowances(db, services.billingRules, projectId, emails);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
@@ -96,34 +143,36 @@ export async function deliverBatch<E extends Sendable>(
     await persistently(services, projectId, () => releaseClaim(db, attemptId));
     throw error;
   }
-  const settlements = await handOver(services, { ...ready, stop, campaign });
-  const attempt = { projectId, attemptId, settlements, ...(campaign && { campaign }) };
-  dispatcher.dispatch(
-    await persistently(services, projectId, () => recordSettlements(db, attempt)),
-  );
-  await simulateFeedback(services, ready.emails, settlements);
-  return ready.emails.length;
+  // What this batch has seen itself is newer than what the claim has read.
+  if (progress.emails.length === 0)
+    progress.refusedInRow = campaign?.refusedInRow(ready.emails) ?? 0;
+  progress.attemptIds.push(attemptId);
+  progress.emails.push(...ready.emails);
+  const isOver = () =>
+    stop.aborted ||
+    (campaign !== undefined &&
+      campaign.pauseOnFailures > 0 &&
+      progress.refusedInRow >= campaign.pauseOnFailures);
+  await handOver(services, { ...ready, progress, isOver });
+  return ready.emails.length === max && !isOver();
 }
 
 interface HandOver<E extends Sendable> {
   emails: readonly E[];
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
-  stop: AbortSignal;
-  campaign: Batch<E>['campaign'];
+  progress: Progress<E>;
+  /** Whether nothing more must be handed over. */
+  isOver: () => boolean;
 }
 
 /** Hands claimed messages over, as many at once as the provider takes. Never throws. */
 async function handOver<E extends Sendable>(
   services: SendingServices,
-  { emails, overLimit, compose, stop, campaign }: HandOver<E>,
-): Promise<Settlement[]> {
-  const settlements: Settlement[] = [];
+  { emails, overLimit, compose, progress, isOver }: HandOver<E>,
+): Promise<void> {
+  const { settlements } = progress;
   const queue = emails.values();
-  let refusedInRow = campaign?.refusedInRow(emails) ?? 0;
-  const isOver = () =>
-    stop.aborted ||
-    (campaign && campaign.pauseOnFailures > 0 && refusedInRow >= campaign.pauseOnFailures);
   async function work(): Promise<void> {
     for (const email of queue) {
       if (isOver()) {
@@ -134,14 +183,13 @@ async function handOver<E extends Sendable>(
       const settlement: Settlement = reason
         ? { emailId: email.id, kind: 'withheld', reason }
         : await deliver(services, email, compose);
-      if (settlement.kind === 'accepted') refusedInRow = 0;
-      if (settlement.kind === 'refused') refusedInRow += 1;
+      if (settlement.kind === 'accepted') progress.refusedInRow = 0;
+      if (settlement.kind === 'refused') progress.refusedInRow += 1;
       settlements.push(settlement);
     }
   }
   const lines = Math.min(services.mailer.maxConcurrency, emails.length);
   await Promise.all(Array.from({ length: lines }, work));
-  return settlements;
 }
 
 /** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */

@@ -23,7 +23,7 @@ export interface DeliveryActivities {
 
 export type DeliveryServices = SendingServices;
 
-/** Messages claimed at once. */
+/** Messages delivered together. */
 const batchSize = 100;
 /** One activity stays at work this long: fewer history events than one per batch. */
 const shiftMs = 60_000;
@@ -72,7 +72,8 @@ async function deliverDue(
     services,
     {
       projectId,
-      claim: (attempt) => claimDueEmails(db, { projectId, max, throttled, ...attempt }),
+      max,
+      claim: (attempt) => claimDueEmails(db, { projectId, throttled, ...attempt }),
       async prepare(emails) {
         const files = await listAttachmentContents(
           db,

@@ -168,7 +168,15 @@ function presentEmail(row: EmailRecord, apiUrl: string): z.input<typeof EmailSum
     fromName: row.from_name,
     replyTo: row.reply_to,
     headers: row.campaign_id ? campaignHeaders(row, apiUrl) : row.headers,
-    attachments: row.attachments.map(({ attachmentId: _, ...file }) => file),
+    attachments: row.attachments.map(
+      ({ filename, contentType, disposition, contentId, bytes }) => ({
+        filename,
+        contentType,
+        disposition,
+        contentId,
+        bytes,
+      }),
+    ),
     messageId: row.message_id,
     sourceType: row.source_type as z.input<typeof SourceType>,
     templateId: row.template_id,

@@ -78,27 +78,6 @@ export async function countAudience(
   });
 }
 
-/** Whether there is anybody to send a campaign to. @throws Problem CONDITION_TOO_HEAVY */
-export async function hasAudience(
-  db: Database,
-  projectId: string,
-  audience: CampaignAudience,
-  messageClass: string,
-): Promise<boolean> {
-  return withinConditionTime(db, async (tx) => {
-    const holds = await audienceSql(tx, projectId, audience, new Date());
-    const row = await tx
-      .selectFrom('contact')
-      .select('id')
-      .where('project_id', '=', projectId)
-      .where(mayReceive(messageClass))
-      .where(holds)
-      .limit(1)
-      .executeTakeFirst();
-    return row !== undefined;
-  });
-}
-
 /** Whether a contact belongs to an audience, whatever its subscription. */
 export async function isInAudience(
   db: Database,

@@ -18,9 +18,7 @@ export async function recordCampaignProgress(
   const sent = emails.filter((email) => email.sent_at !== null).length;
   const delivered = emails.filter((email) => email.status === 'DELIVERED').length;
   const lastAccepted = outcomes.findLastIndex(({ kind }) => kind === 'accepted');
-  const refused = outcomes
-    .slice(lastAccepted + 1)
-    .filter(({ kind }) => kind === 'refused').length;
+  const refused = outcomes.slice(lastAccepted + 1).filter(({ kind }) => kind === 'refused').length;
   const inRow = lastAccepted < 0 ? sql`refused_in_row + ${refused}` : sql`${refused}::int`;
   const { pauseOnFailures } = campaign;
   const pauses = sql`(status = 'SENDING' and ${pauseOnFailures} > 0

@@ -25,7 +25,7 @@ export async function advanceCampaign(
 ): Promise<CampaignView> {
   return db.transaction().execute(async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
-    if (!row) return { phase: 'over' };
+    if (!row) return { phase: 'over', sent: 0, total: 0 };
     await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
       case 'SCHEDULED':
@@ -38,7 +38,7 @@ export async function advanceCampaign(
         return { phase: 'cancelled' };
       case 'DRAFT':
       case 'SENT':
-        return { phase: 'over' };
+        return { phase: 'over', ...countsOf(row) };
     }
   });
 }
@@ -73,11 +73,12 @@ async function sendingView(tx: Database, row: CampaignRow): Promise<CampaignView
   if (nextDueMs === 0) return { phase: 'sending', ...counts };
   if (nextDueMs !== null) return { phase: 'waiting', for: 'retry', waitMs: nextDueMs, ...counts };
   if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
-  await sql`
+  const { rows } = await sql<{ total: number }>`
     update campaign set status = 'SENT', sent_at = now(), updated_at = now(),
         total_recipients = (select count(*) from email where campaign_id = ${row.id})
-      where id = ${row.id}`.execute(tx);
-  return { phase: 'over' };
+      where id = ${row.id}
+      returning total_recipients as total`.execute(tx);
+  return { phase: 'over', ...counts, ...rows[0] };
 }
 
 /**

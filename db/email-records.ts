@@ -59,8 +59,10 @@ export async function listEmails(
       limit ${limit}`.execute(db);
   const counted = after
     ? []
-    : (await sql<{ total: number }>`
-        select count(*)::int as total from email where ${matches}`.execute(db)).rows;
+    : (
+        await sql<{ total: number }>`
+        select count(*)::int as total from email where ${matches}`.execute(db)
+      ).rows;
   return { rows: await withBodies(db, projectId, rows), total: counted[0]?.total ?? 0 };
 }
 

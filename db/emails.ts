@@ -36,10 +36,7 @@ export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' |
  * Puts a message into the ledger, in the caller's transaction. A step that is repeated does not
  * make a second one.
  */
-export async function insertEmail(
-  tx: Database,
-  { withheld, ...email }: NewEmail,
-): Promise<void> {
+export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail): Promise<void> {
   const detail = sql`jsonb_build_object('reason', ${withheld}::text)`;
   await tx
     .insertInto('email')
@@ -205,4 +202,3 @@ export async function listForgottenLanes(db: Database, max: number): Promise<str
       limit ${max}`.execute(db);
   return rows.map((row) => row.project_id);
 }
-

@@ -38,18 +38,18 @@ const statuses: Record<Settlement['kind'], string> = {
   released: 'PENDING',
 };
 
-/** One attempt and its outcomes, in the order in which they came. */
+/** Attempts and their outcomes, in the order in which they came. */
 export interface Attempt {
   projectId: string;
-  attemptId: string;
+  attemptIds: readonly string[];
   settlements: readonly Settlement[];
   /** Given: all of them are messages of this campaign. */
   campaign?: { id: string; pauseOnFailures: number };
 }
 
 /**
- * Records the outcomes of one attempt and the events they are, in one transaction. A row that is
- * no longer this attempt's is left alone.
+ * Records outcomes and the events they are, in one transaction. A row that is no longer one of
+ * these attempts' is left alone.
  */
 export async function recordSettlements(db: Database, attempt: Attempt): Promise<Due> {
   const { projectId, settlements, campaign } = attempt;
@@ -114,7 +114,7 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
         as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
           subject text, body text, body_frame text, body_values jsonb)
       where email.id = outcome.id and email.status = 'SENDING'
-        and email.attempt_id = ${attempt.attemptId}
+        and email.attempt_id = any(${attempt.attemptIds}::uuid[])
       returning email.id, email.contact_id, email.status, email.subject, email.from_email,
         email.from_name, email.message_id, email.template_id, email.campaign_id,
         email.source_type, ${isoTime(sql`email.sent_at`)} as sent_at,
@@ -125,7 +125,7 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
 /** Feedback that was quicker than the answer has settled a message, but does not have its content. */
 async function keepOvertakenContent(
   tx: Database,
-  { attemptId, settlements }: Attempt,
+  { attemptIds, settlements }: Attempt,
   settled: readonly SentEmail[],
 ): Promise<void> {
   const ids = new Set(settled.map(({ id }) => id));
@@ -137,7 +137,7 @@ async function keepOvertakenContent(
         body_values = given.body_values
       from jsonb_to_recordset(${contents}::jsonb)
         as given(id uuid, subject text, body text, body_frame text, body_values jsonb)
-      where email.id = given.id and email.attempt_id = ${attemptId}`.execute(tx);
+      where email.id = given.id and email.attempt_id = any(${attemptIds}::uuid[])`.execute(tx);
 }
 
 function outcomeOf(settlement: Settlement) {

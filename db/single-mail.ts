@@ -53,11 +53,7 @@ export async function claimSingleMail(
 
 /** Lets a claimed mail be tried again. */
 export async function releaseSingleMail(db: Database, id: string): Promise<void> {
-  await db
-    .updateTable('single_mail')
-    .set({ attempt_id: null })
-    .where('id', '=', id)
-    .execute();
+  await db.updateTable('single_mail').set({ attempt_id: null }).where('id', '=', id).execute();
 }
 
 /** Forgets a mail: it has left, or never will. */

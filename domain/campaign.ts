@@ -91,4 +91,4 @@ export type CampaignView =
   | { phase: 'paused'; sent: number; total: number }
   /** What still waits must fail. */
   | { phase: 'cancelled' }
-  | { phase: 'over' };
+  | { phase: 'over'; sent: number; total: number };

@@ -4,7 +4,7 @@ import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from '.
 /** A message with gaps, encoded as far as it can be. */
 export interface MessageSkeleton {
   /** The finished message for one recipient. */
-  fill(given: {
+  messageFor(given: {
     to: string;
     subject: string;
     date: Date;
@@ -53,15 +53,19 @@ export function encodeSkeleton(
   const [textStart, htmlStart] = [start('text/plain'), `\r\n${start('text/html')}`];
   const end = `\r\n--${boundary}--\r\n`;
   return {
-    fill(given) {
+    messageFor(given) {
       const id = (slot: Slot) => (slot === 'contactId' ? given.contactId : given.emailId);
       const message =
         headerLines(given) +
         filled(head, id) +
         textStart +
-        filled(text, (slot) => encodeValue(typeof slot === 'number' ? given.text(slot) : id(slot))) +
+        filled(text, (slot) =>
+          encodeValue(typeof slot === 'number' ? given.text(slot) : id(slot)),
+        ) +
         htmlStart +
-        filled(html, (slot) => encodeValue(typeof slot === 'number' ? given.html(slot) : id(slot))) +
+        filled(html, (slot) =>
+          encodeValue(typeof slot === 'number' ? given.html(slot) : id(slot)),
+        ) +
         end;
       return Buffer.from(message);
     },
@@ -94,7 +98,9 @@ function encodeGapped({ texts, slots }: Gapped): Gapped {
     slots,
     texts: texts.map(
       (text, index) =>
-        (index === 0 ? '' : '=\r\n') + quotedPrintable(text, lineChars) + (index === last ? '' : '=\r\n'),
+        (index === 0 ? '' : '=\r\n') +
+        quotedPrintable(text, lineChars) +
+        (index === last ? '' : '=\r\n'),
     ),
   };
 }

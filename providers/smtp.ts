@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { createTransport } from 'nodemailer';
 import MailMessage from 'nodemailer/lib/mailer/mail-message';
-import MimeNode from 'nodemailer/lib/mime-node';
+import type MimeNode from 'nodemailer/lib/mime-node';
 import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
 
 export interface SmtpSettings {
@@ -28,7 +28,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     send(message) {
       const handover = new Handover(message);
       const mail = new MailMessage(transport, {});
-      mail.message = handover;
+      mail.message = handover as unknown as MimeNode;
       return new Promise((resolve) => {
         transport.transporter.send(mail, (error) => {
           if (error) return resolve(outcomeOf(error, handover.complete));
@@ -72,29 +72,44 @@ function poolOptions(settings: SmtpSettings) {
  * A message that knows how far it was handed over. nodemailer reads the stream only after the
  * server has agreed to DATA, and writes the final dot only after the stream has ended; its errors
  * do not tell the two apart. So: not ended = the server cannot have the whole message.
+ * It is what the transport asks of a message, and no more: a message of nodemailer's own costs as
+ * much as sending it.
  */
-class Handover extends MimeNode {
+class Handover {
   /** The connection has taken the last byte: the end of the data may be under way. */
   complete = false;
-  readonly #bytes: Buffer;
+  readonly #message: OutgoingMessage;
 
   constructor(message: OutgoingMessage) {
-    super();
-    this.#bytes = message.raw;
-    this.setEnvelope({ from: message.envelopeFrom, to: message.to, size: message.raw.length });
+    this.#message = message;
   }
 
-  override createReadStream(): Readable {
-    const stream = Readable.from(chunksOf(this.#bytes), { objectMode: false });
+  getEnvelope() {
+    const { envelopeFrom, to, raw } = this.#message;
+    return { from: envelopeFrom, to: [to], size: raw.length };
+  }
+
+  messageId(): string {
+    return '';
+  }
+
+  getHeader(): string {
+    return '';
+  }
+
+  createReadStream(): Readable {
+    const { raw } = this.#message;
+    let at = 0;
+    const stream = new Readable({
+      read() {
+        stream.push(at < raw.length ? raw.subarray(at, (at += CHUNK_BYTES)) : null);
+      },
+    });
     stream.once('end', () => {
       this.complete = true;
     });
     return stream;
   }
-}
-
-function* chunksOf(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
 /** `complete`: the server may have the whole message. Codes: `nodemailer/lib/errors`. */

@@ -116,15 +116,11 @@ export const sendCampaign = endpoint({
     if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
     const share = { projectId, category: 'campaigns', units: total } as const;
     await requireAllowance(db, config.billing, share);
-    const data = await act(
-      { db, dispatcher },
-      { projectId, id, action: 'send' },
-      async (tx) => {
-        const counted = { total_recipients: total, scheduled_for: at };
-        await updateCampaign(tx, id, at ? { ...counted, status: 'SCHEDULED' } : counted);
-        if (!at) await startCampaign(tx, id);
-      },
-    );
+    const data = await act({ db, dispatcher }, { projectId, id, action: 'send' }, async (tx) => {
+      const counted = { total_recipients: total, scheduled_for: at };
+      await updateCampaign(tx, id, at ? { ...counted, status: 'SCHEDULED' } : counted);
+      if (!at) await startCampaign(tx, id);
+    });
     const message = at ? 'The campaign is scheduled.' : 'The campaign is being sent.';
     return { success: true as const, data, message };
   },

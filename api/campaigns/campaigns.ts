@@ -312,7 +312,6 @@ export const duplicateCampaign = endpoint({
   },
 });
 
-
 export const bulkUpdateCampaigns = endpoint({
   id: 'bulkUpdateCampaigns',
   method: 'POST',

@@ -54,8 +54,9 @@ function isAudienceType(type: string): type is z.output<typeof AudienceType> {
   return (audienceTypes as readonly string[]).includes(type);
 }
 
-export const CampaignChange = Change.superRefine(refuseTwoMeanings('audienceCondition', 'audienceFilter'))
-  .superRefine(refuseContradiction);
+export const CampaignChange = Change.superRefine(
+  refuseTwoMeanings('audienceCondition', 'audienceFilter'),
+).superRefine(refuseContradiction);
 
 export const NewCampaign = Change.extend({ name: Name })
   .superRefine(refuseTwoMeanings('audienceCondition', 'audienceFilter'))

@@ -76,7 +76,8 @@ export function presentCampaign(row: NamedCampaignRow): z.input<typeof Campaign>
     type: audienceType,
     audienceType,
     segmentId,
-    segment: segmentId !== null && segmentName !== null ? { id: segmentId, name: segmentName } : null,
+    segment:
+      segmentId !== null && segmentName !== null ? { id: segmentId, name: segmentName } : null,
     audienceCondition: condition,
     audienceFilter: condition && conditionToFlat(condition),
     messageType: row.message_class as z.input<typeof MessageType>,

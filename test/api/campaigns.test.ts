@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApi } from '../support/api.ts';
 import { newAddress, refusal, type Shop, startShop } from '../support/shop.ts';
 
 let shop: Shop;
@@ -590,5 +591,44 @@ describe('GET /campaigns/{id}/stats', () => {
         unsubscribeRate: 0,
       },
     });
+  });
+});
+
+describe('POST /campaigns/{id}/test', () => {
+  it('goes to members of the project alone where mail leaves the machine', async () => {
+    const api = await startTestApi({
+      AWS_SES_REGION: 'eu-west-1',
+      AWS_SES_ACCESS_KEY_ID: 'id',
+      AWS_SES_SECRET_ACCESS_KEY: 'secret',
+    });
+    try {
+      const { cookie, email } = await api.signUp();
+      const project = await api.createProject(cookie);
+      const domain = { project_id: project.id, name: 'shop.dev', status: 'verified' };
+      await api.db
+        .insertInto('domain')
+        .values({ ...domain, dkim_tokens: ['a', 'b', 'c'] })
+        .execute();
+      const key = project.secretKey;
+      const body = { ...draft(), from: 'news@shop.dev' };
+      const made = await api.request('POST', '/campaigns', { key, body });
+      const path = `/campaigns/${made.body.data.id}/test`;
+      const test = (to: string) => api.request('POST', path, { key, body: { email: to } });
+      expect(refusal(await test('stranger@people.test'))).toEqual([
+        403,
+        'TEST_RECIPIENT_NOT_ALLOWED',
+      ]);
+      expect((await test(email)).status).toBe(200);
+      expect(refusal(await test('nobody'))).toEqual([
+        422,
+        'VALIDATION_ERROR',
+        'email invalid_string',
+      ]);
+      const [mail] = await api.db.selectFrom('single_mail').selectAll().execute();
+      expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
+      expect(api.dispatched.at(-1)).toEqual({ runs: [`campaign-test-${mail!.id}`] });
+    } finally {
+      await api.close();
+    }
   });
 });

@@ -97,7 +97,8 @@ describe('GET /emails', () => {
   it('pages from the newest to the oldest, whatever is deleted meanwhile', async () => {
     const { id: contactId } = await contact();
     const made: string[] = [];
-    for (let n = 0; n < 5; n++) made.push(await mail(contactId));
+    for (let n = 0; n < 5; n++)
+      made.push(await mail(contactId, { created_at: new Date(2026, 1, 1, n) }));
     const first = await list(`contactId=${contactId}&limit=2`);
     expect(first).toMatchObject({ total: 5, hasMore: true });
     expect(ids(first)).toEqual([made[4], made[3]]);

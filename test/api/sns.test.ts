@@ -420,7 +420,7 @@ describe('a message whose outcome is unknown', () => {
     const content = { subject: 'Hi Ada', frame: 'f', values: ['Ada'] };
     await recordSettlements(api.db, {
       projectId: project.id,
-      attemptId,
+      attemptIds: [attemptId],
       settlements: [{ emailId: id, kind: 'accepted', messageId: 'm', delivered: false, content }],
       campaign: { id: campaignId, pauseOnFailures: 0 },
     });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../db/database.ts';
-import { type SendingRates, takeSendingTokens } from '../../db/tokens.ts';
+import { returnSendingTokens, type SendingRates, takeSendingTokens } from '../../db/tokens.ts';
 import { createTestDatabase } from '../support/servers.ts';
 
 let db: Database;
@@ -125,6 +125,39 @@ describe('the buckets of server and project', () => {
       expect((await takeAtOnce(slow, id, 1)).waitMs).toBe(2000);
     }
   });
+});
+
+describe('whoever is urgent', () => {
+  const slow = perProject(1);
+  const urgent = { urgent: true };
+
+  it('takes the next token before it is there, and all others wait until it was used', async () => {
+    const id = randomUUID();
+    await takeAtOnce(slow, id, 1);
+    await elapse(-60_000);
+    const first = await takeSendingTokens(db, slow, id, 5, urgent);
+    expect(first).toEqual({ granted: 1, waitMs: 1000 });
+    await elapse(-60_000);
+    const second = await takeSendingTokens(db, slow, id, 5, urgent);
+    expect(second).toEqual({ granted: 1, waitMs: 2000 });
+    expect(await takeAtOnce(slow, id, 5)).toEqual({ granted: 0, waitMs: 3000 });
+  });
+
+  it('does not wait while there are tokens', async () => {
+    const id = randomUUID();
+    expect(await takeSendingTokens(db, perProject(10), id, 4, urgent)).toEqual({
+      granted: 4,
+      waitMs: 0,
+    });
+  });
+});
+
+it('tokens that were not used can be given back', async () => {
+  const id = randomUUID();
+  await takeAtOnce(perProject(10), id, 9);
+  await elapse(-60_000);
+  await returnSendingTokens(db, perProject(10), id, 6);
+  expect((await takeAtOnce(perProject(10), id, 100)).granted).toBe(6);
 });
 
 describe('many takers at once', () => {

@@ -35,6 +35,7 @@ interface World {
   api: Awaited<ReturnType<typeof startApiProcess>>;
   worker: Program;
   startWorker(): Promise<Program>;
+  startApi(): ReturnType<typeof startApiProcess>;
 }
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -81,19 +82,19 @@ beforeAll(async () => {
   const none = { apiKey: null, tlsCert: null, tlsKey: null, tlsCa: null };
   const client = connectTemporal({ address, namespace: 'default', ...none });
   undo.push(() => client.close());
-  const api = await startApiProcess(engine, environment);
-  undo.push(() => api.stop());
+  const startApi = () => startApiProcess(engine, environment);
   const startWorker = () => startWorkerProcess(engine, environment);
   world = {
     postgres,
     temporal: { ...temporal, client },
     sink,
     engine,
-    api,
+    api: await startApi(),
     worker: await startWorker(),
     startWorker,
+    startApi,
   };
-  undo.push(() => world.worker.stop());
+  undo.push(() => Promise.all([world.worker.stop(), world.api.stop()]));
 }, 120_000);
 
 afterAll(async () => {
@@ -116,9 +117,9 @@ const act = async (id: string, action: string) => {
 
 const faults: Fault[] = [
   {
-    name: 'the worker is killed',
+    name: 'worker and API are killed',
     async midway() {
-      await world.worker.kill();
+      await Promise.all([world.worker.kill(), world.api.kill()]);
       // Its claims run out after two minutes: as if they had passed.
       await world.engine.api.db
         .updateTable('email')
@@ -126,6 +127,7 @@ const faults: Fault[] = [
         .where('status', '=', 'SENDING')
         .execute();
       world.worker = await world.startWorker();
+      world.api = await world.startApi();
     },
   },
   {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { insertRunWake } from '../../db/run-wakes.ts';
+import { campaignHistoryCases } from './campaign-history-cases.ts';
 import type { Engine } from './engine.ts';
 import { endOfJob, importFile } from './upload.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * The runs whose histories are kept in `test/run-histories/`: at least one of every kind beside
+ * The runs whose histories are kept in `test/histories/runs/`: at least one of every kind beside
  * the customer's workflows. A case plays one and answers the run's id; the history is taken when
  * the run has ended.
  */
@@ -50,6 +51,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
   },
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
+  ...campaignHistoryCases,
 };
 
 async function ended(engine: Engine, job: string | Promise<string>): Promise<string> {

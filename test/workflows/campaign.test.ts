@@ -150,6 +150,23 @@ describe('a campaign that is sent', () => {
     }
   });
 
+  it('counts an email that is opened three times once', async () => {
+    const [ada] = [await contact(), await contact()];
+    const id = await createCampaign(engine);
+    await act(engine, id, 'send');
+    await campaignIn(engine, id, 'SENT');
+    const { id: emailId } = await emailOf(id, ada.id);
+    for (let n = 0; n < 3; n++) {
+      const pixel = await engine.api.request('GET', `/t/o/${emailId}.gif`);
+      expect(pixel.status).toBe(200);
+    }
+    const stats = await waitFor('the opens', async () => {
+      const { opens } = await emailOf(id, ada.id);
+      return opens === 3 && (await engine.call('GET', `/campaigns/${id}/stats`)).body.data;
+    });
+    expect(stats).toMatchObject({ sentCount: 2, openedCount: 1, openRate: 50 });
+  });
+
   it('shows its progress in its run, and goes on when somebody ends that', async () => {
     await insertContacts(engine, 20);
     const id = await createCampaign(engine);
