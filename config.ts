@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defaultTaskQueue } from './domain/runs.ts';
 
 /** The only reader of the environment. Empty means not set; every fault is reported at once. */
 
@@ -73,7 +74,7 @@ const Environment = z.object({
   REQUEST_LOGGING: flag(true),
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
-  TEMPORAL_TASK_QUEUE: z.string().default('everpost'),
+  TEMPORAL_TASK_QUEUE: z.string().default(defaultTaskQueue),
   TEMPORAL_API_KEY: text,
   TEMPORAL_TLS_CERT: text,
   TEMPORAL_TLS_KEY: text,

@@ -21,6 +21,14 @@ export interface RunInputs {
 
 export type RunKind = keyof RunInputs;
 
+/** The task queue of an installation that has set no other. */
+export const defaultTaskQueue = 'everpost';
+
+/** The schedule and its runs that look after the rows behind a task queue. */
+export function sweepIdOf(taskQueue: string): string {
+  return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
+}
+
 /** The address of a run in Temporal, made from the row that it serves. */
 export const runIds = {
   campaignSend: ({ campaignId }) => `campaign-${campaignId}`,

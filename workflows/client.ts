@@ -12,7 +12,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/common';
 import { type DueStart, executionOfRun, executionRunId, laneRunId } from '../domain/execution.ts';
-import type { RunKind, RunWake } from '../domain/runs.ts';
+import { type RunKind, type RunWake, sweepIdOf } from '../domain/runs.ts';
 import type { deliveryLane } from './delivery.ts';
 import type { customerWorkflow } from './execution.ts';
 import type { sweep } from './sweep.ts';
@@ -235,8 +235,12 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
   }
 }
 
-/** Makes sure the sweep is scheduled, every half minute, never two at once. */
-export async function ensureSweep(client: Client, taskQueue: string, id = 'sweep'): Promise<void> {
+/**
+ * Makes sure the sweep is scheduled, every half minute, never two at once. Each task queue has its
+ * own: installations that share a namespace have different queues, and different rows to look after.
+ */
+export async function ensureSweep(client: Client, taskQueue: string): Promise<void> {
+  const id = sweepIdOf(taskQueue);
   try {
     await client.schedule.create({
       scheduleId: id,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimDueEmails } from '../../db/emails.ts';
 import { recordEvents } from '../../db/events.ts';
 import { cancelExecutions, insertExecution } from '../../db/executions.ts';
+import { ensureSweep } from '../../workflows/client.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import {
   createContact,
@@ -62,6 +63,18 @@ const described = (executionId: string) =>
   engine.temporal.client.workflow.getHandle(`execution-${executionId}`).describe();
 
 describe('the sweep', () => {
+  it('is scheduled for each task queue, also where several installations share a namespace', async () => {
+    const { client } = engine.temporal;
+    const queues = ['a', 'b'].map((name) => `${name}-${randomUUID()}`);
+    for (const queue of [...queues, ...queues]) await ensureSweep(client, queue);
+    for (const queue of queues) {
+      const schedule = client.schedule.getHandle(`sweep-${queue}`);
+      const { action } = await schedule.describe();
+      expect(action).toMatchObject({ taskQueue: queue, workflowId: `sweep-${queue}` });
+      await schedule.delete();
+    }
+  });
+
   it('starts what was committed and not started, once, however many sweep at once', async () => {
     const workflow = await mailingWorkflow('forgotten start');
     const email = address();
