@@ -13,8 +13,8 @@ export interface Benchmark {
 export interface BenchmarkRun {
   /** An option as it was written. */
   text(name: string): string;
-  /** An option that is a whole number from 1. @throws Error naming it */
-  count(name: string): number;
+  /** An option that is a whole number from `min` (1) on. @throws Error naming it */
+  count(name: string, min?: number): number;
   /** Ends something that was started; also on Ctrl-C, the last started first. */
   defer(cleanup: () => Promise<unknown>): void;
   /** Aborted by Ctrl-C. */
@@ -40,10 +40,10 @@ export async function runBenchmark(benchmark: Benchmark, args: readonly string[]
   const text = (name: string) => options[name] ?? '';
   const work = benchmark.run({
     text,
-    count(name) {
+    count(name, min = 1) {
       const value = Number(text(name));
-      if (Number.isInteger(value) && value > 0) return value;
-      throw new Error(`--${name} must be a whole number from 1, not "${text(name)}".`);
+      if (Number.isInteger(value) && value >= min) return value;
+      throw new Error(`--${name} must be a whole number from ${min}, not "${text(name)}".`);
     },
     defer: (cleanup) => void cleanups.push(cleanup),
     signal: stopping.signal,

@@ -4,6 +4,7 @@ import { contacts } from './contacts.ts';
 import { events } from './events.ts';
 import { campaign } from './campaign.ts';
 import { executions } from './executions.ts';
+import { fairness } from './fairness.ts';
 import { imports } from './import.ts';
 import { latency } from './latency.ts';
 import { segments } from './segments.ts';
@@ -17,6 +18,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   track,
   executions,
   campaign,
+  fairness,
   import: imports,
   start,
   contacts,
