@@ -3,6 +3,7 @@ import { conditionNamesField, type ContactField, stepNamesField } from '../domai
 import type { Condition } from '../domain/filter.ts';
 import { limits } from '../domain/limits.ts';
 import type { Database } from './database.ts';
+import { listDynamicSegments } from './segments.ts';
 
 /** What the keys of contact data are, have and are used for. */
 
@@ -126,14 +127,7 @@ export async function findFieldUsers(
   projectId: string,
   field: ContactField,
 ): Promise<{ segments: Named[]; campaigns: Named[]; workflows: Named[] }> {
-  const segments = await db
-    .selectFrom('segment')
-    .select(['id', 'name', 'condition'])
-    .where('project_id', '=', projectId)
-    .where('condition', 'is not', null)
-    .orderBy('name')
-    .orderBy('id')
-    .execute();
+  const segments = await listDynamicSegments(db, projectId);
   const campaigns = await db
     .selectFrom('campaign')
     .select(['id', 'name', 'audience_condition as condition'])

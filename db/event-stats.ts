@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, fieldOf, filtersOf } from '../domain/filter.ts';
 import type { Database } from './database.ts';
+import { listDynamicSegments } from './segments.ts';
 
 /** Numbers about events. Counts come from `event_tally`: as exact as the rows, and always fast. */
 
@@ -129,14 +130,7 @@ export async function findEventUsers(
   projectId: string,
   eventName: string,
 ): Promise<EventUsers> {
-  const segments = await db
-    .selectFrom('segment')
-    .select(['id', 'name', 'condition'])
-    .where('project_id', '=', projectId)
-    .where('condition', 'is not', null)
-    .orderBy('name')
-    .orderBy('id')
-    .execute();
+  const segments = await listDynamicSegments(db, projectId);
   const workflows = await db
     .selectFrom('workflow')
     .select(['id', 'name'])
@@ -151,9 +145,7 @@ export async function findEventUsers(
     .orderBy('id')
     .execute();
   return {
-    segments: segments
-      .map((row) => ({ ...row, condition: row.condition as unknown as Condition }))
-      .filter(({ condition }) => namesEvent(condition, eventName)),
+    segments: segments.filter(({ condition }) => namesEvent(condition, eventName)),
     workflows,
   };
 }

@@ -67,6 +67,22 @@ export async function lockSegmentReferences(tx: Database, projectId: string): Pr
     .execute();
 }
 
+/** The segments of a project that have a condition, by name. */
+export async function listDynamicSegments(
+  db: Database,
+  projectId: string,
+): Promise<{ id: string; name: string; condition: Condition }[]> {
+  const rows = await db
+    .selectFrom('segment')
+    .select(['id', 'name', 'condition'])
+    .where('project_id', '=', projectId)
+    .where('condition', 'is not', null)
+    .orderBy('name')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
+}
+
 /** The conditions of all segments of a project. */
 export async function listSegmentConditions(db: Database, projectId: string): Promise<Segments> {
   const rows = await db
