@@ -44,13 +44,20 @@ async function call(
 }
 
 const mark = randomBytes(4).toString('hex');
+const owner = `demo-${mark}@everpost.example`;
 const ada = `ada-${mark}@shop.example`;
 
 console.log('\nAn account, a project and its keys');
 const { cookie } = await call('POST', '/auth/signup', {
-  email: `demo-${mark}@everpost.example`,
+  email: owner,
   password: randomBytes(12).toString('hex'),
 });
+const { emailVerified } = (await call('GET', '/users/@me', undefined, { cookie })).body;
+if (!emailVerified) {
+  const [mail] = await waitForMails(owner, 1);
+  const { html } = await fromMailbox<{ html: string }>(`/${mail?.id}`);
+  await call('POST', '/auth/verify-email', { token: /[?&]token=(\w+)/.exec(html)?.[1] });
+}
 const project = (await call('POST', '/users/@me/projects', { name: 'Demo shop' }, { cookie })).body;
 const key = { authorization: `Bearer ${String(project['secret'])}` };
 
@@ -99,7 +106,7 @@ await call(
 );
 
 console.log('\nWaiting for the mails');
-const mails = await waitForMails(2);
+const mails = await waitForMails(ada, 2);
 for (const mail of mails) console.log(`  "${mail.subject}" from ${mail.from} to ${mail.to}`);
 
 const { executions } = (await call('GET', `${workflowPath}/executions`, undefined, key))
@@ -114,13 +121,21 @@ if (stack?.temporalUiUrl) {
 }
 console.log('');
 
-async function waitForMails(
-  count: number,
-): Promise<{ from: string; to: string; subject: string }[]> {
+interface MailSummary {
+  id: string;
+  from: string;
+  to: string;
+  subject: string;
+}
+
+async function fromMailbox<T>(path: string): Promise<T> {
+  return (await (await fetch(`${api}/local/mailbox${path}`)).json()) as T;
+}
+
+async function waitForMails(to: string, count: number): Promise<MailSummary[]> {
   const giveUpAt = Date.now() + 60_000;
   for (;;) {
-    const response = await fetch(`${api}/local/mailbox?to=${encodeURIComponent(ada)}`);
-    const found = (await response.json()) as { from: string; to: string; subject: string }[];
+    const found = await fromMailbox<MailSummary[]>(`?to=${encodeURIComponent(to)}`);
     if (found.length >= count) return found;
     if (Date.now() > giveUpAt) {
       console.error(`Only ${found.length} of ${count} mails arrived within a minute.`);

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -57,6 +58,11 @@ function post(path: string): Promise<Response> {
   return fetch(`http://localhost:${env['PORT']}${path}`, { method: 'POST', headers, body: USER });
 }
 
+async function demo(): Promise<string> {
+  const args = ['--import', 'tsx', 'dev/demo.ts'];
+  return (await promisify(execFile)(process.execPath, args, { cwd: ROOT, env })).stdout;
+}
+
 async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
   const pids = await stackPids(dataDir);
   expect(Object.keys(pids)).toEqual(['api', 'worker', 'temporal', 'postgres']);
@@ -70,7 +76,7 @@ async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<
 }
 
 describe('npm start', { timeout: 300_000 }, () => {
-  it('runs, survives a killed API, stops without a trace, and keeps the data', async () => {
+  it('runs, survives a killed API, stops without a trace, keeps the data, and plays the demo', async () => {
     const first = npmStart();
     await first.ready();
     expect(first.output.text).toContain(`http://localhost:${env['PORT']}/docs`);
@@ -85,9 +91,12 @@ describe('npm start', { timeout: 300_000 }, () => {
     }, READY_WITHIN);
     await stop(first.child, 'SIGTERM');
 
+    // Addresses have to be verified then: the demo reads its mail.
+    env['PLATFORM_FROM_ADDRESS'] = 'no-reply@everpost.test';
     const second = npmStart();
     await second.ready();
     expect((await post('/auth/login')).status).toBe(200);
+    expect(await demo()).toContain("The workflow's execution is COMPLETED.");
     await stop(second.child, 'SIGINT');
   });
 });
