@@ -41,8 +41,13 @@ export interface CampaignServices extends SendingServices {
   pauseOnFailures: number;
 }
 
-/** Messages whose outcomes are recorded together. */
-const batchSize = 500;
+/**
+ * Messages whose outcomes are recorded together. When a process dies, those not recorded yet count
+ * as unknown, though most of them have left: 500 at once are a few per cent faster, and leave more.
+ */
+const batchSize = 200;
+/** Messages withheld in one step. */
+const withheldPage = 2_000;
 /** The shortest wait for tokens, in milliseconds: a batch of one message costs as much as one of many. */
 const throttleMs = 500;
 /** How soon to look again for messages that are being made. */
@@ -70,7 +75,7 @@ export function createCampaignControl({ db }: CampaignServices): CampaignControl
       const reason = project?.disabled_reason ? 'project_disabled' : 'campaign_cancelled';
       return onShift(async (goesOn) => {
         while (goesOn()) {
-          const failed = await failCampaignEmails(db, campaignId, reason, batchSize * 4);
+          const failed = await failCampaignEmails(db, campaignId, reason, withheldPage);
           if (failed === 0) return { isOver: true };
         }
         return { isOver: false };
