@@ -14,6 +14,13 @@ export async function insertPaymentReceipt(tx: Database, eventId: string): Promi
   return row !== undefined;
 }
 
+/** Lets the events of one customer have their effects one after the other. */
+export async function lockCustomer(tx: Database, customer: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`customer ${customer}`}, 0))`.execute(
+    tx,
+  );
+}
+
 /** Forgets events the provider no longer repeats. */
 export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
   await db

@@ -14,7 +14,10 @@ export interface Payments {
   }): Promise<string>;
   /** A page where a customer manages cards, invoices and the subscription. */
   createPortal(customer: string, returnUrl: string): Promise<string>;
+  /** How it stands now. null: there is none of this id. */
   findSubscription(id: string): Promise<Subscription | null>;
+  /** Whether an invoice is paid by now. */
+  isPaid(invoice: string): Promise<boolean>;
   /** Ends a subscription now and bills what was used; one that has ended is no error. */
   endSubscription(id: string): Promise<void>;
   findCredits(customer: string): Promise<Credits | null>;
@@ -40,6 +43,8 @@ export interface Usage {
 }
 
 export interface Subscription {
+  /** Nothing is sent on it any more. */
+  hasEnded: boolean;
   currency: string;
   period: { start: Date; end: Date } | null;
 }
@@ -70,12 +75,23 @@ export interface Invoice extends UpcomingInvoice {
   invoicePdf: string | null;
 }
 
-/** What happened at the provider, in our words. */
+/**
+ * What happened at the provider, in our words. Events come in any order, some hours late: an event
+ * of a subscription only says which one changed, how it stands now is to be asked for.
+ */
 export type PaymentEvent = { id: string } & (
   | { kind: 'checkedOut'; projectId: string; customer: string; subscription: string | null }
   | { kind: 'paid'; customer: string }
-  | { kind: 'paymentFailed'; customer: string; isFirst: boolean; isFinal: boolean }
-  | { kind: 'subscribed' | 'unsubscribed'; customer: string; subscription: string }
+  | {
+      kind: 'paymentFailed';
+      customer: string;
+      invoice: string | null;
+      isFirst: boolean;
+      isFinal: boolean;
+    }
+  /** Ended for good: nothing brings it back. */
+  | { kind: 'subscriptionEnded'; customer: string; subscription: string }
+  | { kind: 'subscriptionChanged'; customer: string; subscription: string }
   | { kind: 'fraud'; customer: string | null; charge: string | null }
   | { kind: 'other' }
 );
@@ -152,11 +168,15 @@ function pages(
   };
 }
 
+/** A subscription that was cancelled, or whose invoices nobody tries to collect any more. */
+const endings: ReadonlySet<string> = new Set(['canceled', 'unpaid']);
+
 function accounts(
   stripe: Stripe,
 ): Pick<
   Payments,
   | 'findSubscription'
+  | 'isPaid'
   | 'endSubscription'
   | 'findCredits'
   | 'findUpcomingInvoice'
@@ -169,11 +189,15 @@ function accounts(
       if (!subscription) return null;
       const [item] = subscription.items.data;
       return {
+        hasEnded: endings.has(subscription.status),
         currency: subscription.currency,
         period: item
           ? { start: moment(item.current_period_start), end: moment(item.current_period_end) }
           : null,
       };
+    },
+    async isPaid(invoice) {
+      return (await orNull(stripe.invoices.retrieve(invoice)))?.status === 'paid';
     },
     async endSubscription(id) {
       await orNull(stripe.subscriptions.cancel(id, { invoice_now: true, prorate: true }));
@@ -314,16 +338,15 @@ function eventOf({ id, type, data }: Stripe.Event): PaymentEvent {
       if (!customer) return { id, kind: 'other' };
       const isFirst = about['billing_reason'] === 'subscription_create';
       const isFinal = (about['next_payment_attempt'] ?? null) === null;
-      return { id, kind: 'paymentFailed', customer, isFirst, isFinal };
+      return { id, kind: 'paymentFailed', customer, invoice: idOf(about), isFirst, isFinal };
     }
     case 'customer.subscription.updated':
     case 'customer.subscription.deleted': {
       const subscription = idOf(about);
       if (!customer || !subscription) return { id, kind: 'other' };
-      const hasEnded =
-        type === 'customer.subscription.deleted' ||
-        ['unpaid', 'canceled'].includes(String(about['status']));
-      return { id, kind: hasEnded ? 'unsubscribed' : 'subscribed', customer, subscription };
+      const hasEnded = type === 'customer.subscription.deleted';
+      const kind = hasEnded ? 'subscriptionEnded' : 'subscriptionChanged';
+      return { id, kind, customer, subscription };
     }
     case 'radar.early_fraud_warning.created': {
       const charge = about['charge'] as { customer?: unknown } | string | undefined;

@@ -42,6 +42,7 @@ const createCheckout = endpoint({
   query: z.object({ currency: z.enum(currencies).default('usd') }),
   response: Page,
   problems: [...adminProblems, 'SUBSCRIPTION_EXISTS'],
+  example: { response: { url: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3' } },
   async handle({ config, query, ...call }) {
     const { project, publicId } = await billed(call, { admin: true });
     if (project.subscription !== null) throw new Problem('SUBSCRIPTION_EXISTS');
@@ -65,6 +66,7 @@ const createBillingPortal = endpoint({
   whileDisabled: true,
   response: Page,
   problems: [...adminProblems, 'CUSTOMER_REQUIRED'],
+  example: { response: { url: 'https://billing.stripe.com/p/session/live_a1b2c3' } },
   async handle({ config, ...call }) {
     const { customer } = (await billed(call, { admin: true })).project;
     if (customer === null) throw new Problem('CUSTOMER_REQUIRED');
@@ -90,6 +92,16 @@ const Limits = z.object({
   currency: z.string().nullable(),
 });
 
+/** For the documentation. */
+const unlimited = { limit: null, usage: 0, percentage: 0, isWarning: false, isBlocked: false };
+const limitsExample: z.input<typeof Limits> = {
+  workflows: { ...unlimited, usage: 310 },
+  campaigns: { limit: 50_000, usage: 42_000, percentage: 84, isWarning: true, isBlocked: false },
+  transactional: { ...unlimited, usage: 1_204 },
+  inbound: unlimited,
+  currency: 'eur',
+};
+
 const getBillingLimits = endpoint({
   ...common,
   id: 'getBillingLimits',
@@ -98,6 +110,7 @@ const getBillingLimits = endpoint({
   summary: 'What a project may send this month, and how much of it it has used',
   response: Limits,
   problems: everyProblem,
+  example: { response: limitsExample },
   async handle(call) {
     const { projectId, project } = await billed(call);
     return limitsOf(call, projectId, project);
@@ -120,7 +133,7 @@ const setBillingLimits = endpoint({
   }),
   response: Limits,
   problems: [...adminProblems, 'PROJECT_DISABLED', 'SUBSCRIPTION_REQUIRED'],
-  example: { body: { campaigns: 50_000, inbound: null } },
+  example: { body: { campaigns: 50_000, inbound: null }, response: limitsExample },
   async handle(call) {
     const { projectId, project } = await billed(call, { admin: true, write: true });
     if (project.subscription === null) throw new Problem('SUBSCRIPTION_REQUIRED');
@@ -166,6 +179,24 @@ const getBillingConsumption = endpoint({
       .nullable(),
   }),
   problems: everyProblem,
+  example: {
+    response: {
+      period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
+      usage: {
+        total: 1_204,
+        records: [{ date: '2026-11-20', category: 'transactional', count: 1_204 }],
+      },
+      credits: { balance: 300, hasCredits: true, creditAmount: 500, currency: 'eur' },
+      upcomingInvoice: {
+        amountDue: 1_250,
+        currency: 'eur',
+        periodStart: '2026-11-01T00:00:00.000Z',
+        periodEnd: '2026-12-01T00:00:00.000Z',
+        subtotal: 1_000,
+        total: 1_250,
+      },
+    },
+  },
   async handle(call) {
     const { projectId, project } = await billed(call);
     const { customer, subscription } = project;

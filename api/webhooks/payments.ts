@@ -5,6 +5,7 @@ import {
   deleteSubscription,
   findProjectOfCustomer,
   insertPaymentReceipt,
+  lockCustomer,
   updateCustomer,
   updateSubscription,
 } from '../../db/payments.ts';
@@ -14,6 +15,7 @@ import { paymentFailedMail } from '../../domain/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { InvalidSignature, type PaymentEvent, type Payments } from '../../providers/payments.ts';
 import type { DueWork } from '../../workflows/dispatcher.ts';
+import { askProvider } from '../accounts/billing.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 
 /** What the payment provider tells us. The body must be read as it was sent: it is signed. */
@@ -29,13 +31,15 @@ const receivePayments = (id: string, path: `/${string}`) =>
     asSent: true,
     unavailable: (config) => (config.billing ? null : 'BILLING_DISABLED'),
     response: z.object({ success: z.literal(true), received: z.literal(true) }),
-    problems: ['BILLING_DISABLED', 'MISSING_SIGNATURE', 'INVALID_SIGNATURE'],
+    problems: ['BILLING_DISABLED', 'MISSING_SIGNATURE', 'INVALID_SIGNATURE', 'SERVICE_UNAVAILABLE'],
+    example: { response: { success: true, received: true } },
     async handle({ payments, request, ...services }) {
       if (!payments) throw new Problem('BILLING_DISABLED');
       const signature = request.header('stripe-signature');
       if (signature === '') throw new Problem('MISSING_SIGNATURE');
       const event = readEvent(payments, request.bytes, signature);
-      await handleEvent(services, await withCustomer(payments, event));
+      const ask: Ask = (question) => askProvider({ payments, log: services.log }, question);
+      await handleEvent(services, ask, await withCustomer(ask, event));
       return { success: true as const, received: true as const };
     },
   });
@@ -54,55 +58,78 @@ function readEvent(payments: Payments, body: Buffer, signature: string): Payment
   }
 }
 
+/** Asks the provider. @throws Problem SERVICE_UNAVAILABLE: the event will come again. */
+type Ask = <T>(question: (payments: Payments) => Promise<T>) => Promise<T>;
+
 /** Asks who paid, where the event only names the charge. */
-async function withCustomer(payments: Payments, event: PaymentEvent): Promise<PaymentEvent> {
+async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent> {
   if (event.kind !== 'fraud' || event.customer !== null || event.charge === null) return event;
-  return { ...event, customer: await payments.findCustomerOfCharge(event.charge) };
+  const { charge } = event;
+  return { ...event, customer: await ask((payments) => payments.findCustomerOfCharge(charge)) };
 }
 
 /** Receipt and effect are one transaction: an event that failed comes again, and has effect once. */
 async function handleEvent(
   { db, config, dispatcher }: Pick<Services, 'db' | 'config' | 'dispatcher'>,
+  ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
   const due = await db.transaction().execute(async (tx) => {
     const isNew = await insertPaymentReceipt(tx, event.id);
-    return isNew ? effectOf(tx, event, config) : {};
+    return isNew ? effectOf(tx, event, ask, config) : {};
   });
   dispatcher.dispatch(due);
 }
 
+/**
+ * What the provider says now counts, not what it said when the event was made: events come in any
+ * order. Who asks holds the customer, so that of two answers the later one is stored last.
+ */
 async function effectOf(
   tx: Database,
   event: PaymentEvent,
+  ask: Ask,
   config: Services['config'],
 ): Promise<DueWork> {
+  if (event.kind === 'other') return {};
+  if (event.customer === null) return {};
+  await lockCustomer(tx, event.customer);
   switch (event.kind) {
-    case 'checkedOut':
-      await updateCustomer(tx, event.projectId, event);
+    case 'checkedOut': {
+      const isOver = event.subscription !== null && (await hasEnded(ask, event.subscription));
+      await updateCustomer(tx, event.projectId, isOver ? { ...event, subscription: null } : event);
       return {};
-    case 'subscribed':
-      await updateSubscription(tx, event.customer, event.subscription);
-      return {};
-    case 'unsubscribed':
+    }
+    case 'subscriptionEnded':
       await deleteSubscription(tx, event.customer, event.subscription);
+      return {};
+    case 'subscriptionChanged':
+      await ((await hasEnded(ask, event.subscription))
+        ? deleteSubscription(tx, event.customer, event.subscription)
+        : updateSubscription(tx, event.customer, event.subscription));
       return {};
     case 'paid': {
       const project = await findProjectOfCustomer(tx, event.customer);
       if (project) await enableProject(tx, project.id, 'PAYMENT_FAILED');
       return {};
     }
-    case 'paymentFailed':
+    case 'paymentFailed': {
       // The first invoice is the checkout itself: nothing was owed before.
       if (event.isFirst) return {};
+      const { invoice } = event;
+      if (invoice !== null && (await ask((payments) => payments.isPaid(invoice)))) return {};
       return event.isFinal
         ? disable(tx, event.customer, 'PAYMENT_FAILED')
         : warn(tx, event.customer, config);
+    }
     case 'fraud':
-      return event.customer === null ? {} : disable(tx, event.customer, 'CARD_VERIFICATION_FAILED');
-    case 'other':
-      return {};
+      return disable(tx, event.customer, 'CARD_VERIFICATION_FAILED');
   }
+}
+
+async function hasEnded(ask: Ask, subscription: string): Promise<boolean> {
+  const found = await ask((payments) => payments.findSubscription(subscription));
+  return found?.hasEnded ?? true;
 }
 
 async function disable(tx: Database, customer: string, reason: DisabledReason): Promise<DueWork> {

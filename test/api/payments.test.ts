@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type FakeStripe, startFakeStripe } from '../support/fake-stripe.ts';
 import { seedProject } from '../support/seed.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 let api: TestApi;
 let stripe: FakeStripe;
@@ -21,7 +23,7 @@ const send = (event: object, path = paths[0] ?? '', given = {}) =>
 const received = { success: true, received: true };
 
 async function customer(more: { subscription?: string; disabled_reason?: string } = {}) {
-  const { cookie } = await api.signUp();
+  const { cookie, email } = await api.signUp();
   const { id } = await api.createProject(cookie);
   const customerId = `cus_${randomUUID()}`;
   await api.db
@@ -30,7 +32,7 @@ async function customer(more: { subscription?: string; disabled_reason?: string 
     .where('id', '=', id)
     .execute();
   const look = async () => (await api.request('GET', '/users/@me/projects', { cookie })).body[0];
-  return { id, cookie, customer: customerId, look };
+  return { id, cookie, email, customer: customerId, look };
 }
 
 const about = (type: string, object: object) => ({ type, data: { object } });
@@ -108,6 +110,7 @@ describe('an event', () => {
 
 describe('checkout.session.completed', () => {
   it('stores customer and subscription on the project of its metadata', async () => {
+    stripe.subscriptions.set('sub_new', 'active');
     const { cookie } = await api.signUp();
     const { id } = await api.createProject(cookie);
     await send(
@@ -119,6 +122,21 @@ describe('checkout.session.completed', () => {
     );
     const { body } = await api.request('GET', '/users/@me/projects', { cookie });
     expect(body).toMatchObject([{ customer: 'cus_new', subscription: 'sub_new' }]);
+  });
+
+  it('that comes late makes a customer, and no subscriber of a subscription that has ended', async () => {
+    stripe.subscriptions.set('sub_over', 'canceled');
+    const { cookie } = await api.signUp();
+    const { id } = await api.createProject(cookie);
+    await send(
+      about('checkout.session.completed', {
+        customer: 'cus_over',
+        subscription: 'sub_over',
+        metadata: { projectId: id },
+      }),
+    );
+    const { body } = await api.request('GET', '/users/@me/projects', { cookie });
+    expect(body).toMatchObject([{ customer: 'cus_over', subscription: null }]);
   });
 
   it('of no project, or of another shop, has no effect', async () => {
@@ -139,6 +157,23 @@ describe('invoice.payment_failed', () => {
     const project = await customer();
     await failed(project, { next_payment_attempt: 1_800_000_000 });
     expect((await project.look()).disabled).toBe(false);
+  });
+
+  it('with another try to come is told to the administrators, where mail can be sent', async () => {
+    const project = await customer();
+    const mails = () =>
+      api.db
+        .selectFrom('single_mail')
+        .select('to_email')
+        .where('to_email', '=', project.email)
+        .execute();
+    await failed(project, { next_payment_attempt: 1_800_000_000 });
+    expect(await mails()).toEqual([]);
+    api.services.config.platformFrom = 'noreply@platform.test';
+    await failed(project, { next_payment_attempt: 1_800_000_000 });
+    api.services.config.platformFrom = null;
+    expect(await mails()).toHaveLength(1);
+    expect(api.dispatched.at(-1)?.runs).toEqual([expect.stringMatching(/^platform-mail-/)]);
   });
 
   it('for the last time disables it with PAYMENT_FAILED and stops what is at work', async () => {
@@ -165,6 +200,16 @@ describe('invoice.payment_failed', () => {
     expect(api.dispatched).toContainEqual(
       expect.objectContaining({ executions: [seed.executionId] }),
     );
+  });
+
+  it('that comes after the invoice was paid has no effect', async () => {
+    const project = await customer();
+    stripe.invoices.set('in_7', 'paid');
+    await failed(project, { id: 'in_7', next_payment_attempt: null });
+    expect((await project.look()).disabled).toBe(false);
+    stripe.invoices.set('in_7', 'open');
+    await failed(project, { id: 'in_7', next_payment_attempt: null });
+    expect((await project.look()).disabledReason).toBe('PAYMENT_FAILED');
   });
 
   it('of the first invoice has no effect: nobody has subscribed yet', async () => {
@@ -196,6 +241,7 @@ describe('the subscription', () => {
     for (const [type, status] of endings) {
       const project = await customer();
       const object = { id: 'sub_9', customer: project.customer, status: 'active' };
+      stripe.subscriptions.set('sub_9', 'active');
       await send(about('customer.subscription.updated', object));
       await api.db
         .updateTable('project')
@@ -206,6 +252,7 @@ describe('the subscription', () => {
         subscription: 'sub_9',
         billingLimitCampaigns: 5,
       });
+      stripe.subscriptions.set('sub_9', status);
       await send(about(type, { ...object, status }));
       expect(await project.look()).toMatchObject({
         subscription: null,
@@ -213,6 +260,62 @@ describe('the subscription', () => {
         customer: project.customer,
       });
     }
+  });
+
+  it('is what it is now, not what a late event says of it', async () => {
+    const project = await customer({ subscription: 'sub_8' });
+    const tell = (name: string, status: string) =>
+      send(
+        about(`customer.subscription.${name}`, {
+          id: 'sub_8',
+          customer: project.customer,
+          status,
+        }),
+      );
+    stripe.subscriptions.set('sub_8', 'canceled');
+    await tell('deleted', 'canceled');
+    expect((await tell('updated', 'active')).status).toBe(200);
+    expect((await project.look()).subscription).toBeNull();
+    stripe.subscriptions.set('sub_8', 'active');
+    await tell('updated', 'active');
+    await tell('updated', 'unpaid');
+    expect((await project.look()).subscription).toBe('sub_8');
+  });
+
+  it('ends when an answer about it is on its way that was made before', async () => {
+    stripe.subscriptions.set('sub_7', 'active');
+    const project = await customer();
+    const object = { id: 'sub_7', customer: project.customer, status: 'active' };
+    const gate = { open: () => {} };
+    stripe.answersAfter = new Promise((resolve) => (gate.open = resolve));
+    const asked = stripe.requests.length;
+    const updated = send(about('customer.subscription.updated', object));
+    await waitFor('the question', () => stripe.requests.length > asked);
+    stripe.subscriptions.set('sub_7', 'canceled');
+    const deleted = send(about('customer.subscription.deleted', object));
+    await waitFor('the other event to wait', async () => {
+      const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`.execute(
+        api.db,
+      );
+      return rows.length > 0;
+    });
+    gate.open();
+    expect([(await updated).status, (await deleted).status]).toEqual([200, 200]);
+    expect((await project.look()).subscription).toBeNull();
+  });
+
+  it('cannot be asked for: 503, nothing changes, and the event counts when it comes again', async () => {
+    const away = await startTestApi({
+      ...stripe.environment,
+      STRIPE_API_BASE: 'http://127.0.0.1:9',
+    });
+    const object = { id: 'sub_6', customer: 'cus_6', status: 'active' };
+    const event = { id: `evt_${randomUUID()}`, ...about('customer.subscription.updated', object) };
+    const { status, body } = await away.request('POST', paths[0] ?? '', stripe.sign(event));
+    const receipts = await away.db.selectFrom('payment_receipt').selectAll().execute();
+    await away.close();
+    expect([status, body.error.code, receipts]).toEqual([503, 'SERVICE_UNAVAILABLE', []]);
   });
 
   it('stays when an older one ends', async () => {

@@ -91,6 +91,7 @@ describe.runIf(program !== null)('Stripe takes our requests (left out without Go
 
   it('about subscriptions, invoices, credits and charges', async () => {
     expect(await payments.findSubscription('sub_1')).toMatchObject({
+      hasEnded: false,
       currency: expect.any(String),
       period: { start: expect.any(Date), end: expect.any(Date) },
     });
@@ -101,6 +102,7 @@ describe.runIf(program !== null)('Stripe takes our requests (left out without Go
     const [invoice] = await payments.listInvoices('cus_1');
     expect(invoice).toMatchObject({ id: expect.any(String), created: expect.any(Date) });
     await payments.findCredits('cus_1');
+    expect(await payments.isPaid(invoice!.id)).toEqual(expect.any(Boolean));
     await payments.findCustomerOfCharge('ch_1');
     await payments.endSubscription('sub_1');
   });

@@ -17,6 +17,12 @@ export interface FakeStripe {
   requests: { method: string; path: string; form: Record<string, string> }[];
   /** The accepted meter events by identifier. */
   meterEvents: Map<string, Record<string, string>>;
+  /** The status of every subscription there is; the others are unknown. */
+  subscriptions: Map<string, string>;
+  /** The status of invoices. */
+  invoices: Map<string, string>;
+  /** What an answer, made already, waits for before it leaves. */
+  answersAfter: Promise<void>;
   /** Requests to the meter are accepted, and then their answers are lost. */
   losesAnswers: boolean;
   /** A webhook as Stripe sends it: body and header. */
@@ -51,11 +57,6 @@ const invoice = {
 const bodies: Record<string, object> = {
   'POST /v1/checkout/sessions': { id: 'cs_1', url: 'https://checkout.stripe.test/cs_1' },
   'POST /v1/billing_portal/sessions': { id: 'bps_1', url: 'https://portal.stripe.test/bps_1' },
-  'GET /v1/subscriptions/sub_1': {
-    id: 'sub_1',
-    currency: 'eur',
-    items: { data: [{ current_period_start: start, current_period_end: end }] },
-  },
   'DELETE /v1/subscriptions/sub_1': { id: 'sub_1', status: 'canceled' },
   'GET /v1/billing/credit_balance_summary': {
     balances: [{ available_balance: { monetary: { currency: 'eur', value: 300 } } }],
@@ -91,6 +92,9 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     },
     requests: [],
     meterEvents: new Map(),
+    subscriptions: new Map([['sub_1', 'active']]),
+    invoices: new Map(),
+    answersAfter: Promise.resolve(),
     losesAnswers: false,
     sign(event, { at = new Date(), secret = webhookSecret } = {}) {
       const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', ...event });
@@ -119,10 +123,21 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     const method = request.method ?? 'GET';
     fake.requests.push({ method, path, form });
     if (path === '/v1/billing/meter_events') return meter(form, response);
-    const body = bodies[`${method} ${path}`];
+    const body = bodies[`${method} ${path}`] ?? record(method, path);
+    await fake.answersAfter;
     if (body) return send(response, 200, body);
     const error = { type: 'invalid_request_error', code: 'resource_missing', message: 'No such' };
     return send(response, 404, { error });
+  }
+
+  /** A subscription or an invoice as it stands now. */
+  function record(method: string, path: string): object | undefined {
+    const [, kind, id = ''] = /^\/v1\/(subscriptions|invoices)\/(\w+)$/.exec(path) ?? [];
+    const status = kind === 'invoices' ? fake.invoices.get(id) : fake.subscriptions.get(id);
+    if (method !== 'GET' || status === undefined) return undefined;
+    if (kind === 'invoices') return { ...invoice, id, status };
+    const items = { data: [{ current_period_start: start, current_period_end: end }] };
+    return { id, status, currency: 'eur', items };
   }
 
   function meter(form: Record<string, string>, response: ServerResponse): void {
