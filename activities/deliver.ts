@@ -10,7 +10,7 @@ import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
 import { isTracked, type Sign, type TrackingSetting } from '../domain/tracking.ts';
 import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
-import { isSimulated, simulateFeedback } from './simulator.ts';
+import { isSimulated } from './simulator.ts';
 
 /** What every sender shares: one batch of the ledger, from the claim to its outcomes. */
 
@@ -115,7 +115,6 @@ export async function deliverBatch<E extends Sendable>(
       dispatcher.dispatch(
         await persistently(services, projectId, () => recordSettlements(db, attempt)),
       );
-      await simulateFeedback(services, emails, settlements);
     }
   }
   return emails.length;
@@ -229,6 +228,7 @@ async function deliver<E extends Sendable>(
   const settlement = settlementOf(email, outcome);
   if (settlement.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
     settlement.delivered = false;
+    settlement.simulator = email.to_email;
   }
   return { ...settlement, content: composed.content };
 }

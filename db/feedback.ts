@@ -6,6 +6,7 @@ import {
   type FeedbackEffects,
   isSimulator,
   type MessageState,
+  simulatedFeedback,
 } from '../domain/feedback.ts';
 import type { Measure } from '../domain/reputation.ts';
 import type { Database } from './database.ts';
@@ -49,7 +50,7 @@ export async function recordFeedback(
   if (!found) return undefined;
   const measure = measureOf(feedback);
   // Before the contact, as everywhere: it may be disabled below.
-  if (measure) await lockProject(tx, found.project_id);
+  if (measure && given.autoDisable) await lockProject(tx, found.project_id);
   const email = await lockMessage(tx, found);
   const due: FeedbackDue = { executions: [], waits: [], runs: [] };
   const effects = email && applyFeedback(stateOf(email), feedback, { ...given, ...message });
@@ -228,6 +229,24 @@ export async function insertSnsReceipt(tx: Database, messageId: string): Promise
     .returning('message_id')
     .executeTakeFirst();
   return inserted !== undefined;
+}
+
+/**
+ * Records, in the caller's transaction, what the simulator has to say of a message to one of its
+ * addresses: once, like the notification of a provider.
+ */
+export async function recordSimulatedFeedback(
+  tx: Database,
+  { emailId, address }: { emailId: string; address: string },
+): Promise<FeedbackDue[]> {
+  const dues: FeedbackDue[] = [];
+  if (!(await insertSnsReceipt(tx, `simulator ${emailId}`))) return dues;
+  const about = { message: { emailId, messageId: null }, acceptedAt: null, autoDisable: false };
+  for (const feedback of simulatedFeedback(address, new Date()) ?? []) {
+    const due = await recordFeedback(tx, { ...about, feedback });
+    if (due) dues.push(due);
+  }
+  return dues;
 }
 
 /** SNS repeats for hours at most; what is older than 30 days is not repeated. */

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { recordCampaignProgress } from './campaign-progress.ts';
 import type { Database } from './database.ts';
-import { type Due, isoTime, type NewEvent, nothingDue, recordEvents } from './events.ts';
+import { type Due, isoTime, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
+import { recordSimulatedFeedback } from './feedback.ts';
 import { insertRunWake } from './run-wakes.ts';
 import { traceEntry } from './trace.ts';
 
@@ -17,7 +18,13 @@ export type Settlement = {
   /** What was handed over, where the ledger does not have it yet. */
   content?: MailText | undefined;
 } & (
-  | { kind: 'accepted'; messageId: string; delivered: boolean }
+  | {
+      kind: 'accepted';
+      messageId: string;
+      delivered: boolean;
+      /** The address, where the simulator stands in for a provider that reports. */
+      simulator?: string;
+    }
   /** The provider does not want it. */
   | { kind: 'refused'; error: string }
   /** We must not send it: it was not handed over. */
@@ -69,8 +76,19 @@ export async function recordSettlements(db: Database, attempt: Attempt): Promise
         : (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
     // Last, because every attempt of the campaign waits for this row.
     if (campaign) await recordCampaignProgress(tx, campaign, settlements, emails);
-    return due;
+    return mergeDue(due, ...(await recordSimulated(tx, settlements)));
   });
+}
+
+/** Together with the sending: no process has to live on to tell what became of it. */
+async function recordSimulated(tx: Database, settlements: readonly Settlement[]): Promise<Due[]> {
+  const dues: Due[] = [];
+  for (const settlement of settlements) {
+    if (settlement.kind !== 'accepted' || settlement.simulator === undefined) continue;
+    const { emailId, simulator: address } = settlement;
+    dues.push(...(await recordSimulatedFeedback(tx, { emailId, address })));
+  }
+  return dues;
 }
 
 async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
