@@ -1,4 +1,3 @@
-import { v7 as uuidV7 } from 'uuid';
 import type { BillingRules } from '../db/billing.ts';
 import type { Database } from '../db/database.ts';
 import { findSenderDomain } from '../db/domains.ts';
@@ -24,6 +23,7 @@ export interface SendEmailServices {
 /**
  * Renders a step's template for its contact and puts the mail into the ledger. The step is done
  * with that: delivery is another run's work, so a slow provider never holds up a journey.
+ * @param emailId of the mail: the same one when the transaction is begun anew.
  * @throws StepFailure when there is no template or no usable sender.
  */
 export async function sendStepEmail(
@@ -31,9 +31,9 @@ export async function sendStepEmail(
   { apiUrl, renderer, billingRules }: SendEmailServices,
   step: GraphStep,
   { execution, stepExecution }: StepVisit,
+  emailId: string,
 ): Promise<Record<string, unknown>> {
   const projectId = execution.project_id;
-  const emailId = uuidV7();
   const { contact, project, scope } = await stepScope(tx, apiUrl, execution, emailId);
   const template = step.templateId ? await findTemplate(tx, projectId, step.templateId) : undefined;
   if (!template) throw new StepFailure('The template of this step no longer exists.');

@@ -1,3 +1,4 @@
+import { v7 as uuidV7 } from 'uuid';
 import { findContact } from '../db/contacts.ts';
 import type { Database } from '../db/database.ts';
 import { type Due, nothingDue } from '../db/events.ts';
@@ -12,6 +13,7 @@ import {
 import { type MatchedEvent, registerWait, settleWait } from '../db/waits.ts';
 import { evaluateStepCondition } from '../domain/filter-step.ts';
 import { waitOutcome } from '../domain/journey.ts';
+import { renderAhead } from '../domain/render-ahead.ts';
 import { delayUnitMs, type StepConfig } from '../domain/steps.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 import {
@@ -48,10 +50,15 @@ export function createStepActivities(services: StepServices): StepActivities {
   const { db, dispatcher } = services;
   return {
     async SEND_EMAIL(call) {
-      const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
-        if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
-        return finishStep(tx, visit, call, await sendStepEmail(tx, services, call.step, visit));
-      });
+      const emailId = uuidV7();
+      const result = await renderAhead(services.renderer, (renderer) =>
+        performStep(db, call, async (tx, visit): Promise<StepResult> => {
+          if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
+          const known = { ...services, renderer };
+          const output = await sendStepEmail(tx, known, call.step, visit, emailId);
+          return finishStep(tx, visit, call, output);
+        }),
+      );
       dispatcher.dispatch({ lanes: [call.projectId] });
       return result;
     },

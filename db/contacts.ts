@@ -30,6 +30,8 @@ export interface ContactChange {
 
 export interface ContactWrite extends ContactChange {
   email: string;
+  /** Absent: the database chooses one. */
+  idWhenNew?: string;
   subscribedWhenNew: boolean;
   data: ContactDataChange;
 }
@@ -199,6 +201,7 @@ async function insertContact(tx: Database, projectId: string, write: ContactWrit
   const row = await tx
     .insertInto('contact')
     .values({
+      ...(write.idWhenNew ? { id: write.idWhenNew } : {}),
       project_id: projectId,
       email: write.email,
       subscribed: write.subscribed ?? write.subscribedWhenNew,

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import { requireAllowance, takeAllowance } from '../../db/billing.ts';
-import { recordContact } from '../../db/contacts.ts';
+import { type ContactRow, recordContact } from '../../db/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails.ts';
+import type { Due } from '../../db/events.ts';
 import { findProject, holdProject } from '../../db/projects.ts';
 import { findTemplate, type TemplateRow } from '../../db/templates.ts';
 import type { MessageClass } from '../../domain/class-headers.ts';
@@ -12,7 +14,8 @@ import { planContactData } from '../../domain/contact-data.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
 import { readCustomHeaders } from '../../domain/mail-headers.ts';
-import { type CompiledTemplate, compileTemplate } from '../../domain/render.ts';
+import { type CompiledTemplate, compileTemplate, type Renderer } from '../../domain/render.ts';
+import { renderAhead } from '../../domain/render-ahead.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mime.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Time } from '../schemas.ts';
@@ -164,68 +167,84 @@ async function storeFiles(
   }));
 }
 
-/** One recipient: contact and mail in one transaction, then the project's lane is woken. */
+/**
+ * One recipient: contact and mail in one transaction, then the project's lane is woken. Its ids are
+ * chosen before, as the transaction may be begun anew for a text that takes time.
+ */
 async function sendTo(
   { db, config, dispatcher, renderer }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'renderer'>,
   mail: PreparedMail,
   recipient: SendBody['to'][number],
 ): Promise<SentEmail> {
+  const ids = { email: uuidV7(), newContact: randomUUID() };
+  const { contact, due } = await renderAhead(renderer, (known) =>
+    db
+      .transaction()
+      .execute((tx) => recordMail(tx, { config, renderer: known }, mail, recipient, ids)),
+  );
+  dispatcher.dispatch({ ...due, lanes: [mail.project.id] });
+  return { contact: { id: contact.id, email: contact.email }, email: ids.email };
+}
+
+async function recordMail(
+  tx: Database,
+  { config, renderer }: Pick<Services, 'config'> & { renderer: Renderer },
+  mail: PreparedMail,
+  recipient: SendBody['to'][number],
+  ids: { email: string; newContact: string },
+): Promise<{ contact: ContactRow; due: Due }> {
   const { project, request, messageClass } = mail;
   const change = planContactData(
     recipient.name ? { ...request.data, name: recipient.name } : request.data,
   );
-  const emailId = uuidV7();
-  const { contact, due } = await db.transaction().execute(async (tx) => {
-    if (!(await holdProject(tx, project.id))) throw notFound('PROJECT', project.id);
-    const written = await recordContact(tx, project.id, {
-      email: recipient.email,
-      subscribed: request.subscribed,
-      subscribedWhenNew: false,
-      data: change,
-      source: 'api',
-    });
-    const { contact } = written;
-    if (messageClass === 'MARKETING' && !contact.subscribed) {
-      throw new Problem('CONTACT_UNSUBSCRIBED', {
-        details: { contact: contact.id, email: contact.email },
-      });
-    }
-    const content = await renderMailWith(renderer, {
-      subject: mail.subject,
-      body: mail.body,
-      messageClass,
-      sourceType: 'TRANSACTIONAL',
-      scope: {
-        contact,
-        given: { ...change.set, ...change.oneTime },
-        locale: localeOf({ ...contact.data, ...change.oneTime }, project.language),
-        urls: optOutUrls(config.apiUrl, contact.id, emailId),
-      },
-      customHeaders: mail.headers,
-      hasBadge: config.billing !== null && project.subscription === null,
-    });
-    await refuseLargeMessage(mail, content, config.mail.messageBytesMax);
-    const allowanceMonth = await takeAllowance(tx, config.billing, mail.share);
-    await insertEmail(tx, {
-      id: emailId,
-      allowance_month: allowanceMonth,
-      project_id: project.id,
-      contact_id: contact.id,
-      to_name: recipient.name,
-      to_email: contact.email,
-      ...content,
-      attachments: mail.attachments,
-      from_email: mail.from.email,
-      from_name: mail.from.name,
-      reply_to: mail.replyTo,
-      message_class: messageClass,
-      source_type: 'TRANSACTIONAL',
-      template_id: mail.templateId,
-    });
-    return written;
+  if (!(await holdProject(tx, project.id))) throw notFound('PROJECT', project.id);
+  const written = await recordContact(tx, project.id, {
+    email: recipient.email,
+    idWhenNew: ids.newContact,
+    subscribed: request.subscribed,
+    subscribedWhenNew: false,
+    data: change,
+    source: 'api',
   });
-  dispatcher.dispatch({ ...due, lanes: [project.id] });
-  return { contact: { id: contact.id, email: contact.email }, email: emailId };
+  const { contact } = written;
+  if (messageClass === 'MARKETING' && !contact.subscribed) {
+    throw new Problem('CONTACT_UNSUBSCRIBED', {
+      details: { contact: contact.id, email: contact.email },
+    });
+  }
+  const content = await renderMailWith(renderer, {
+    subject: mail.subject,
+    body: mail.body,
+    messageClass,
+    sourceType: 'TRANSACTIONAL',
+    scope: {
+      contact,
+      given: { ...change.set, ...change.oneTime },
+      locale: localeOf({ ...contact.data, ...change.oneTime }, project.language),
+      urls: optOutUrls(config.apiUrl, contact.id, ids.email),
+    },
+    customHeaders: mail.headers,
+    hasBadge: config.billing !== null && project.subscription === null,
+  });
+  await refuseLargeMessage(mail, content, config.mail.messageBytesMax);
+  const allowanceMonth = await takeAllowance(tx, config.billing, mail.share);
+  await insertEmail(tx, {
+    id: ids.email,
+    allowance_month: allowanceMonth,
+    project_id: project.id,
+    contact_id: contact.id,
+    to_name: recipient.name,
+    to_email: contact.email,
+    ...content,
+    attachments: mail.attachments,
+    from_email: mail.from.email,
+    from_name: mail.from.name,
+    reply_to: mail.replyTo,
+    message_class: messageClass,
+    source_type: 'TRANSACTIONAL',
+    template_id: mail.templateId,
+  });
+  return written;
 }
 
 /** Composes the message only when its size could matter. @throws Problem MESSAGE_TOO_LARGE */
