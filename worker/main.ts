@@ -16,7 +16,7 @@ import { startWorkers } from './workers.ts';
 /** The process entry of a worker. Any number of them may run. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
-  const log = createLog(config.logLevel);
+  const log = createLog(config);
   // The signals are ours: the mail worker has to be told before the process ends.
   Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
   const stopped = stopAsked();

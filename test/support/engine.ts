@@ -56,7 +56,7 @@ export async function startEngine(
   const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, (db, log) =>
     createDispatcher({ client, taskQueue, store: dispatchStore(db), log }),
   );
-  const log = createLog('trace', api.log.stream);
+  const log = createLog(api.services.config, api.log.stream);
   const connection = await NativeConnection.connect({ address: settings.address });
   const { services, close } = await createServices(api.services.config, api.db, client, log);
   let workers: Workers | null = null;
