@@ -35,6 +35,19 @@ export const activityExample: Item = {
   },
 };
 
+export const upcomingExample: Item = {
+  id: 'campaign_7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05_scheduled',
+  type: 'campaign.scheduled',
+  timestamp: '2026-12-01T08:00:00.000Z',
+  metadata: {
+    campaignName: 'Spring sale',
+    subject: 'Hello {{name ?? you}}',
+    totalRecipients: 128,
+    segmentName: 'Pro users',
+    audienceType: 'SEGMENT',
+  },
+};
+
 export function presentActivity(row: ActivityRow): Item {
   return present(row, row.type, metadataOf(row));
 }

@@ -7,6 +7,7 @@ import { unitMs } from '../domain/filter.ts';
 import { limits } from '../domain/limits.ts';
 import {
   activityExample,
+  upcomingExample,
   ActivityItem,
   presentActivity,
   presentUpcoming,
@@ -98,6 +99,17 @@ export const getActivityStats = endpoint({
     openRate: z.number().min(0).max(100).describe('Percent of sent'),
     clickRate: z.number().min(0).max(100).describe('Percent of sent'),
   }),
+  example: {
+    response: {
+      totalEvents: 812,
+      totalEmailsSent: 200,
+      totalEmailsOpened: 80,
+      totalEmailsClicked: 16,
+      totalWorkflowsStarted: 12,
+      openRate: 40,
+      clickRate: 8,
+    },
+  },
   async handle({ db, caller: { projectId }, query }) {
     const period = periodOf(query, new Date());
     const types = ['email.sent', 'email.opened', 'email.clicked', 'workflow.started'] as const;
@@ -164,6 +176,7 @@ export const getUpcoming = endpoint({
     daysAhead: queryInt(1, limits.activityDaysAhead, limits.activityDaysAheadDefault),
   }),
   response: z.object({ activities: z.array(ActivityItem) }),
+  example: { response: { activities: [upcomingExample] } },
   async handle({ db, caller, query: { limit, daysAhead } }) {
     const from = new Date();
     const to = new Date(from.getTime() + daysAhead * unitMs.days);

@@ -71,6 +71,20 @@ export const getTopCampaigns = endpoint({
       clickRate: Rate,
     }),
   ),
+  example: {
+    response: [
+      {
+        id: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05',
+        name: 'Spring sale',
+        subject: 'Hello {{name ?? you}}',
+        sentCount: 125,
+        openedCount: 50,
+        clickedCount: 10,
+        openRate: 40,
+        clickRate: 8,
+      },
+    ],
+  },
   async handle({ db, caller, query }) {
     const range = daysOf(query, new Date());
     return listTopCampaigns(db, caller.projectId, { ...query, ...range });

@@ -49,6 +49,29 @@ const Domain = z.object({
   updatedAt: Time,
 });
 
+/** For the documentation; a domain has three DKIM records and one each of MX, SPF and DMARC. */
+const example: z.input<typeof Domain> = {
+  id: 'e2000000-0000-4000-8000-000000000001',
+  domain: 'shop.example.com',
+  status: 'pending',
+  verified: false,
+  dkimTokens: ['q2w3e4r5t6'],
+  records: [
+    {
+      type: 'CNAME',
+      name: 'q2w3e4r5t6._domainkey.shop.example.com',
+      value: 'q2w3e4r5t6.dkim.amazonses.com',
+      purpose: 'dkim',
+      status: 'pending',
+    },
+  ],
+  lastCheckedAt: null,
+  verifiedAt: null,
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  createdAt: '2026-11-20T10:00:00.000Z',
+  updatedAt: '2026-11-20T10:00:00.000Z',
+};
+
 const DomainName = z
   .string()
   .min(3)
@@ -74,6 +97,7 @@ const listProjectDomains = endpoint({
   params: z.object({ projectId: Uuid }),
   response: z.array(Domain),
   problems: ['PROJECT_NOT_FOUND'],
+  example: { response: [example] },
   async handle({ db, config, caller, params }) {
     await authorizeProject({ db, caller }, params.projectId);
     const rows = await listDomains(db, params.projectId);
@@ -101,7 +125,7 @@ const createDomain = endpoint({
     'DOMAIN_EXISTS',
     'SERVICE_UNAVAILABLE',
   ],
-  example: { body: { domain: 'shop.example.com' } },
+  example: { body: { domain: 'shop.example.com' }, response: example },
   async handle(call) {
     const { db, config, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
@@ -130,6 +154,7 @@ const verifyDomain = endpoint({
     tokens: z.array(z.string()).meta({ description: 'The same as dkimTokens' }),
   }),
   problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  example: { response: { ...example, tokens: example.dkimTokens } },
   async handle(call) {
     const { config, dispatcher, params } = call;
     const domain = await requireDomain(call, params.id);
@@ -150,6 +175,7 @@ const removeDomain = endpoint({
   params: z.object({ id: Uuid }),
   response: z.object({ success: z.literal(true) }),
   problems: ['DOMAIN_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED', 'DOMAIN_IN_USE'],
+  example: { response: { success: true } },
   async handle(call) {
     const { db, dispatcher, params } = call;
     const domain = await requireDomain(call, params.id, { admin: true, write: true });

@@ -97,6 +97,45 @@ const Trace = z
   )
   .describe('Every state it went through and why, oldest first');
 
+/** For the documentation. */
+const example: z.input<typeof EmailSummary> = {
+  id: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+  toName: null,
+  toEmail: 'ada@shop.example',
+  subject: 'Hi Ada',
+  from: 'team@shop.example',
+  fromName: 'The Shop',
+  replyTo: null,
+  headers: [],
+  attachments: [],
+  messageId: '0100019ab2c3d4e5-6f7a8b9c',
+  sourceType: 'TRANSACTIONAL',
+  templateId: null,
+  campaignId: null,
+  workflowExecutionId: null,
+  workflowStepExecutionId: null,
+  status: 'DELIVERED',
+  sentAt: '2026-11-21T08:30:01.000Z',
+  deliveredAt: '2026-11-21T08:30:02.000Z',
+  openedAt: null,
+  clickedAt: null,
+  bouncedAt: null,
+  complainedAt: null,
+  opens: 0,
+  clicks: 0,
+  error: null,
+  createdAt: '2026-11-21T08:30:00.000Z',
+  updatedAt: '2026-11-21T08:30:02.000Z',
+};
+
+/** Made again, the last kind would say what its contact is now, not what was sent. */
+const bodyIsNull =
+  'null: not made yet, removed after its time, or never kept: a message of a campaign whose ' +
+  'sender died before it could record it, which the trace shows as `settled`; its subject is ' +
+  'then the template of the campaign';
+
 const newestFirst: CursorForm = { order: 'emails', value: 'time' };
 
 export const listEmails = endpoint({
@@ -114,6 +153,7 @@ export const listEmails = endpoint({
     sourceType: SourceType.optional(),
   }),
   response: cursorListOf(EmailSummary),
+  example: { response: { data: [example], hasMore: false, total: 1 } },
   async handle({ db, config, caller, query: { cursor, limit, ...filters } }) {
     const { rows, total } = await listEmailRows(db, caller.projectId, {
       ...filters,
@@ -139,10 +179,22 @@ export const getEmail = endpoint({
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: EmailSummary.extend({
-    body: z.string().nullable().describe('null: removed, or not made yet'),
+    body: z.string().nullable().describe(bodyIsNull),
     trace: Trace,
   }),
   problems: ['EMAIL_NOT_FOUND'],
+  example: {
+    response: {
+      ...example,
+      body: '<p>Hi Ada</p>',
+      trace: [
+        { at: '2026-11-21T08:30:00.000Z', state: 'queued', detail: null },
+        { at: '2026-11-21T08:30:01.000Z', state: 'handed_over', detail: null },
+        { at: '2026-11-21T08:30:01.000Z', state: 'accepted', detail: null },
+        { at: '2026-11-21T08:30:02.000Z', state: 'delivered', detail: null },
+      ],
+    },
+  },
   async handle({ db, config, caller, params: { id } }) {
     const row = found('EMAIL', id, await findEmail(db, caller.projectId, id));
     const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };

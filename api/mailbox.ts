@@ -26,6 +26,15 @@ const Mail = Summary.extend({
   raw: z.string(),
 });
 
+/** For the documentation. */
+const example: z.input<typeof Summary> = {
+  id: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+  from: 'team@shop.test',
+  to: 'ada@people.test',
+  subject: 'Hi Ada',
+  receivedAt: '2026-11-21T08:30:01.000Z',
+};
+
 const mailboxSizeDefault = 50;
 
 const listMailbox = endpoint({
@@ -42,6 +51,7 @@ const listMailbox = endpoint({
   }),
   response: z.array(Summary),
   problems: ['ROUTE_NOT_FOUND'],
+  example: { response: [example] },
   async handle(call) {
     refuseStrangers(call);
     const { db, query, request } = call;
@@ -69,6 +79,16 @@ const getMailboxMail = endpoint({
   params: z.object({ id: z.string() }),
   response: Mail,
   problems: ['ROUTE_NOT_FOUND', 'EMAIL_NOT_FOUND'],
+  example: {
+    response: {
+      ...example,
+      headers: { from: 'team@shop.test', to: 'ada@people.test', subject: 'Hi Ada' },
+      html: '<p>Hi Ada</p>',
+      text: 'Hi Ada',
+      attachments: [{ filename: 'a.txt', contentType: 'text/plain', size: 2 }],
+      raw: 'From: team@shop.test\r\nTo: ada@people.test\r\nSubject: Hi Ada\r\n\r\n…',
+    },
+  },
   async handle(call) {
     refuseStrangers(call);
     const mail = await findMail(call, call.params.id);

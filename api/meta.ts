@@ -39,6 +39,15 @@ const getHealth = endpoint({
     uptime: z.number().meta({ description: 'Seconds' }),
     version: z.string(),
   }),
+  example: {
+    response: {
+      status: 'ok',
+      time: 1_795_250_000_000,
+      environment: 'production',
+      uptime: 3_600,
+      version,
+    },
+  },
   async handle({ config }) {
     return {
       status: 'ok' as const,
@@ -64,6 +73,7 @@ const getReadiness = endpoint({
     status: Check,
     checks: z.object({ database: Check, temporal: Check }),
   }),
+  example: { response: { status: 'ok', checks: { database: 'ok', temporal: 'ok' } } },
   async handle({ db, temporalAnswers }) {
     const [database, temporal] = await Promise.all([databaseAnswers(db), temporalAnswers()]);
     const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
@@ -103,6 +113,26 @@ const getConfig = endpoint({
     }),
     aws: z.object({ sesRegion: z.string().nullable() }),
   }),
+  example: {
+    response: {
+      environment: 'production',
+      urls: {
+        api: 'https://api.shop.example',
+        dashboard: 'https://app.shop.example',
+        landing: null,
+        wiki: null,
+      },
+      features: {
+        billing: { enabled: false },
+        storage: { s3Enabled: true },
+        authProviders: { github: false, google: false },
+        email: { trackingToggleEnabled: true, mode: 'ses' },
+        smtp: { enabled: false, domain: null, ports: null },
+        signups: { enabled: true },
+      },
+      aws: { sesRegion: 'eu-west-1' },
+    },
+  },
   async handle({ config }) {
     const { ses, mode } = config.mail;
     return answer(
@@ -162,6 +192,7 @@ export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoin
     summary: 'The documentation of the API as an OpenAPI 3.1 document',
     access: 'open',
     response: z.record(z.string(), z.unknown()),
+    example: { response: { openapi: '3.1.0', info: { title: 'Everpost', version }, paths: {} } },
     async handle({ config }) {
       return openApiDocument(listAll(), { apiUrl: config.apiUrl, version });
     },

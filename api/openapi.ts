@@ -4,6 +4,9 @@ import type { AnyEndpoint } from './endpoint.ts';
 
 type JsonSchema = Record<string, unknown>;
 
+/** These are answered without a body. */
+const bodyless = new Set([204, 302]);
+
 /** The OpenAPI 3.1 document of the endpoints. It is nothing but their declarations, rewritten. */
 export function openApiDocument(
   endpoints: readonly AnyEndpoint[],
@@ -39,7 +42,7 @@ export function openApiDocument(
 }
 
 function operation(endpoint: AnyEndpoint): JsonSchema {
-  const status = String(endpoint.status ?? 200);
+  const { status = 200 } = endpoint;
   const response = jsonSchema(endpoint.response, 'output');
   const shown = endpoint.wrapped ? wrappedSchema(response) : response;
   const example = endpoint.example?.response;
@@ -52,7 +55,7 @@ function operation(endpoint: AnyEndpoint): JsonSchema {
     ...(endpoint.body
       ? {
           requestBody: {
-            required: true,
+            required: !endpoint.body.safeParse({}).success,
             content: {
               [endpoint.upload ? 'multipart/form-data' : 'application/json']: {
                 schema: jsonSchema(endpoint.body, 'input'),
@@ -65,7 +68,7 @@ function operation(endpoint: AnyEndpoint): JsonSchema {
     responses: {
       [status]: {
         description: 'Success',
-        ...(status === '204'
+        ...(bodyless.has(status)
           ? {}
           : {
               content: {

@@ -212,6 +212,17 @@ export const BulkUpdated = z.union([
   z.object({ updated: z.literal(0) }),
 ]);
 
+/** For the documentation. */
+export const bulkUpdateExample = {
+  body: { ids: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'], delete: true },
+  response: { deleted: 1 },
+};
+
+/** A page list of one record, for the documentation. */
+export function pageExample<T>(record: T) {
+  return { data: [record], total: 1, page: 1, pageSize: limits.pageSizeDefault, totalPages: 1 };
+}
+
 /** A moment in an answer: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 

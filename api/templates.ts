@@ -20,11 +20,13 @@ import { endpoint } from './endpoint.ts';
 import {
   BulkUpdate,
   BulkUpdated,
+  bulkUpdateExample,
   copyName,
   Description,
   Email,
   fault,
   Name,
+  pageExample,
   pageOf,
   pageQuery,
   presentPage,
@@ -107,13 +109,22 @@ function presentTemplate(row: TemplateRow): z.input<typeof Template> {
 
 const ById = z.object({ id: Uuid });
 
-const example = {
+const input = {
   name: 'Welcome',
   subject: 'Hi {{name ?? there}}',
   body: '<p>Welcome!</p>',
   type: 'MARKETING',
   from: 'team@shop.example',
   fromName: 'The Shop',
+};
+const example = {
+  id: '5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21',
+  ...input,
+  description: null,
+  replyTo: null,
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  createdAt: '2026-11-20T10:00:00.000Z',
+  updatedAt: '2026-11-20T10:00:00.000Z',
 };
 
 export const listTemplates = endpoint({
@@ -128,6 +139,7 @@ export const listTemplates = endpoint({
     type: TemplateType.optional(),
   }),
   response: pageOf(Template),
+  example: { response: pageExample(example) },
   async handle({ db, caller, query }) {
     const { rows, total } = await listTemplateRows(db, caller.projectId, query);
     return presentPage(rows.map(presentTemplate), total, query);
@@ -145,7 +157,7 @@ export const createTemplate = endpoint({
   body: TemplateInput,
   response: Template,
   problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
-  example: { body: example },
+  example: { body: input, response: example },
   async handle({ db, renderer, caller: { projectId }, body }) {
     await requireReadable(renderer, body);
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
@@ -174,6 +186,7 @@ export const getTemplate = endpoint({
   params: ById,
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
+  example: { response: example },
   async handle({ db, caller, params: { id } }) {
     return presentTemplate(found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)));
   },
@@ -190,7 +203,10 @@ export const updateTemplate = endpoint({
   body: TemplateInput.partial(),
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
-  example: { body: { subject: 'Welcome, {{name ?? friend}}' } },
+  example: {
+    body: { subject: 'Welcome, {{name ?? friend}}' },
+    response: { ...example, subject: 'Welcome, {{name ?? friend}}' },
+  },
   async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
     await requireReadable(renderer, body);
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
@@ -239,6 +255,7 @@ export const duplicateTemplate = endpoint({
   params: ById,
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
+  example: { response: { ...example, name: copyName(example.name) } },
   async handle({ db, caller: { projectId }, params: { id } }) {
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { id: _, created_at: _c, updated_at: _u, ...values } = original;
@@ -267,6 +284,22 @@ export const getTemplateUsage = endpoint({
     emailsSent: z.int(),
   }),
   problems: ['TEMPLATE_NOT_FOUND'],
+  example: {
+    response: {
+      campaigns: [
+        { id: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05', name: 'Spring sale', status: 'DRAFT' },
+      ],
+      workflowSteps: [
+        {
+          id: 'aa000000-0000-4000-8000-000000000002',
+          name: 'Say hello',
+          workflowId: 'bb000000-0000-4000-8000-000000000001',
+          workflowName: 'Onboarding',
+        },
+      ],
+      emailsSent: 128,
+    },
+  },
   async handle({ db, caller: { projectId }, params: { id } }) {
     found('TEMPLATE', id, await findTemplate(db, projectId, id));
     return {
@@ -287,6 +320,7 @@ export const bulkUpdateTemplates = endpoint({
   body: BulkUpdate,
   response: BulkUpdated,
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
+  example: bulkUpdateExample,
   async handle({ db, caller, body }) {
     const ids = [...new Set(body.ids)];
     await db.transaction().execute(async (tx) => {

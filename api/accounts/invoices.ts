@@ -46,6 +46,30 @@ const getBillingInvoices = endpoint({
     unpaidInvoices: z.array(UnpaidInvoice),
   }),
   problems: ['BILLING_DISABLED', 'PROJECT_NOT_FOUND'],
+  example: {
+    response: {
+      invoices: [
+        {
+          id: 'in_1',
+          number: 'E-1',
+          status: 'paid',
+          amountDue: 1_250,
+          amountPaid: 1_250,
+          currency: 'eur',
+          created: '2026-11-01T00:00:00.000Z',
+          periodStart: '2026-10-01T00:00:00.000Z',
+          periodEnd: '2026-11-01T00:00:00.000Z',
+          hostedInvoiceUrl: 'https://invoice.stripe.com/i/1',
+          invoicePdf: 'https://invoice.stripe.com/i/1.pdf',
+          subtotal: 1_000,
+          total: 1_250,
+          paid: true,
+        },
+      ],
+      hasUnpaidInvoices: false,
+      unpaidInvoices: [],
+    },
+  },
   async handle(call) {
     const { customer } = (await billed(call)).project;
     const invoices =

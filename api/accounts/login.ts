@@ -89,6 +89,7 @@ const logOut = endpoint({
   access: 'open',
   response: z.literal(true),
   problems: ['ORIGIN_NOT_ALLOWED'],
+  example: { response: true },
   async handle({ db, config, findSessionUser }) {
     const user = await findSessionUser();
     if (user) await updateSessionVersion(db, user.userId);

@@ -37,6 +37,9 @@ const listProjectMembers = endpoint({
   params: z.object({ id: Uuid }),
   response: z.array(z.object({ userId: z.uuid(), email: z.string(), role: Role, createdAt: Time })),
   problems: ['PROJECT_NOT_FOUND'],
+  example: {
+    response: { success: true, data: [{ ...member, createdAt: '2026-11-20T10:00:00.000Z' }] },
+  },
   async handle({ db, caller, params }) {
     const { projectId } = await authorizeProject({ db, caller }, params.id);
     const rows = await listMembers(db, projectId);
@@ -138,6 +141,7 @@ const removeMember = endpoint({
     'OWNER_PROTECTED',
     'SELF_REMOVAL',
   ],
+  example: { response: { success: true, data: { message: 'The user is no longer a member.' } } },
   async handle({ db, caller, params }) {
     const { projectId, userId, row } = await changeable(db, caller, params);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');

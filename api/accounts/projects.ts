@@ -118,6 +118,7 @@ const regenerateWebhookSecret = endpoint({
   params: z.object({ id: Uuid }),
   response: z.object({ webhookSigningSecret: z.string() }),
   problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  example: { response: { webhookSigningSecret: `whsec_${'7a'.repeat(32)}` } },
   async handle({ db, seal, caller, params }) {
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);

@@ -18,6 +18,7 @@ const deleteProject = endpoint({
   params: z.object({ id: Uuid }),
   response: Done,
   problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  example: { response: { success: true, message: 'The project is deleted.' } },
   async handle({ db, dispatcher, caller, params }) {
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
@@ -38,6 +39,7 @@ const resetMyProject = endpoint({
   params: z.object({ id: Uuid }),
   response: Done,
   problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  example: { response: { success: true, message: 'The project is empty.' } },
   async handle({ db, dispatcher, caller, params }) {
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);

@@ -45,6 +45,36 @@ const Security = z.object({
   suspensions: z.array(z.object({ reason: z.string(), at: Time, endedAt: Time.nullable() })),
 });
 
+/** For the documentation. */
+const none = { total: 0, bounces: 0, complaints: 0, bounceRate: 0, complaintRate: 0 };
+const example: z.input<typeof Security> = {
+  status: {
+    projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+    isHealthy: true,
+    shouldDisable: false,
+    twentyFourHour: none,
+    sevenDay: { ...none, total: 200, bounces: 1, bounceRate: 0.5 },
+    allTime: { ...none, total: 1_000, bounces: 4, bounceRate: 0.4 },
+    isNewProject: false,
+    violations: [],
+    warnings: [],
+  },
+  levels: {
+    bounce7Day: 'healthy',
+    bounceAllTime: 'healthy',
+    complaint7Day: 'healthy',
+    complaintAllTime: 'healthy',
+  },
+  isDisabled: false,
+  suspensions: [
+    {
+      reason: 'PAYMENT_FAILED',
+      at: '2026-09-01T08:00:00.000Z',
+      endedAt: '2026-09-02T10:00:00.000Z',
+    },
+  ],
+};
+
 const suspensionsMax = 10;
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -60,6 +90,7 @@ const getSecurity = endpoint({
   params: z.object({ id: Uuid }),
   response: Security,
   problems: ['PROJECT_NOT_FOUND'],
+  example: { response: { success: true, data: example } },
   async handle({ db, caller, params }) {
     return securityOf(db, await authorizeProject({ db, caller }, params.id));
   },
@@ -76,6 +107,7 @@ const getMySecurity = endpoint({
   params: z.object({ id: Uuid }),
   response: Security,
   problems: ['PROJECT_NOT_FOUND'],
+  example: { response: example },
   async handle({ db, caller, params }) {
     return securityOf(db, await authorizeProject({ db, caller }, params.id));
   },

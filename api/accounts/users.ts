@@ -55,6 +55,10 @@ const deleteMe = endpoint({
   }),
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['INVALID_CREDENTIALS', 'CONFLICT'],
+  example: {
+    body: { password: 'correct horse battery' },
+    response: { success: true, message: 'Your account is deleted.' },
+  },
   async handle({ db, config, count, caller, body }) {
     const user = await loggedInUser(db, caller.userId);
     if (user.type === 'PASSWORD') {
@@ -88,6 +92,7 @@ const changePassword = endpoint({
   problems: ['INVALID_CREDENTIALS'],
   example: {
     body: { currentPassword: 'correct horse battery', newPassword: 'an even longer password' },
+    response: { success: true, data: { message: 'Your password is changed.' } },
   },
   async handle({ db, config, rateLimits, count, caller, body }) {
     const user = await loggedInUser(db, caller.userId);

@@ -27,7 +27,10 @@ const verifyEmail = endpoint({
   body: z.object({ token: Token }),
   response: Message,
   problems: ['INVALID_TOKEN'],
-  example: { body: { token } },
+  example: {
+    body: { token },
+    response: { success: true, data: { message: 'Your address is verified.' } },
+  },
   async handle({ db, body }) {
     await db.transaction().execute(async (tx) => {
       const userId = await useToken(tx, ['sign_up', 'verify_email'], hashToken(body.token));
@@ -47,6 +50,7 @@ const requestVerification = endpoint({
   access: 'session',
   wrapped: true,
   response: Message,
+  example: { response: { success: true, data: { message: 'The mail is on its way.' } } },
   async handle({ db, config, dispatcher, caller }) {
     const user = await findUser(db, caller.userId);
     if (!user) throw new Problem('UNAUTHORIZED');
@@ -73,7 +77,13 @@ const requestPasswordReset = endpoint({
   wrapped: true,
   body: z.object({ email: Email }),
   response: Message,
-  example: { body: { email: 'ada@shop.example' } },
+  example: {
+    body: { email: 'ada@shop.example' },
+    response: {
+      success: true,
+      data: { message: 'If there is an account with this address, a mail is on its way.' },
+    },
+  },
   async handle({ db, config, dispatcher, body }) {
     const user = await findUserByEmail(db, body.email);
     if (user?.type === 'PASSWORD') {
@@ -96,7 +106,10 @@ const resetPassword = endpoint({
   body: z.object({ token: Token, newPassword: NewPassword }),
   response: Message,
   problems: ['INVALID_TOKEN'],
-  example: { body: { token, newPassword: 'correct horse battery' } },
+  example: {
+    body: { token, newPassword: 'correct horse battery' },
+    response: { success: true, data: { message: 'Your password is changed. Log in with it.' } },
+  },
   async handle({ db, body }) {
     await db.transaction().execute(async (tx) => {
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));

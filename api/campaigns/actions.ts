@@ -20,7 +20,14 @@ import { instantOfText, isTimeInput } from '../../domain/filter-value.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Email, fault } from '../schemas.ts';
 import { requireVerifiedSender } from '../sender.ts';
-import { Campaign, CampaignById, CampaignDone, presentCampaign, tag } from './present.ts';
+import {
+  Campaign,
+  CampaignById,
+  CampaignDone,
+  campaignExample,
+  presentCampaign,
+  tag,
+} from './present.ts';
 
 /** What is done with a campaign as a whole. Each action changes its row and wakes its run. */
 
@@ -104,7 +111,10 @@ export const sendCampaign = endpoint({
     'DOMAIN_NOT_VERIFIED',
     'CONDITION_TOO_HEAVY',
   ],
-  example: { body: { scheduledFor: '2026-12-01T08:00:00.000Z' } },
+  example: {
+    body: { scheduledFor: '2026-12-01T08:00:00.000Z' },
+    response: { success: true, data: campaignExample, message: 'The campaign is scheduled.' },
+  },
   async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
     const at = body.scheduledFor ?? body.scheduledAt ?? null;
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
@@ -136,6 +146,13 @@ export const cancelCampaign = endpoint({
   params: CampaignById,
   response: CampaignDone,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_CANCELLABLE'],
+  example: {
+    response: {
+      success: true,
+      data: { ...campaignExample, status: 'CANCELLED' },
+      message: 'The campaign was cancelled.',
+    },
+  },
   async handle({ caller: { projectId }, params: { id }, ...services }) {
     const data = await act(services, { projectId, id, action: 'cancel' }, (tx) =>
       updateCampaign(tx, id, { status: 'CANCELLED', paused_reason: null }),
@@ -155,6 +172,12 @@ export const pauseCampaign = endpoint({
   params: CampaignById,
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_PAUSABLE'],
+  example: {
+    response: {
+      success: true,
+      data: { ...campaignExample, status: 'PAUSED', pausedReason: 'requested' },
+    },
+  },
   async handle({ caller: { projectId }, params: { id }, ...services }) {
     return act(services, { projectId, id, action: 'pause' }, (tx) =>
       updateCampaign(tx, id, { status: 'PAUSED', paused_reason: 'requested' }),
@@ -173,6 +196,7 @@ export const resumeCampaign = endpoint({
   params: CampaignById,
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_RESUMABLE'],
+  example: { response: { success: true, data: { ...campaignExample, status: 'SENDING' } } },
   async handle({ caller: { projectId }, params: { id }, ...services }) {
     return act(services, { projectId, id, action: 'resume' }, async (tx) => {
       await updateCampaign(tx, id, { status: 'SENDING', paused_reason: null, refused_in_row: 0 });
@@ -196,6 +220,7 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     params: CampaignById,
     response: Campaign,
     problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_ARCHIVABLE'],
+    example: { response: { success: true, data: { ...campaignExample, archived } } },
     async handle({ caller: { projectId }, params: { id }, ...services }) {
       return act(services, { projectId, id, action: 'archive' }, (tx) =>
         updateCampaign(tx, id, { archived }),
@@ -215,7 +240,10 @@ export const testCampaign = endpoint({
   body: z.object({ email: Email }),
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['CAMPAIGN_NOT_FOUND', 'TEST_RECIPIENT_NOT_ALLOWED'],
-  example: { body: { email: 'ada@shop.example' } },
+  example: {
+    body: { email: 'ada@shop.example' },
+    response: { success: true, message: 'The test is on its way.' },
+  },
   async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     // In local mode nothing leaves this machine.

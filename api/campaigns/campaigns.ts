@@ -16,7 +16,16 @@ import { findTemplate } from '../../db/templates.ts';
 import { campaignActions, type CampaignStatus } from '../../domain/campaign.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { endpoint } from '../endpoint.ts';
-import { BulkUpdate, BulkUpdated, copyName, pageOf, pageQuery, presentPage } from '../schemas.ts';
+import {
+  BulkUpdate,
+  BulkUpdated,
+  bulkUpdateExample,
+  copyName,
+  pageExample,
+  pageOf,
+  pageQuery,
+  presentPage,
+} from '../schemas.ts';
 import { requireVerifiedSender } from '../sender.ts';
 import { requireReadable } from '../templates.ts';
 import { actionEndpoints } from './actions.ts';
@@ -58,6 +67,7 @@ export const listCampaigns = endpoint({
       .transform((text) => text === 'true'),
   }),
   response: pageOf(Campaign),
+  example: { response: pageExample(campaignExample) },
   async handle({ db, caller, query }) {
     const { rows, total } = await listCampaignRows(db, caller.projectId, query);
     return presentPage(rows.map(presentCampaign), total, query);
@@ -195,7 +205,10 @@ export const updateCampaign = endpoint({
     'TEMPLATE_NOT_FOUND',
     'CONDITION_TOO_HEAVY',
   ],
-  example: { body: { subject: 'Last day, {{name ?? you}}' } },
+  example: {
+    body: { subject: 'Last day, {{name ?? you}}' },
+    response: { success: true, data: campaignExample },
+  },
   async handle({ db, caller: { projectId }, renderer, params: { id }, body }) {
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     await requireReadable(renderer, body);
@@ -241,6 +254,7 @@ export const deleteCampaign = endpoint({
   params: CampaignById,
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
+  example: { response: { success: true, message: 'The campaign was deleted.' } },
   async handle({ db, caller, params: { id } }) {
     await removeCampaigns(db, caller.projectId, [id], { delete: true });
     return { success: true as const, message: 'The campaign was deleted.' };
@@ -282,6 +296,13 @@ export const duplicateCampaign = endpoint({
   params: CampaignById,
   response: CampaignDone,
   problems: ['CAMPAIGN_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  example: {
+    response: {
+      success: true,
+      data: { ...campaignExample, status: 'DRAFT', scheduledFor: null, scheduledAt: null },
+      message: 'The campaign was copied.',
+    },
+  },
   async handle({ db, caller: { projectId }, params: { id } }) {
     const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const total = await countOf(db, original);
@@ -322,6 +343,7 @@ export const bulkUpdateCampaigns = endpoint({
   body: BulkUpdate,
   response: BulkUpdated,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
+  example: bulkUpdateExample,
   async handle({ db, caller, body }) {
     const ids = [...new Set(body.ids)];
     await removeCampaigns(db, caller.projectId, ids, body);

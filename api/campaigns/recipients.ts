@@ -44,6 +44,28 @@ export const getCampaignStats = endpoint({
     unsubscribeRate: Percent,
   }),
   problems: ['CAMPAIGN_NOT_FOUND'],
+  example: {
+    response: {
+      success: true,
+      data: {
+        totalRecipients: 128,
+        sentCount: 125,
+        deliveredCount: 120,
+        openedCount: 50,
+        clickedCount: 10,
+        bouncedCount: 5,
+        complainedCount: 0,
+        unsubscribedCount: 1,
+        uncertainCount: 0,
+        deliveryRate: 96,
+        openRate: 40,
+        clickRate: 8,
+        bounceRate: 4,
+        complaintRate: 0,
+        unsubscribeRate: 0.8,
+      },
+    },
+  },
   async handle({ db, caller, params: { id } }) {
     const row = found('CAMPAIGN', id, await findCampaign(db, caller.projectId, id));
     const rate = (count: number) => (row.sent_count === 0 ? 0 : (count / row.sent_count) * 100);
@@ -90,6 +112,14 @@ export const getCampaignRecipient = endpoint({
     frozenAt: Time.nullable().describe('When the audience was fixed'),
   }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CONTACT_NOT_FOUND'],
+  example: {
+    response: {
+      included: true,
+      reason: 'sent',
+      emailId: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+      frozenAt: '2026-12-01T08:00:00.000Z',
+    },
+  },
   async handle({ db, caller: { projectId }, params: { id, contactId } }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const contact = found('CONTACT', contactId, await findContact(db, projectId, contactId));

@@ -41,7 +41,8 @@ export const ContactAnswer = z.object({
   updatedAt: Time,
 });
 
-const example = {
+/** For the documentation. */
+export const contactExample = {
   id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
   email: 'ada@shop.example',
   subscribed: true,
@@ -89,7 +90,7 @@ export const listContacts = endpoint({
       .meta({ description: 'By default asc for email, desc otherwise' }),
   }),
   response: cursorListOf(ContactAnswer),
-  example: { response: { data: [example], hasMore: false, total: 1 } },
+  example: { response: { data: [contactExample], hasMore: false, total: 1 } },
   async handle({ db, caller: { projectId }, query }) {
     const { limit, cursor, search, subscribed, sort } = query;
     const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
@@ -142,7 +143,7 @@ export const upsertContact = endpoint({
   }),
   example: {
     body: { email: 'ada@shop.example', data: { plan: 'pro', seats: 4 } },
-    response: { ...example, _meta: { isNew: true, isUpdate: false } },
+    response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
   async handle({ db, caller, dispatcher, body }) {
     const { contact, isNew, due } = await db.transaction().execute((tx) =>
@@ -172,7 +173,7 @@ export const getContact = endpoint({
   params: ById,
   response: ContactAnswer,
   problems: ['CONTACT_NOT_FOUND'],
-  example: { response: example },
+  example: { response: contactExample },
   async handle({ db, caller, params: { id } }) {
     return presentContact(found('CONTACT', id, await findContact(db, caller.projectId, id)));
   },
@@ -195,7 +196,7 @@ export const updateContact = endpoint({
   problems: ['CONTACT_NOT_FOUND', 'CONTACT_EXISTS'],
   example: {
     body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
-    response: example,
+    response: contactExample,
   },
   async handle({ db, caller, dispatcher, params: { id }, body }) {
     const { email, subscribed, data } = body;

@@ -63,6 +63,15 @@ export const getEventUsage = endpoint({
     uniqueContacts: z.int(),
     canDelete: z.boolean(),
   }),
+  example: {
+    response: {
+      usedInSegments: [],
+      usedInWorkflows: [{ id: 'bb000000-0000-4000-8000-000000000001', name: 'Onboarding' }],
+      totalCount: 812,
+      uniqueContacts: 204,
+      canDelete: false,
+    },
+  },
   async handle({ db, caller: { projectId }, params: { eventName } }) {
     const users = await usersOf(db, projectId, eventName);
     const { total, contacts } = await countEvents(db, projectId, eventName);

@@ -12,9 +12,9 @@ import { findSegment, lockSegment, type SegmentRow } from '../../db/segments.ts'
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { ContactAnswer, presentContact } from '../contacts/contacts.ts';
+import { ContactAnswer, contactExample, presentContact } from '../contacts/contacts.ts';
 import { endpoint } from '../endpoint.ts';
-import { pageOf, presentPage, queryInt } from '../schemas.ts';
+import { pageExample, pageOf, presentPage, queryInt } from '../schemas.ts';
 import { SegmentById, tag } from './present.ts';
 
 export const listSegmentContacts = endpoint({
@@ -36,6 +36,7 @@ export const listSegmentContacts = endpoint({
   }),
   response: pageOf(ContactAnswer),
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  example: { response: pageExample(contactExample) },
   async handle({ db, caller, params: { id }, query: { sort, ...query } }) {
     const segment = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
     const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');

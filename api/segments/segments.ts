@@ -170,7 +170,10 @@ export const updateSegment = endpoint({
   body: SegmentChange,
   response: Segment,
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
-  example: { body: { name: 'Paying users' } },
+  example: {
+    body: { name: 'Paying users' },
+    response: { ...segmentExample, name: 'Paying users' },
+  },
   async handle({ db, caller: { projectId }, params: { id }, body }) {
     const before = found('SEGMENT', id, await findSegment(db, projectId, id));
     if (body.type !== undefined && body.type !== before.type) {

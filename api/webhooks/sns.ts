@@ -41,6 +41,7 @@ function receiver(id: string, path: `/${string}`) {
       'EMAIL_NOT_FOUND',
       'SERVICE_UNAVAILABLE',
     ],
+    example: { response: { success: true } },
     async handle(call) {
       const envelope = readEnvelope(call.request.bytes);
       await requireAuthentic(call, envelope);

@@ -2,73 +2,34 @@ import { z } from 'zod';
 import { findContact } from '../../db/contacts.ts';
 import {
   cancelExecutions,
-  type ExecutionListItem,
-  type ExecutionRow,
   findExecution,
   insertExecution,
   listExecutions,
   retryExecution,
 } from '../../db/executions.ts';
-import { listStepExecutions, type StepExecutionRow } from '../../db/step-executions.ts';
+import { listStepExecutions } from '../../db/step-executions.ts';
 import { findWorkflow } from '../../db/workflows.ts';
 import { jsonBytes } from '../../domain/contact-data.ts';
 import { found, Problem } from '../../domain/errors.ts';
-import { executionRunId } from '../../domain/execution.ts';
-import { findStep, type Graph, stepTypes } from '../../domain/graph.ts';
+import { stepTypes } from '../../domain/graph.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
 import { fault, JsonObject, presentPage, queryInt, Time, time, Uuid } from '../schemas.ts';
-import { tag, WorkflowById } from './present.ts';
-
-const statuses = ['RUNNING', 'WAITING', 'COMPLETED', 'EXITED', 'FAILED', 'CANCELLED'] as const;
-const stepStatuses = [
-  'PENDING',
-  'SCHEDULED',
-  'RUNNING',
-  'WAITING',
-  'COMPLETED',
-  'FAILED',
-  'SKIPPED',
-] as const;
-
-const AnyObject = z.record(z.string(), z.unknown());
-const StepName = z.object({ id: z.uuid(), name: z.string(), type: z.enum(stepTypes) });
-const ContactName = z.object({ id: z.uuid(), email: z.string() });
-
-const Execution = z.object({
-  id: z.uuid(),
-  workflowId: z.uuid(),
-  workflowVersion: z.int(),
-  contactId: z.uuid(),
-  status: z.enum(statuses),
-  currentStepId: z.uuid().nullable(),
-  exitReason: z.string().nullable(),
-  error: z.string().nullable(),
-  context: AnyObject.nullable(),
-  startedAt: Time,
-  completedAt: Time.nullable(),
-  temporalWorkflowId: z.string(),
-  temporalRunId: z.string().nullable(),
-  projectId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
-});
-
-const StepExecution = z.object({
-  id: z.uuid(),
-  executionId: z.uuid(),
-  stepId: z.uuid(),
-  status: z.enum(stepStatuses),
-  scheduledFor: Time.nullable(),
-  executeAfter: Time.nullable(),
-  output: AnyObject.nullable(),
-  error: z.string().nullable(),
-  startedAt: Time.nullable(),
-  completedAt: Time.nullable(),
-  createdAt: Time,
-  updatedAt: Time,
-  step: StepName,
-});
+import {
+  cancelledExample,
+  ContactName,
+  Execution,
+  executionExample,
+  namedExample,
+  presentExecution,
+  presentNamed,
+  presentStepExecution,
+  statuses,
+  StepExecution,
+  stepName,
+  StepName,
+} from './execution-record.ts';
+import { stepExample, tag, WorkflowById, workflowExample } from './present.ts';
 
 const ExecutionById = WorkflowById.extend({ executionId: Uuid });
 
@@ -91,6 +52,7 @@ export const startExecution = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'CONTACT_NOT_FOUND', 'WORKFLOW_NOT_ENABLED', 'EXECUTION_EXISTS'],
   example: {
     body: { contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', context: { source: 'ad' } },
+    response: { ...executionExample, status: 'RUNNING', currentStepId: null, temporalRunId: null },
   },
   async handle({ db, caller: { projectId }, dispatcher, params: { id }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
@@ -131,6 +93,9 @@ export const getExecutions = endpoint({
     totalPages: z.int(),
   }),
   problems: ['WORKFLOW_NOT_FOUND'],
+  example: {
+    response: { executions: [namedExample], total: 1, page: 1, pageSize: 20, totalPages: 1 },
+  },
   async handle({ db, caller, params: { id }, query }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const { rows, total } = await listExecutions(db, id, query);
@@ -154,6 +119,29 @@ export const getExecution = endpoint({
     stepExecutions: z.array(StepExecution),
   }),
   problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND'],
+  example: {
+    response: {
+      ...namedExample,
+      workflow: { id: workflowExample.id, name: workflowExample.name },
+      stepExecutions: [
+        {
+          id: 'ee000000-0000-4000-8000-000000000001',
+          executionId: executionExample.id,
+          stepId: stepExample.id,
+          status: 'SCHEDULED',
+          scheduledFor: '2026-11-23T08:30:00.000Z',
+          executeAfter: null,
+          output: null,
+          error: null,
+          startedAt: executionExample.startedAt,
+          completedAt: null,
+          createdAt: executionExample.createdAt,
+          updatedAt: executionExample.updatedAt,
+          step: namedExample.currentStep,
+        },
+      ],
+    },
+  },
   async handle({ db, caller, params: { id, executionId } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
@@ -176,6 +164,7 @@ export const cancelExecution = endpoint({
   params: ExecutionById,
   response: Execution,
   problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND', 'EXECUTION_NOT_ACTIVE'],
+  example: { response: cancelledExample },
   async handle({ db, caller, dispatcher, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
@@ -198,6 +187,7 @@ export const cancelExecutionsOfWorkflow = endpoint({
   params: WorkflowById,
   response: z.object({ cancelled: z.int() }),
   problems: ['WORKFLOW_NOT_FOUND'],
+  example: { response: { cancelled: 12 } },
   async handle({ db, caller, dispatcher, params: { id } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const rows = await db
@@ -223,6 +213,7 @@ export const retryFailedExecution = endpoint({
     'EXECUTION_NOT_FAILED',
     'EXECUTION_EXISTS',
   ],
+  example: { response: { ...executionExample, status: 'RUNNING' } },
   async handle({ db, caller, dispatcher, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
@@ -256,6 +247,22 @@ export const getExecutionHistory = endpoint({
     ),
   }),
   problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND'],
+  example: {
+    response: {
+      executionId: executionExample.id,
+      entries: [
+        {
+          at: executionExample.startedAt,
+          stepId: null,
+          stepName: null,
+          stepType: null,
+          from: null,
+          to: 'RUNNING',
+          detail: null,
+        },
+      ],
+    },
+  },
   async handle({ db, caller, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
@@ -302,58 +309,4 @@ interface StatusChange {
 /** What the database has noted of a row's status. */
 function changesOf(row: { history: unknown }): StatusChange[] {
   return row.history as StatusChange[];
-}
-
-function presentExecution(row: ExecutionRow): z.input<typeof Execution> {
-  return {
-    id: row.id,
-    workflowId: row.workflow_id,
-    workflowVersion: row.workflow_version,
-    contactId: row.contact_id,
-    status: row.status as (typeof statuses)[number],
-    currentStepId: row.current_step_id,
-    exitReason: row.exit_reason,
-    error: row.error,
-    context: row.context as Record<string, unknown> | null,
-    startedAt: time(row.started_at),
-    completedAt: time(row.completed_at),
-    temporalWorkflowId: executionRunId(row.id),
-    temporalRunId: row.temporal_run_id,
-    projectId: row.project_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
-}
-
-function presentNamed(row: ExecutionListItem) {
-  return {
-    ...presentExecution(row),
-    contact: { id: row.contact_id, email: row.contact_email },
-    currentStep: row.current_step_id === null ? null : stepName(row.graph, row.current_step_id),
-  };
-}
-
-function presentStepExecution(row: StepExecutionRow, graph: Graph) {
-  return {
-    id: row.id,
-    executionId: row.execution_id,
-    stepId: row.step_id,
-    status: row.status as (typeof stepStatuses)[number],
-    scheduledFor: time(row.scheduled_for),
-    executeAfter: time(row.execute_after),
-    output: row.output as Record<string, unknown> | null,
-    error: row.error,
-    startedAt: time(row.started_at),
-    completedAt: time(row.completed_at),
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-    step: stepName(graph, row.step_id),
-  };
-}
-
-/** The step as it was in the version that runs, whatever became of it since. */
-function stepName(graph: Graph, stepId: string): z.input<typeof StepName> {
-  const step = findStep(graph, stepId);
-  if (!step) throw new Error(`Step ${stepId} is not in the snapshot of its execution.`);
-  return { id: step.id, name: step.name, type: step.type };
 }

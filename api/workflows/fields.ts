@@ -40,6 +40,16 @@ export const listWorkflowFields = endpoint({
     typedFields: z.array(Field),
     count: z.int(),
   }),
+  example: {
+    response: {
+      fields: ['contact.email', 'contact.data.plan'],
+      typedFields: [
+        { field: 'contact.email', type: 'string', category: 'Contact Fields' },
+        { field: 'contact.data.plan', type: 'string', category: 'Custom Data' },
+      ],
+      count: 2,
+    },
+  },
   async handle({ db, caller: { projectId }, query: { eventName } }) {
     const data = await listContactDataFields(db, projectId);
     const event =

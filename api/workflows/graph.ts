@@ -22,7 +22,7 @@ import {
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
 import { Uuid } from '../schemas.ts';
-import { presentTransition, tag, Transition, WorkflowById } from './present.ts';
+import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './present.ts';
 
 /** A workflow being edited: its row is locked, nobody else changes its graph. */
 export interface Edit {
@@ -95,10 +95,11 @@ export const createTransition = endpoint({
   ],
   example: {
     body: {
-      fromStepId: 'aa000000-0000-4000-8000-000000000002',
-      toStepId: 'aa000000-0000-4000-8000-000000000001',
+      fromStepId: transitionExample.fromStepId,
+      toStepId: transitionExample.toStepId,
       condition: { branch: 'yes' },
     },
+    response: { ...transitionExample, condition: { branch: 'yes' }, branch: 'yes' },
   },
   async handle({ body, ...call }) {
     return editGraph(call, async ({ tx, workflow, graph }) => {

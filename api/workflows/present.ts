@@ -96,3 +96,64 @@ export function presentTransition(row: TransitionRow): z.input<typeof Transition
     updatedAt: time(row.updated_at),
   };
 }
+
+/** For the documentation. */
+const exampleTimes = {
+  createdAt: '2026-11-20T10:00:00.000Z',
+  updatedAt: '2026-11-20T10:00:00.000Z',
+};
+
+export const workflowExample: z.input<typeof Workflow> = {
+  id: 'bb000000-0000-4000-8000-000000000001',
+  name: 'Onboarding',
+  description: null,
+  enabled: false,
+  triggerType: 'EVENT',
+  triggerConfig: { eventName: 'signed_up' },
+  allowReentry: false,
+  version: 2,
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  ...exampleTimes,
+};
+
+export const triggerExample: z.input<typeof Step> = {
+  id: 'aa000000-0000-4000-8000-000000000001',
+  type: 'TRIGGER',
+  name: 'Trigger: signed_up',
+  position: { x: 100, y: 100 },
+  config: { eventName: 'signed_up' },
+  templateId: null,
+  workflowId: workflowExample.id,
+  ...exampleTimes,
+};
+
+export const stepExample: z.input<typeof Step> = {
+  ...triggerExample,
+  id: 'aa000000-0000-4000-8000-000000000002',
+  type: 'DELAY',
+  name: 'Two days',
+  position: { x: 100, y: 220 },
+  config: { amount: 2, unit: 'days' },
+};
+
+export const transitionExample: z.input<typeof Transition> = {
+  id: 'cc000000-0000-4000-8000-000000000001',
+  fromStepId: triggerExample.id,
+  toStepId: stepExample.id,
+  condition: null,
+  branch: null,
+  waitOutcome: null,
+  priority: 0,
+  ...exampleTimes,
+};
+
+const ends = { template: null, outgoingTransitions: [], incomingTransitions: [] };
+
+export const workflowGraphExample = {
+  ...workflowExample,
+  steps: [
+    { ...triggerExample, ...ends, outgoingTransitions: [transitionExample] },
+    { ...stepExample, ...ends, incomingTransitions: [transitionExample] },
+  ],
+  transitions: [transitionExample],
+};

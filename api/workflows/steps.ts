@@ -27,7 +27,7 @@ import { endpoint } from '../endpoint.ts';
 import { JsonObject, Name, Uuid } from '../schemas.ts';
 import { checkRequest } from '../validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
-import { presentStep, Step, tag, WorkflowById } from './present.ts';
+import { presentStep, Step, stepExample, tag, WorkflowById } from './present.ts';
 
 const Position = z.object({ x: z.number(), y: z.number() });
 
@@ -87,6 +87,7 @@ export const createStep = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
   example: {
     body: { type: 'DELAY', name: 'Two days', config: { amount: 2, unit: 'days' } },
+    response: stepExample,
   },
   async handle({ body, ...call }) {
     return editGraph(call, async ({ tx, workflow, graph }) => {
@@ -173,7 +174,10 @@ export const updateStep = endpoint({
   }),
   response: Step,
   problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
-  example: { body: { config: { amount: 3, unit: 'days' } } },
+  example: {
+    body: { config: { amount: 3, unit: 'days' } },
+    response: { ...stepExample, config: { amount: 3, unit: 'days' } },
+  },
   async handle({ body, ...call }) {
     const { id, stepId } = call.params;
     return editGraph(call, async ({ tx, workflow }) => {
@@ -276,6 +280,7 @@ export const insertStep = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   example: {
     body: { type: 'DELAY', name: 'One hour', config: { amount: 1, unit: 'hours' } },
+    response: { ...stepExample, name: 'One hour', config: { amount: 1, unit: 'hours' } },
   },
   async handle({ body, ...call }) {
     const { id, transitionId } = call.params;

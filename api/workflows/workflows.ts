@@ -26,11 +26,13 @@ import { endpoint } from '../endpoint.ts';
 import {
   BulkUpdate,
   BulkUpdated,
+  bulkUpdateExample,
   copyName,
   cutName,
   Description,
   fault,
   Name,
+  pageExample,
   pageOf,
   pageQuery,
   presentPage,
@@ -47,6 +49,8 @@ import {
   triggerConfig,
   Workflow,
   WorkflowById,
+  workflowExample,
+  workflowGraphExample,
 } from './present.ts';
 import { stepEndpoints } from './steps.ts';
 
@@ -71,6 +75,7 @@ export const listWorkflows = endpoint({
     status: z.enum(['active', 'disabled']).optional(),
   }),
   response: pageOf(Workflow.extend({ _count: z.object({ steps: z.int(), executions: z.int() }) })),
+  example: { response: pageExample({ ...workflowExample, _count: { steps: 2, executions: 12 } }) },
   async handle({ db, caller, query: { status, ...query } }) {
     const enabled = status === undefined ? undefined : status === 'active';
     const { rows, total } = await listWorkflowRows(db, caller.projectId, { ...query, enabled });
@@ -105,7 +110,10 @@ export const createWorkflow = endpoint({
     allowReentry: z.boolean().default(false),
   }),
   response: Workflow,
-  example: { body: { name: 'Onboarding', eventName: 'signed_up' } },
+  example: {
+    body: { name: 'Onboarding', eventName: 'signed_up' },
+    response: { ...workflowExample, version: 1 },
+  },
   async handle({ db, caller: { projectId }, body }) {
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
     return db.transaction().execute(async (tx) => {
@@ -157,6 +165,7 @@ export const getWorkflow = endpoint({
     transitions: z.array(Transition),
   }),
   problems: ['WORKFLOW_NOT_FOUND'],
+  example: { response: workflowGraphExample },
   async handle({ db, caller, params: { id } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const transitions = (await listTransitions(db, id)).map(presentTransition);
@@ -196,7 +205,7 @@ export const updateWorkflow = endpoint({
   body: WorkflowChange,
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
-  example: { body: { enabled: true } },
+  example: { body: { enabled: true }, response: { ...workflowExample, enabled: true } },
   async handle({ db, caller, params: { id }, body }) {
     return db.transaction().execute(async (tx) => {
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
@@ -297,6 +306,7 @@ export const duplicateWorkflow = endpoint({
   params: WorkflowById,
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND'],
+  example: { response: { ...workflowExample, name: copyName(workflowExample.name), version: 1 } },
   async handle({ db, caller: { projectId }, params: { id } }) {
     return db.transaction().execute(async (tx) => {
       const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
@@ -349,6 +359,7 @@ export const bulkUpdateWorkflows = endpoint({
   body: BulkUpdate,
   response: BulkUpdated,
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
+  example: bulkUpdateExample,
   async handle({ db, caller, body }) {
     const ids = [...new Set(body.ids)];
     await db.transaction().execute(async (tx) => {
