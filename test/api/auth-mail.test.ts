@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieOf, type TestApi } from '../support/api.ts';
+import { cookieOf, startTestApi, type TestApi } from '../support/api.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 
 /** Account mail as the user meets it: from the request to the link in the mailbox. */
@@ -164,6 +164,30 @@ describe('the run of an account mail', () => {
     expect(text).toContain(mail?.id);
     expect(text).not.toContain(email);
     expect(text).not.toMatch(/[0-9a-f]{64}/);
+  });
+});
+
+describe('a new member', () => {
+  it('is told so by mail', async () => {
+    const { email, userId } = await signUp();
+    await engine.mailsTo(email, 1);
+    const path = `/projects/${engine.project.id}/members`;
+    const { status, body } = await engine.call('POST', path, { email });
+    expect([status, body.data]).toEqual([200, { userId, email, role: 'MEMBER' }]);
+    const mails = await engine.mailsTo(email, 2);
+    expect(mails.map(({ subject }) => subject)).toContainEqual(expect.stringContaining('My shop'));
+  });
+});
+
+describe('with PLATFORM_FROM_ADDRESS', () => {
+  it('an address is not verified at first, and its mail is on its way', async () => {
+    const hosted = await startTestApi({ PLATFORM_FROM_ADDRESS: sender });
+    const { cookie } = await hosted.signUp();
+    const { body } = await hosted.request('GET', '/users/@me', { cookie });
+    const runs = hosted.dispatched.flatMap((due) => due.runs ?? []);
+    await hosted.close();
+    expect(body.emailVerified).toBe(false);
+    expect(runs).toEqual([expect.stringMatching(/^platform-mail-/)]);
   });
 });
 

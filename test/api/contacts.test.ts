@@ -34,6 +34,20 @@ describe('POST /contacts', () => {
     expect([read.status, read.body]).toEqual([200, record]);
   });
 
+  it('takes a session with its project, and none that another site has made the browser send', async () => {
+    const { cookie } = await shop.api.signUp();
+    const { id } = await shop.api.createProject(cookie);
+    const post = (more: Record<string, string>) =>
+      shop.api.request('POST', '/contacts', {
+        cookie,
+        headers: { 'X-Project-Id': id, ...more },
+        body: { email: newAddress() },
+      });
+    expect((await post({})).status).toBe(201);
+    const refused = await post({ Origin: 'https://evil.example' });
+    expect(refusal(refused)).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+  });
+
   it('gives ids nobody can guess: version 4', async () => {
     const { body } = await upsert({ email: newAddress() });
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);

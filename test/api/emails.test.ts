@@ -114,6 +114,19 @@ describe('GET /emails', () => {
     });
   });
 
+  it('never shows another project’s mail, wherever the cursor comes from', async () => {
+    const { id: contactId } = await contact();
+    await mail(contactId);
+    await mail(contactId);
+    const { cursor } = await list(`contactId=${contactId}&limit=1`);
+    for (const query of [`cursor=${cursor}`, `cursor=${cursor}&contactId=${contactId}`]) {
+      const { body } = await shop.api.request('GET', `/emails?${query}`, {
+        key: shop.other.secretKey,
+      });
+      expect(body).toEqual({ data: [], hasMore: false, total: 0 });
+    }
+  });
+
   it('finds by status, source, campaign and execution, and counts what it finds', async () => {
     const { id: contactId } = await contact();
     const [campaignId, executionId] = [randomUUID(), randomUUID()];

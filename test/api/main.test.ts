@@ -99,7 +99,7 @@ describe('a start', () => {
 });
 
 describe('two processes on one empty database', () => {
-  it('migrate it once, both start without Temporal, and share users and keys', async () => {
+  it('migrate it once, both start without Temporal, and share users, keys and mail', async () => {
     const adminUrl = inject('databaseUrl');
     const name = `test_${randomUUID().replaceAll('-', '')}`;
     await execute(adminUrl, `create database ${name}`);
@@ -132,6 +132,13 @@ describe('two processes on one empty database', () => {
     const add = (domain: string) =>
       post(first.url, '/domains', { domain }, { Authorization: `Bearer ${project.secret}` });
     expect((await add('x.test')).status).toBe(201);
+    const mail = { to: 'bob@people.test', from: 'team@x.test', subject: 'Hi', body: 'Hi' };
+    const key = { Authorization: `Bearer ${project.secret}` };
+    expect((await post(second.url, '/v1/send', mail, key)).status).toBe(200);
+    const { features } = (await (await fetch(`${first.url}/config`)).json()) as {
+      features: { email: { mode: string } };
+    };
+    expect(features.email.mode).toBe('local');
     const path = `/users/@me/projects/${project.id}/regenerate-keys`;
     expect((await post(second.url, path, {}, { Cookie })).status).toBe(200);
     expect((await add('y.test')).status).toBe(401);

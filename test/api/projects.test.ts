@@ -169,7 +169,7 @@ describe('POST /users/@me/projects/{id}/regenerate-keys', () => {
   const domainsWith = (secretKey: string, id: string) =>
     api.request('GET', `/domains/project/${id}`, { key: secretKey });
 
-  it('replaces both keys; the old secret key is dead at once', async () => {
+  it('replaces both keys; the old ones are dead at once', async () => {
     const old = await api.createProject(ada.cookie);
     expect((await domainsWith(old.secretKey, old.id)).status).toBe(200);
     const { status, body } = await regenerate(ada.cookie, old.id);
@@ -177,8 +177,19 @@ describe('POST /users/@me/projects/{id}/regenerate-keys', () => {
     expect(body).toMatchObject({ id: old.id, role: 'OWNER', public: key('pk'), secret: key('sk') });
     expect(body.public).not.toBe(old.publicKey);
     expect(body.secret).not.toBe(old.secretKey);
-    const refused = await domainsWith(old.secretKey, old.id);
-    expect([refused.status, refused.body.error.code]).toEqual([401, 'INVALID_API_KEY']);
+    const track = (publicKey: string) =>
+      api.request('POST', '/v1/track', {
+        key: publicKey,
+        body: { email: 'ada@people.test', event: 'clicked' },
+      });
+    for (const refused of [
+      await domainsWith(old.secretKey, old.id),
+      await track(old.publicKey),
+      await track(old.secretKey),
+    ]) {
+      expect([refused.status, refused.body.error.code]).toEqual([401, 'INVALID_API_KEY']);
+    }
+    expect((await track(body.public)).status).toBe(200);
     expect((await domainsWith(body.secret, old.id)).status).toBe(200);
   });
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,8 +39,11 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-function npmStart() {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], { cwd: ROOT, env });
+function npmStart(more: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
+    cwd: ROOT,
+    env: { ...env, ...more },
+  });
   launched.push(child);
   const output = { text: '' };
   for (const stream of [child.stdout, child.stderr]) {
@@ -76,6 +80,17 @@ async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<
 }
 
 describe('npm start', { timeout: 300_000 }, () => {
+  it('ends with an exit code and the name of the variable when its port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { child, output } = npmStart({ TEMPORAL_PORT: String(port) });
+    const [code] = await once(child, 'close');
+    other.close();
+    expect(code).toBeGreaterThan(0);
+    expect(output.text).toContain(`TEMPORAL_PORT=${port} cannot be used`);
+  });
+
   it('runs, survives a killed API, stops without a trace, keeps the data, and plays the demo', async () => {
     const first = npmStart();
     await first.ready();

@@ -88,7 +88,7 @@ it('fails the mail of a workflow over the limit with billing_limit; the journey 
   expect([refused.status, refused.body.error.code]).toEqual([402, 'BILLING_LIMIT_EXCEEDED']);
 });
 
-it('forgets links after an hour and payment events after 30 days, by the sweep', async () => {
+it('forgets links after an hour and reports of providers after 30 days, by the sweep', async () => {
   const { db } = engine.api;
   const { userId } = await engine.api.signUp();
   for (const age of ['59 minutes', '61 minutes']) {
@@ -99,9 +99,13 @@ it('forgets links after an hour and payment events after 30 days, by the sweep',
   for (const days of [29, 31]) {
     await sql`insert into payment_receipt (event_id, created_at)
       values (${`evt_${days}`}, now() - make_interval(days => ${days}))`.execute(db);
+    await sql`insert into sns_receipt (message_id, created_at)
+      values (${`sns_${days}`}, now() - make_interval(days => ${days}))`.execute(db);
   }
   await sweepNow(engine);
   const tokens = await db.selectFrom('account_token').select('user_id').execute();
   const receipts = await db.selectFrom('payment_receipt').select('event_id').execute();
+  const reports = await db.selectFrom('sns_receipt').select('message_id').execute();
   expect([tokens.length, receipts]).toEqual([1, [{ event_id: 'evt_29' }]]);
+  expect(reports).toEqual([{ message_id: 'sns_29' }]);
 });

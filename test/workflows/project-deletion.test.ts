@@ -78,6 +78,9 @@ async function busyProject() {
     key: project.secretKey,
     body: { name: 'Some', type: 'STATIC' },
   });
+  const news = { name: 'News', subject: 'News', body: 'News', from: mail.from };
+  const campaign = await call('POST', '/campaigns', { ...news, audienceType: 'ALL' });
+  expect(campaign.status).toBe(201);
   return { ...project, cookie, domain, call, mail, people, workflowId: workflow.id, runs };
 }
 
@@ -151,6 +154,7 @@ describe('a reset', () => {
     for (const list of [
       '/contacts',
       '/templates',
+      '/campaigns',
       '/segments',
       '/workflows',
       '/emails',
