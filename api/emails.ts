@@ -250,13 +250,17 @@ function presentEmail(row: EmailRecord, apiUrl: string): z.input<typeof EmailSum
   };
 }
 
-/** Those of a campaign's messages follow from their bodies; the ledger does not keep them. */
+/**
+ * Those of a campaign's messages follow from class and body; the ledger does not keep them. Without
+ * its body, what a marketing message was sent with is known still: it always has the same.
+ */
 function campaignHeaders(row: EmailRecord, apiUrl: string) {
-  if (row.body === null) return [];
+  const isKnown = row.body !== null || (row.sent_at !== null && row.message_class === 'MARKETING');
+  if (!isKnown) return [];
   return classHeaders({
     messageClass: row.message_class as MessageClass,
     sourceType: 'CAMPAIGN',
-    body: row.body,
+    body: row.body ?? '',
     contactId: row.contact_id,
     unsubscribeUrl: optOutUrls(apiUrl, row.contact_id, row.id).unsubscribeUrl,
   });

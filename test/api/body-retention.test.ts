@@ -22,7 +22,8 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
   // Ids begin with their moment.
   const aged = at.getTime().toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
   const { rows } = await sql<{ id: string }>`
-    update email set id = ${aged}::uuid, created_at = ${at}, status = ${status}
+    update email set id = ${aged}::uuid, created_at = ${at}, status = ${status},
+        sent_at = ${status === 'PENDING' ? null : at}
       where id = ${id} returning id`.execute(shop.api.db);
   await sql`update attachment set created_at = ${at} where id =
     (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${rows[0]!.id})
@@ -31,18 +32,30 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
 }
 
 const bodyOf = async (id: string) => (await shop.call('GET', `/emails/${id}`)).body.body;
+/** The items of a mail in the feed of activity. */
+const itemsOf = async (emailId: string) => {
+  const { body } = await shop.call('GET', '/activity?startDate=2020-01-01');
+  return body.data.filter(({ id }: { id: string }) => id.startsWith(emailId));
+};
 const clear = (bodyRetentionDays: number) =>
   choresOf(shop.api, { bodyRetentionDays }).CLEAR_MAIL_BODIES();
 
 describe('bodies of mail', () => {
   it('are removed with their files once they are older than they are kept', async () => {
-    const old = await mailOf(2, 'DELIVERED');
-    const unsent = await mailOf(2, 'PENDING');
-    const young = await mailOf(0.5, 'DELIVERED');
+    const old = await mailOf(91, 'DELIVERED');
+    const unsent = await mailOf(91, 'PENDING');
+    const young = await mailOf(89, 'DELIVERED');
     await clear(0);
     expect(await bodyOf(old)).toContain('<p>Hi</p>');
-    await clear(1);
+    expect(await itemsOf(old)).toMatchObject([
+      { type: 'email.sent', metadata: { body: expect.stringContaining('Hi') } },
+    ]);
+    await clear(90);
     expect(await bodyOf(old)).toBeNull();
+    // It is still told that it was sent, and what about.
+    expect(await itemsOf(old)).toMatchObject([
+      { type: 'email.sent', metadata: { subject: 'Hi', body: null } },
+    ]);
     expect(await bodyOf(young)).toContain('<p>Hi</p>');
     // What is still to leave is not emptied.
     expect(await bodyOf(unsent)).toContain('<p>Hi</p>');

@@ -212,6 +212,38 @@ describe('the footer', () => {
   });
 });
 
+describe('a placeholder', () => {
+  const once = (value: unknown) => ({ value, persistent: false });
+  const condition = '{% if plan == "pro" %}A{% else %}B{% endif %}';
+
+  it.each([
+    ['{{name ?? there}}', {}, 'there'],
+    ['{{name ?? there}}', { name: once('') }, 'there'],
+    ['{{name ?? there}}', { name: 'Ada' }, 'Ada'],
+    ['{{name ?? there}}', { name: 0 }, '0'],
+    ['{{name ?? "dear friend"}}', {}, 'dear friend'],
+    [condition, { plan: once('pro') }, 'A'],
+    [condition, {}, 'B'],
+  ])('%s with data %j is %s, in body and subject', async (template, data, text) => {
+    const mail = await mailOf({ subject: template, body: template, data });
+    expect([mail.subject, mail.body]).toEqual([text, text]);
+  });
+
+  it('of the contact itself is never what the data say', async () => {
+    const body = '{{id}} {{svc_id}} {{email}} {{svc_email}}';
+    const word = { value: 'x', persistent: false };
+    const data = { id: word, svc_id: word, email: word, svc_email: word };
+    const { contact_id: id, to_email: email, ...mail } = await mailOf({ body, data });
+    expect(mail.body).toBe(`${id} ${id} ${email} ${email}`);
+  });
+
+  it('of a list is list items in the body, and has commas in the subject', async () => {
+    const data = { tags: ['a', 'b'] };
+    const mail = await mailOf({ subject: '{{tags}}', body: '{{tags}}', data });
+    expect([mail.subject, mail.body]).toEqual(['a, b', '<li>a</li>\n<li>b</li>']);
+  });
+});
+
 describe('where a value comes from', () => {
   it('decides whether it is escaped: given ones are not, stored ones are', async () => {
     const to = newAddress();

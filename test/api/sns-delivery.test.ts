@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { act, campaignIn, createCampaign } from '../support/campaigns.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { type FakeSes, startFakeSes } from '../support/fake-ses.ts';
 import { type FakeSns, startFakeSns } from '../support/fake-sns.ts';
-import { sesEvent } from '../support/ses-messages.ts';
+import { bounceDetail, sesEvent } from '../support/ses-messages.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** The way out through SES and the way back through SNS. */
@@ -121,5 +123,78 @@ describe('a message whose answer was lost', () => {
       .orderBy('recorded_at')
       .execute();
     expect(events.map(({ name }) => name)).toEqual(['email.sent', 'email.delivery']);
+  });
+});
+
+describe('feedback on the mail of a campaign', () => {
+  /** A campaign to one new contact, once SES has its mail. */
+  async function sentCampaign() {
+    const email = `${randomUUID()}@x.example`;
+    await engine.api.db.updateTable('contact').set({ subscribed: false }).execute();
+    const { body: contact } = await engine.call('POST', '/contacts', { email });
+    const campaignId = await createCampaign(engine);
+    await act(engine, campaignId, 'send');
+    await campaignIn(engine, campaignId, 'SENT');
+    const { body: page } = await engine.call('GET', `/emails?campaignId=${campaignId}`);
+    return { campaignId, contactId: contact.id as string, id: page.data[0].id as string };
+  }
+
+  /** Reports it twice, as SNS may. */
+  async function reportTwice(event: object): Promise<void> {
+    const body = fake.notification(event);
+    for (const _ of [1, 2]) {
+      expect((await engine.api.request('POST', '/webhooks/sns', { body })).status).toBe(200);
+    }
+  }
+
+  it('counts each report once, whatever their order and however often they come', async () => {
+    const { campaignId, contactId, id } = await sentCampaign();
+    expect(ses.countOf(id)).toBe(1);
+    const link = 'https://shop.test/';
+    await reportTwice(sesEvent('Click', { emailId: id }, { link }));
+    await reportTwice(sesEvent('Open', { emailId: id }));
+    await reportTwice(sesEvent('Delivery', { emailId: id }));
+    const { body: clicked } = await engine.call('GET', `/emails/${id}`);
+    expect(clicked).toMatchObject({ status: 'CLICKED', opens: 1, clicks: 1 });
+    expect(clicked.deliveredAt).not.toBeNull();
+    await reportTwice(sesEvent('Bounce', { emailId: id }, bounceDetail('Permanent')));
+    await reportTwice(sesEvent('Delivery', { emailId: id }));
+    const { body: bounced } = await engine.call('GET', `/emails/${id}`);
+    expect(bounced.status).toBe('BOUNCED');
+    expect(statesOf(bounced)).toEqual([
+      'queued',
+      'handed_over',
+      'accepted',
+      'clicked',
+      'opened',
+      'delivered',
+      'bounced',
+    ]);
+    const { body: stats } = await engine.call('GET', `/campaigns/${campaignId}/stats`);
+    expect(stats.data).toMatchObject({
+      sentCount: 1,
+      deliveredCount: 1,
+      openedCount: 1,
+      clickedCount: 1,
+      bouncedCount: 1,
+      unsubscribedCount: 0,
+    });
+    const { body: contact } = await engine.call('GET', `/contacts/${contactId}`);
+    expect(contact.subscribed).toBe(false);
+    const events = await engine.api.db
+      .selectFrom('event')
+      .select('name')
+      .where('contact_id', '=', contactId)
+      .orderBy('recorded_at')
+      .execute();
+    expect(events.map(({ name }) => name)).toEqual([
+      'email.sent',
+      'email.click',
+      'email.open',
+      'email.delivery',
+      'email.bounce',
+      // Another report of SES, and not the one before once more.
+      'email.delivery',
+    ]);
   });
 });

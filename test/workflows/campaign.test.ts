@@ -215,10 +215,13 @@ describe('a campaign with a time', () => {
   it('is not sent once it is cancelled', async () => {
     const { id: contactId } = await contact();
     const id = await createCampaign(engine);
-    await act(engine, id, 'send', soon(1_000));
+    const time = soon(1_000);
+    await act(engine, id, 'send', time);
     await act(engine, id, 'cancel');
     const run = engine.temporal.client.workflow.getHandle(`campaign-${id}`);
     await run.result();
+    await waitFor('its time', () => Date.now() > Date.parse(time.scheduledFor));
+    await sweepNow(engine);
     expect(await campaignOf(engine, id)).toMatchObject({ status: 'CANCELLED', sentCount: 0 });
     expect(await emailStatuses(engine, id)).toEqual({});
     expect(await recipient(id, contactId)).toMatchObject({ included: false, reason: 'withheld' });

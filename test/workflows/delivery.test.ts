@@ -38,6 +38,12 @@ const settled = (engine: Engine, ids: readonly string[]) =>
     return rows.every(({ status }) => status !== 'PENDING' && status !== 'SENDING') && rows;
   });
 
+/** What a mail went through, as the API tells it. */
+const traceOf = async (engine: Engine, id: string): Promise<[string, unknown][]> => {
+  const { body } = await engine.call('GET', `/emails/${id}`);
+  return body.trace.map(({ state, detail }: { state: string; detail: unknown }) => [state, detail]);
+};
+
 const eventNames = async (engine: Engine, emailId: string) => {
   const query = engine.api.db.selectFrom('event').select('name').where('email_id', '=', emailId);
   return (await query.orderBy('recorded_at').execute()).map(({ name }) => name);
@@ -117,6 +123,54 @@ describe('with the local mailbox', () => {
     expect(await eventNames(engine, id!)).toEqual(['email.sent', 'email.delivery']);
   });
 
+  it('a mail tells what it went through, from the request to the click', async () => {
+    const to = newAddress();
+    const [id] = await send(engine, { to, body: '<a href="https://shop.test/">Shop</a>' });
+    const mail = await mailAt(to);
+    const [row] = await settled(engine, [id!]);
+    const { body: page } = await engine.call('GET', `/emails?contactId=${row!.contact_id}`);
+    expect(page).toMatchObject({ total: 1, data: [{ id, status: 'DELIVERED' }] });
+    expect(page.data[0]).not.toHaveProperty('body');
+
+    const link = /<a href="([^"]+)"/.exec(mail.html)![1]!.replaceAll('&amp;', '&');
+    const { pathname, search } = new URL(link);
+    for (const path of [`/t/o/${id}.gif`, `/t/o/${id}.gif`, `${pathname}${search}`]) {
+      await engine.api.request('GET', path);
+    }
+    const { body: email } = await engine.call('GET', `/emails/${id}`);
+    expect(email).toMatchObject({ status: 'CLICKED', opens: 2, clicks: 1 });
+    expect(email.trace).toEqual(
+      [
+        { state: 'queued', detail: null },
+        { state: 'handed_over', detail: { attempt: 1 } },
+        { state: 'accepted', detail: { messageId: email.messageId } },
+        { state: 'delivered', detail: null },
+        { state: 'opened', detail: null },
+        { state: 'clicked', detail: { link: 'https://shop.test/' } },
+      ].map((entry) => ({ at: expect.any(String), ...entry })),
+    );
+    const times = email.trace.map(({ at }: { at: string }) => at);
+    expect(times).toEqual(times.toSorted());
+    expect(times[0]).toBe(email.createdAt);
+  });
+
+  it('a mail has the headers it was given and one line of subject, whatever the data', async () => {
+    const to = newAddress();
+    const template = await createTemplate(engine, { type: 'MARKETING', subject: 'Hi {{x}}' });
+    const headers = { 'list-unsubscribe': '<mailto:u@x.example>' };
+    const sender = { subject: undefined, body: undefined, from: undefined };
+    const data = { x: 'A\r\nBcc: x@y.z' };
+    await send(engine, { to, template, ...sender, subscribed: true, headers, data });
+    const { raw } = await mailAt(to);
+    const [head = ''] = raw.split('\r\n\r\n');
+    const named = (name: string) => head.match(new RegExp(`^${name}:.*$`, 'gim'));
+    expect(named('subject')).toEqual(['Subject: Hi A Bcc: x@y.z']);
+    expect(named('list-unsubscribe')).toEqual(['list-unsubscribe: <mailto:u@x.example>']);
+    expect([named('bcc'), named('list-unsubscribe-post')]).toEqual([null, null]);
+    const { body: bcc } = await engine.api.request('GET', '/local/mailbox?to=x@y.z');
+    expect(bcc).toEqual([]);
+  });
+
   it('a marketing mail arrives with footer and one-click opt-out', async () => {
     const to = newAddress();
     const template = await createTemplate(engine, { type: 'MARKETING' });
@@ -159,6 +213,10 @@ describe('between acceptance and delivery', () => {
       const [row] = await rowsOf(engine, [refused!]);
       expect(row).toMatchObject({ status: 'FAILED', error: 'contact_unsubscribed', sent_at: null });
       expect(await eventNames(engine, refused!)).toEqual([]);
+      expect(await traceOf(engine, refused!)).toEqual([
+        ['queued', null],
+        ['withheld', { reason: 'contact_unsubscribed' }],
+      ]);
       const arrived = (await engine.mailsTo(to, 2)).map(({ id }) => id);
       expect(arrived.toSorted()).toEqual([kept, plain].toSorted());
     } finally {
@@ -233,6 +291,15 @@ describe('with a mail server', () => {
       expect(waited).toBeGreaterThanOrEqual(6000);
       expect(await eventNames(engine, ids[0]!)).toEqual(['email.sent', 'email.delivery']);
       expect(await eventNames(engine, ids[1]!)).toEqual([]);
+      const states = (await traceOf(engine, ids[0]!)).map(([state]) => state);
+      expect(states.join(' ')).toBe(
+        'queued handed_over refused handed_over refused handed_over accepted delivered',
+      );
+      expect(await traceOf(engine, ids[1]!)).toEqual([
+        ['queued', null],
+        ['handed_over', { attempt: 1 }],
+        ['refused', { error: rows[1]!.error }],
+      ]);
     } finally {
       await engine.close();
       await sink.close();
