@@ -170,6 +170,8 @@ export async function listContactEvents(
       .where('contact_id', '=', contactId)
       // Not as it stands in the indexes: one by time would be read for ever to find a few.
       .orderBy(sql`created_at + interval '0'`, 'desc')
+      // To the microsecond: mail is sent and delivered within one millisecond.
+      .orderBy('recorded_at', 'desc')
       .orderBy('id', 'desc')
       .limit(limit)
       .execute()

@@ -9,7 +9,7 @@ import { claimFreePort } from '../../dev/ports.ts';
 import { type PostgresServer, startPostgres } from '../../dev/postgres.ts';
 import { startTemporal, type TemporalServer } from '../../dev/temporal.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client.ts';
-import { createCampaign, insertContacts } from '../support/campaigns.ts';
+import { createCampaign, deleteContacts, insertContacts } from '../support/campaigns.ts';
 import { type CountingSink, startCountingSink } from '../support/counting-sink.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
@@ -205,7 +205,7 @@ async function play(fault: Fault, seed: number): Promise<Outcome> {
   sink.faults = {};
   sink.counts.clear();
   sink.taken = 0;
-  await engine.api.db.deleteFrom('contact').execute();
+  await deleteContacts(engine);
   const to = await insertContacts(engine, recipients);
   const id = await createCampaign(engine);
   fault.before?.(random);

@@ -18,6 +18,14 @@ export async function insertContacts(
   return Array.from({ length: count }, (_, index) => `${mark}-${index + 1}@people.test`);
 }
 
+/** Removes all contacts, locked in order as everywhere: mail to them may be under way. */
+export async function deleteContacts({ api }: Engine): Promise<void> {
+  await api.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('contact').select('id').orderBy('id').forUpdate().execute();
+    await tx.deleteFrom('contact').execute();
+  });
+}
+
 /** Makes a campaign to all contacts, changed by `given`. Answers its id. */
 export async function createCampaign(engine: Engine, given: object = {}): Promise<string> {
   const { status, body } = await engine.call('POST', '/campaigns', {

@@ -5,6 +5,7 @@ import { startBulk } from '../../db/bulk.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createWorkflow, executionIn, startByHand } from '../support/journeys.ts';
 import { endOfJob } from '../support/upload.ts';
+import { deleteContacts } from '../support/campaigns.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let engine: Engine;
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => engine.close());
 // Each test has the contacts it makes, and no others.
 beforeEach(async () => {
-  await engine.api.db.deleteFrom('contact').execute();
+  await deleteContacts(engine);
 });
 
 const address = () => `${randomUUID()}@people.test`;

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { act, campaignIn, campaignOf, createCampaign } from '../support/campaigns.ts';
+import {
+  act,
+  campaignIn,
+  campaignOf,
+  createCampaign,
+  deleteContacts,
+} from '../support/campaigns.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { refusal } from '../support/shop.ts';
 import { choresOf } from '../support/sweep-now.ts';
@@ -12,7 +18,7 @@ beforeAll(async () => {
   engine = await startEngine();
 });
 afterAll(() => engine.close());
-afterEach(() => engine.api.db.deleteFrom('contact').execute());
+afterEach(() => deleteContacts(engine));
 
 async function contact(email = `${randomUUID()}@people.test`): Promise<string> {
   const { body } = await engine.call('POST', '/contacts', { email });

@@ -7,6 +7,7 @@ import {
   campaignIn,
   campaignOf,
   createCampaign,
+  deleteContacts,
   emailStatuses,
   insertContacts,
 } from '../support/campaigns.ts';
@@ -34,7 +35,7 @@ afterAll(async () => {
 
 /** Starts a campaign to `count` new contacts, and waits until `sent` of them have it. */
 async function underWay(count: number, sent: number, given: object = {}) {
-  await engine.api.db.deleteFrom('contact').execute();
+  await deleteContacts(engine);
   const to = await insertContacts(engine, count);
   const id = await createCampaign(engine, given);
   await act(engine, id, 'send');
