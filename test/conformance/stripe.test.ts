@@ -26,7 +26,7 @@ function stripeMock(): string | null {
   if (existsSync(program)) return program;
   for (const go of ['go', '/usr/local/go/bin/go']) {
     try {
-      execFileSync(go, ['install', 'github.com/stripe/stripe-mock@latest'], {
+      execFileSync(go, ['install', 'github.com/stripe/stripe-mock@v0.203.0'], {
         stdio: 'ignore',
         timeout: 240_000,
         env: { ...process.env, GOBIN: dir },

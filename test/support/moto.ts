@@ -32,7 +32,7 @@ export async function findMoto(): Promise<string | null> {
   try {
     if (existsSync(finished)) return program;
     await run('python3', ['-m', 'venv', folder]);
-    await run(join(folder, 'bin', 'pip'), ['install', '-q', 'moto[server,s3]'], {
+    await run(join(folder, 'bin', 'pip'), ['install', '-q', 'moto[server,s3]==5.2.5'], {
       timeout: 300_000,
     });
     await mkdir(finished);
