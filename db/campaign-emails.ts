@@ -201,7 +201,7 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
   return rows[0] ?? { nextDueMs: null, isUnsettled: false };
 }
 
-/** Fails some of the waiting messages of a campaign that is over. Answers how many. */
+/** Fails some of the waiting messages of a campaign that is cancelled or gone. Answers how many. */
 export async function failCampaignEmails(
   db: Database,
   campaignId: string,
@@ -213,8 +213,8 @@ export async function failCampaignEmails(
       where id in (select id from email
         where campaign_id = ${campaignId} and status = 'PENDING'
         order by due_at, id limit ${max} for update skip locked)
-        and exists (select from campaign
-          where campaign.id = ${campaignId} and campaign.status = 'CANCELLED')`.execute(db);
+        and not exists (select from campaign
+          where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')`.execute(db);
   return Number(result.numAffectedRows ?? 0);
 }
 

@@ -34,7 +34,8 @@ export async function recordCampaignProgress(
       where id = ${campaign.id}
       returning status`.execute(tx);
   const waiting = emails.filter(({ status }) => status === 'PENDING').map(({ id }) => id);
-  if (waiting.length > 0 && rows[0]?.status === 'CANCELLED') {
+  // No row: it was cancelled, and deleted since.
+  if (waiting.length > 0 && (rows[0]?.status ?? 'CANCELLED') === 'CANCELLED') {
     await sql`
       update email set ${withheldBy('campaign_cancelled')}
         where id = any(${waiting}::uuid[]) and status = 'PENDING'`.execute(tx);

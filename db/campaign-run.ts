@@ -25,7 +25,8 @@ export async function advanceCampaign(
 ): Promise<CampaignView> {
   return db.transaction().execute(async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
-    if (!row) return { phase: 'over', sent: 0, total: 0 };
+    // Deleted, maybe while its last messages were still waiting.
+    if (!row) return { phase: 'cancelled' };
     await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
       case 'SCHEDULED':

@@ -153,11 +153,27 @@ export async function updateCampaign(
     .execute();
 }
 
-export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<void> {
+/**
+ * Deletes campaigns that are over. Answers the runs that withhold what still waits of cancelled
+ * ones.
+ */
+export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<string[]> {
+  const campaigns = await tx
+    .selectFrom('campaign')
+    .select(['id', 'project_id', 'name'])
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where(
+      sql<boolean>`exists (select from email
+        where email.campaign_id = campaign.id and email.status = 'PENDING')`,
+    )
+    .execute();
+  const runs: string[] = [];
+  for (const campaign of campaigns) runs.push(await wakeCampaign(tx, campaign));
   await tx
     .deleteFrom('campaign')
     .where('id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute();
+  return runs;
 }
 
 /** Keeps what a campaign says, for the messages to come. Without a name, its project's is used. */

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import { recordCampaignProgress } from './campaign-progress.ts';
+import { sendAttemptsMax } from '../domain/retry.ts';
+import { storableText } from '../domain/text-rules.ts';
 import type { Database } from './database.ts';
 import { type Due, isoTime, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
 import { recordSimulatedFeedback } from './feedback.ts';
@@ -92,7 +94,7 @@ async function recordSimulated(tx: Database, settlements: readonly Settlement[])
 }
 
 async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
-  const outcomes = JSON.stringify(attempt.settlements.map(outcomeOf));
+  const outcomes = storableJson(attempt.settlements.map(outcomeOf));
   const { rows } = await sql<SentEmail>`
     update email set
         status = outcome.status,
@@ -149,13 +151,20 @@ async function keepOvertakenContent(
   const ids = new Set(settled.map(({ id }) => id));
   const overtaken = settlements.filter(({ emailId, content }) => content && !ids.has(emailId));
   if (overtaken.length === 0) return;
-  const contents = JSON.stringify(overtaken.map(outcomeOf));
+  const contents = storableJson(overtaken.map(outcomeOf));
   await sql`
     update email set subject = given.subject, body = given.body, body_frame = given.body_frame,
         body_values = given.body_values
       from jsonb_to_recordset(${contents}::jsonb)
         as given(id uuid, subject text, body text, body_frame text, body_values jsonb)
       where email.id = given.id and email.attempt_id = any(${attemptIds}::uuid[])`.execute(tx);
+}
+
+/** One text that cannot be stored must not keep the outcomes of a whole batch from being. */
+function storableJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'string' ? storableText(part) : part,
+  );
 }
 
 function outcomeOf(settlement: Settlement) {
@@ -214,7 +223,7 @@ function sentEvents(email: SentEmail): NewEvent[] {
 
 /**
  * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
- * `delivery_unknown`, or due once more, unless their campaign is over. Answers the runs of
+ * `delivery_unknown`, or due once more, unless their campaign is over or they were tried too often. Answers the runs of
  * campaigns that must look at them.
  */
 export async function settleUncertainEmails(
@@ -226,9 +235,10 @@ export async function settleUncertainEmails(
     const { rows } = await sql<{ campaign_id: string | null }>`
       with unknown as (
         select email.id,
-            ${given.policy} = 'resend' and (campaign_id is null or exists (
-              select from campaign where campaign.id = email.campaign_id
-                and campaign.status in ('SENDING', 'PAUSED'))) as resend
+            ${given.policy} = 'resend' and attempts < ${sendAttemptsMax}
+              and (campaign_id is null or exists (
+                select from campaign where campaign.id = email.campaign_id
+                  and campaign.status in ('SENDING', 'PAUSED'))) as resend
           from email
           where status = 'SENDING'
             and lease_until < now() - make_interval(mins => ${given.settleMinutes}::int)

@@ -3,6 +3,7 @@ import { limits } from './limits.ts';
 import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
 import { isCheap, templateWeight } from './render-cost.ts';
 import { readTemplate } from './template-source.ts';
+import { storableText } from './text-rules.ts';
 import {
   htmlTarget,
   origin,
@@ -143,9 +144,10 @@ export interface Renderer {
   renderTexts(sources: readonly string[], scope: RenderScope): Promise<string[]>;
 }
 
+/** Filters can make what no database stores: half an emoji, a NUL that was percent-encoded. */
 function finished(kind: RenderKind, text: string): string {
-  if (kind !== 'subject') return text;
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  if (kind !== 'subject') return storableText(text);
+  const line = storableText(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')).trim();
   return cutText(line, limits.subjectChars).trimEnd() || '(no subject)';
 }
 

@@ -9,6 +9,11 @@ export function hasForbiddenText(text: string): boolean {
   return forbidden.test(text);
 }
 
+/** The text with U+FFFD, the replacement character, for what PostgreSQL cannot store. */
+export function storableText(text: string): string {
+  return hasForbiddenText(text) ? text.replace(/[\0\p{Cs}]/gu, '\u{fffd}') : text;
+}
+
 /**
  * Path of the first string or object key, in reading order, that cannot be stored; null when there
  * is none. The value is JSON of any depth: the walk keeps its own stack.

@@ -255,33 +255,37 @@ export const deleteCampaign = endpoint({
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: { response: { success: true, message: 'The campaign was deleted.' } },
-  async handle({ db, caller, params: { id } }) {
-    await removeCampaigns(db, caller.projectId, [id], { delete: true });
+  async handle({ db, dispatcher, caller, params: { id } }) {
+    dispatcher.dispatch({ runs: await removeCampaigns(db, caller.projectId, [id]) });
     return { success: true as const, message: 'The campaign was deleted.' };
   },
 });
 
-/** @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that is in the way. */
+/**
+ * Deletes campaigns, or none. Answers the runs that must look at what is left of them.
+ * @param options.delete false: only looks whether all are there.
+ * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that is in the way.
+ */
 async function removeCampaigns(
   db: Database,
   projectId: string,
   ids: readonly string[],
-  options: { delete?: boolean | undefined },
-): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  options: { delete?: boolean | undefined } = { delete: true },
+): Promise<string[]> {
+  return db.transaction().execute(async (tx) => {
     const known = new Map<string, CampaignStatus>(
       (await lockCampaigns(tx, projectId, ids)).map(({ id, status }) => [id, status]),
     );
     const missing = ids.find((id) => !known.has(id));
     if (missing !== undefined) throw notFound('CAMPAIGN', missing);
-    if (!options.delete) return;
+    if (!options.delete) return [];
     const deletable: readonly string[] = campaignActions.delete;
     const active = ids.find((id) => !deletable.includes(known.get(id) ?? ''));
     if (active !== undefined) {
       const details = { id: active, status: known.get(active) };
       throw new Problem('CAMPAIGN_ACTIVE', { details });
     }
-    await deleteCampaigns(tx, ids);
+    return deleteCampaigns(tx, ids);
   });
 }
 
@@ -344,9 +348,9 @@ export const bulkUpdateCampaigns = endpoint({
   response: BulkUpdated,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: bulkUpdateExample,
-  async handle({ db, caller, body }) {
+  async handle({ db, dispatcher, caller, body }) {
     const ids = [...new Set(body.ids)];
-    await removeCampaigns(db, caller.projectId, ids, body);
+    dispatcher.dispatch({ runs: await removeCampaigns(db, caller.projectId, ids, body) });
     return body.delete ? { deleted: ids.length } : { updated: 0 as const };
   },
 });

@@ -252,4 +252,11 @@ describe('a message whose outcome is unknown', () => {
     });
     expect(row).toEqual({ status: 'DELIVERED', error: null, attempts: 2 });
   });
+
+  it('is given up after eight attempts, whatever the operator prefers', afterLostTask, async () => {
+    const { id } = await uncertain();
+    await engine.api.db.updateTable('email').set({ attempts: 8 }).where('id', '=', id).execute();
+    await settle(0, 'resend');
+    expect(await rowOf(id)).toEqual({ status: 'FAILED', error: 'delivery_unknown', attempts: 8 });
+  });
 });
