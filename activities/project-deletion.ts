@@ -6,12 +6,11 @@ import {
   listRemovals,
 } from '../db/project-deletion.ts';
 import { findProject } from '../db/projects.ts';
-import { listUsageReports } from '../db/usage-reports.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 import { onShift } from './shift.ts';
-import { reportUsage } from './usage.ts';
+import { reportDueUsage } from './usage.ts';
 
 /** How a project was taken out of reach. */
 export type Removal = 'reset' | 'delete';
@@ -43,18 +42,21 @@ export interface RemovalServices {
   files: Files | null;
   /** null: billing is off. */
   payments: Payments | null;
+  log: { warn(details: object, message: string): void };
   /** Ends the open runs of a project's rows. Answers how many there were. */
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 
 /** Runs of executions told to stop at once. */
 const pageSize = 500;
+/** Longest wait for the last usage to be reported, well within what FORGET_PROJECT may take. */
+const settlingMs = 5 * 60_000;
 
 export function createRemovalActivities(services: RemovalServices): {
   control: RemovalControl;
   bulk: RemovalBulk;
 } {
-  const { db, dispatcher, files, payments } = services;
+  const { db, dispatcher, files, payments, log } = services;
   const bulk: RemovalBulk = {
     DELETE_PROJECT_DATA({ id }) {
       return onShift(async (goesOn) => {
@@ -83,21 +85,26 @@ export function createRemovalActivities(services: RemovalServices): {
       if (!project) return;
       const { public_id: publicId, customer, subscription } = project;
       if (removal === 'delete') {
-        await files?.removeFolder(publicId ?? id);
         if (payments && customer) await settle(customer, subscription, payments);
+        await files?.removeFolder(publicId ?? id);
       }
       await deleteRemovedProject(db, id);
     },
   };
   return { control, bulk };
 
-  /** Bills what was sent until the end, and ends the subscription. */
+  /**
+   * Bills what was sent until the end, and ends the subscription. What cannot be reported now is
+   * left to the sweep: nobody is to be charged on for a project that is gone.
+   */
   async function settle(customer: string, subscription: string | null, to: Payments) {
-    for (;;) {
-      const page = await listUsageReports(db, pageSize, customer);
-      if (page.length === 0) break;
-      await reportUsage(db, to, page);
-    }
+    const options = { customer, forMs: settlingMs };
+    await reportDueUsage({ db, payments: to, log }, options).catch((error: unknown) => {
+      log.warn(
+        { customer, reason: String(error) },
+        'The last usage of a project is reported later',
+      );
+    });
     if (subscription) await to.endSubscription(subscription);
   }
 }

@@ -33,23 +33,40 @@ export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
 export async function findProjectOfCustomer(
   db: Database,
   customer: string,
-): Promise<{ id: string; name: string } | undefined> {
+): Promise<{ id: string; name: string; subscription: string | null } | undefined> {
   return db
     .selectFrom('project')
-    .select(['id', 'name'])
+    .select(['id', 'name', 'subscription'])
     .where('customer', '=', customer)
     .where('removal', 'is', null)
     .orderBy('created_at')
     .executeTakeFirst();
 }
 
-/** Makes a project a customer. `publicId`: the id the checkout was made with. */
+/** The subscription of a project. `publicId`: the id the checkout was made with. */
+export async function findSubscriber(
+  db: Database,
+  publicId: string,
+): Promise<{ subscription: string | null } | undefined> {
+  return db
+    .selectFrom('project')
+    .select('subscription')
+    .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
+    .where('removal', 'is', null)
+    .executeTakeFirst();
+}
+
+/**
+ * Makes a project a customer. False: its subscription is not `before` any more, or it is gone.
+ * `publicId`: as above.
+ */
 export async function updateCustomer(
   tx: Database,
   publicId: string,
+  before: string | null,
   { customer, subscription }: { customer: string; subscription: string | null },
-): Promise<void> {
-  await tx
+): Promise<boolean> {
+  const updated = await tx
     .updateTable('project')
     .set({
       customer,
@@ -58,7 +75,10 @@ export async function updateCustomer(
     })
     .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
     .where('removal', 'is', null)
-    .execute();
+    .where('subscription', 'is not distinct from', before)
+    .returning('id')
+    .executeTakeFirst();
+  return updated !== undefined;
 }
 
 /** Notes the subscription of a customer. */

@@ -9,22 +9,24 @@ export interface UsageReport {
   sentAt: Date;
 }
 
-/** The oldest unreported messages, of one customer or of all. */
+/** The oldest unreported messages, of one customer or of all; `after`: the last of the page before. */
 export async function listUsageReports(
   db: Database,
   max: number,
-  customer?: string,
+  { customer, after }: { customer?: string | undefined; after?: UsageReport | undefined } = {},
 ): Promise<UsageReport[]> {
-  return db
+  let query = db
     .selectFrom('usage_report')
-    .select(['email_id as emailId', 'customer', 'units', 'sent_at as sentAt'])
-    .$if(customer !== undefined, (query) => query.where('customer', '=', customer ?? ''))
-    .orderBy('sent_at')
-    .limit(max)
-    .execute();
+    .select(['email_id as emailId', 'customer', 'units', 'sent_at as sentAt']);
+  if (customer !== undefined) query = query.where('customer', '=', customer);
+  if (after) {
+    const { sentAt, emailId } = after;
+    query = query.where(sql<boolean>`(sent_at, email_id) > (${sentAt}, ${emailId}::uuid)`);
+  }
+  return query.orderBy('sent_at').orderBy('email_id').limit(max).execute();
 }
 
-/** Forgets messages that were reported. */
+/** Forgets messages that were reported, or never can be. */
 export async function deleteUsageReports(db: Database, emailIds: readonly string[]): Promise<void> {
   await db
     .deleteFrom('usage_report')

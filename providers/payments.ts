@@ -11,6 +11,8 @@ export interface Payments {
     email: string;
     currency: Currency;
     returnUrl: string;
+    /** Who asks: more than one installation may share an account of the provider. */
+    server: string;
   }): Promise<string>;
   /** A page where a customer manages cards, invoices and the subscription. */
   createPortal(customer: string, returnUrl: string): Promise<string>;
@@ -24,7 +26,10 @@ export interface Payments {
   findUpcomingInvoice(customer: string, subscription: string): Promise<UpcomingInvoice | null>;
   /** The newest hundred. */
   listInvoices(customer: string): Promise<Invoice[]>;
-  /** Counts a sent message. The same message counts once, however often it is reported. */
+  /**
+   * Counts a sent message. The same message counts once, however often it is reported.
+   * @throws UsageRefused when it was understood and is not taken.
+   */
   reportUsage(usage: Usage): Promise<void>;
   /** The event of a webhook. @throws InvalidSignature when it does not come from the provider. */
   readEvent(body: Buffer, signature: string): PaymentEvent;
@@ -43,8 +48,8 @@ export interface Usage {
 }
 
 export interface Subscription {
-  /** Nothing is sent on it any more. */
-  hasEnded: boolean;
+  /** Paid for, or about to be: mail is sent on it. */
+  isLive: boolean;
   currency: string;
   period: { start: Date; end: Date } | null;
 }
@@ -80,7 +85,14 @@ export interface Invoice extends UpcomingInvoice {
  * of a subscription only says which one changed, how it stands now is to be asked for.
  */
 export type PaymentEvent = { id: string } & (
-  | { kind: 'checkedOut'; projectId: string; customer: string; subscription: string | null }
+  | {
+      kind: 'checkedOut';
+      projectId: string;
+      customer: string;
+      subscription: string | null;
+      /** Who made the checkout; null: not told. */
+      server: string | null;
+    }
   | { kind: 'paid'; customer: string }
   | {
       kind: 'paymentFailed';
@@ -99,6 +111,11 @@ export type PaymentEvent = { id: string } & (
 /** The body of a webhook was not signed with our secret, or too long ago. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
+}
+
+/** A message the provider does not count as it is: too old, or there is no such meter. */
+export class UsageRefused extends Error {
+  override readonly name = 'UsageRefused';
 }
 
 export interface PaymentSettings {
@@ -141,8 +158,8 @@ function pages(
   { priceOnboarding, priceEmailUsage }: PaymentSettings,
 ): Pick<Payments, 'createCheckout' | 'createPortal'> {
   return {
-    async createCheckout({ projectId, customer, email, currency, returnUrl }) {
-      const metadata = { projectId };
+    async createCheckout({ projectId, customer, email, currency, returnUrl, server }) {
+      const metadata = { projectId, server };
       const { url } = await stripe.checkout.sessions.create({
         mode: 'subscription',
         ...(customer ? { customer } : { customer_email: email }),
@@ -168,8 +185,11 @@ function pages(
   };
 }
 
-/** A subscription that was cancelled, or whose invoices nobody tries to collect any more. */
-const endings: ReadonlySet<string> = new Set(['canceled', 'unpaid']);
+/**
+ * The others were cancelled, never paid for the first time (`incomplete`, `incomplete_expired`), or
+ * nobody tries to collect their invoices any more (`unpaid`, `paused`).
+ */
+const liveStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
 function accounts(
   stripe: Stripe,
@@ -189,7 +209,7 @@ function accounts(
       if (!subscription) return null;
       const [item] = subscription.items.data;
       return {
-        hasEnded: endings.has(subscription.status),
+        isLive: liveStatuses.has(subscription.status),
         currency: subscription.currency,
         period: item
           ? { start: moment(item.current_period_start), end: moment(item.current_period_end) }
@@ -264,7 +284,9 @@ function usage(
           payload: { stripe_customer_id: customer, value: String(units) },
         })
         .catch((error: unknown) => {
-          if (!isRepeat(error)) throw error;
+          if (isRepeat(error)) return;
+          const isInvalid = error instanceof Stripe.errors.StripeInvalidRequestError;
+          throw isInvalid ? new UsageRefused(error.message) : error;
         });
     },
     readEvent(body, signature) {
@@ -327,10 +349,11 @@ function eventOf({ id, type, data }: Stripe.Event): PaymentEvent {
   const customer = idOf(about['customer']);
   switch (type) {
     case 'checkout.session.completed': {
-      const { projectId } = (about['metadata'] ?? {}) as { projectId?: unknown };
+      const { projectId, server } = (about['metadata'] ?? {}) as Record<string, unknown>;
       if (!isUuid(projectId) || !customer) return { id, kind: 'other' };
       const subscription = idOf(about['subscription']);
-      return { id, kind: 'checkedOut', projectId, customer, subscription };
+      const maker = typeof server === 'string' ? server : null;
+      return { id, kind: 'checkedOut', projectId, customer, subscription, server: maker };
     }
     case 'invoice.paid':
       return customer ? { id, kind: 'paid', customer } : { id, kind: 'other' };

@@ -52,6 +52,7 @@ const createCheckout = endpoint({
       email: call.caller.email,
       currency: query.currency,
       returnUrl: config.dashboardUrl,
+      server: config.apiUrl,
     };
     return { url: await askProvider(call, (payments) => payments.createCheckout(order)) };
   },

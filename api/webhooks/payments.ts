@@ -4,6 +4,7 @@ import { listAdministrators } from '../../db/members.ts';
 import {
   deleteSubscription,
   findProjectOfCustomer,
+  findSubscriber,
   insertPaymentReceipt,
   lockCustomer,
   updateCustomer,
@@ -39,7 +40,8 @@ const receivePayments = (id: string, path: `/${string}`) =>
       if (signature === '') throw new Problem('MISSING_SIGNATURE');
       const event = readEvent(payments, request.bytes, signature);
       const ask: Ask = (question) => askProvider({ payments, log: services.log }, question);
-      await handleEvent(services, ask, await withCustomer(ask, event));
+      const known = await withCustomer(ask, event);
+      await inTurn(() => handleEvent(services, ask, known));
       return { success: true as const, received: true as const };
     },
   });
@@ -48,6 +50,23 @@ export const paymentEndpoints = [
   receivePayments('receivePayments', '/webhooks/incoming/payments'),
   receivePayments('receiveStripe', '/webhooks/incoming/stripe'),
 ];
+
+/** Events under way at once. Each holds a connection to the database while it asks the provider. */
+let freeTurns = 2;
+const waiting: (() => void)[] = [];
+
+/** Waits until few enough events are under way: a slow provider must not take every connection. */
+async function inTurn(work: () => Promise<void>): Promise<void> {
+  if (freeTurns > 0) freeTurns -= 1;
+  else await new Promise<void>((go) => waiting.push(go));
+  try {
+    await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else freeTurns += 1;
+  }
+}
 
 function readEvent(payments: Payments, body: Buffer, signature: string): PaymentEvent {
   try {
@@ -70,13 +89,13 @@ async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent
 
 /** Receipt and effect are one transaction: an event that failed comes again, and has effect once. */
 async function handleEvent(
-  { db, config, dispatcher }: Pick<Services, 'db' | 'config' | 'dispatcher'>,
+  { db, config, dispatcher, log }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'log'>,
   ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
   const due = await db.transaction().execute(async (tx) => {
     const isNew = await insertPaymentReceipt(tx, event.id);
-    return isNew ? effectOf(tx, event, ask, config) : {};
+    return isNew ? effectOf(tx, event, ask, { config, log }) : {};
   });
   dispatcher.dispatch(due);
 }
@@ -89,24 +108,24 @@ async function effectOf(
   tx: Database,
   event: PaymentEvent,
   ask: Ask,
-  config: Services['config'],
+  { config, log }: Pick<Services, 'config' | 'log'>,
 ): Promise<DueWork> {
   if (event.kind === 'other') return {};
   if (event.customer === null) return {};
   await lockCustomer(tx, event.customer);
   switch (event.kind) {
-    case 'checkedOut': {
-      const isOver = event.subscription !== null && (await hasEnded(ask, event.subscription));
-      await updateCustomer(tx, event.projectId, isOver ? { ...event, subscription: null } : event);
+    case 'checkedOut':
+      await subscribe(tx, event, ask, { config, log });
       return {};
-    }
     case 'subscriptionEnded':
       await deleteSubscription(tx, event.customer, event.subscription);
       return {};
     case 'subscriptionChanged':
-      await ((await hasEnded(ask, event.subscription))
-        ? deleteSubscription(tx, event.customer, event.subscription)
-        : updateSubscription(tx, event.customer, event.subscription));
+      if (!(await isLive(ask, event.subscription))) {
+        await deleteSubscription(tx, event.customer, event.subscription);
+      } else if (!(await hasOther(tx, event.customer, event.subscription, ask))) {
+        await updateSubscription(tx, event.customer, event.subscription);
+      }
       return {};
     case 'paid': {
       const project = await findProjectOfCustomer(tx, event.customer);
@@ -127,9 +146,52 @@ async function effectOf(
   }
 }
 
-async function hasEnded(ask: Ask, subscription: string): Promise<boolean> {
+/**
+ * Makes the project of a checkout a subscriber. A subscription nobody would use is ended: that of a
+ * project deleted while the page was open, and that of a page paid when the project had another
+ * already. The first stays, as usage was reported to its customer and limits came with it.
+ */
+async function subscribe(
+  tx: Database,
+  event: Extract<PaymentEvent, { kind: 'checkedOut' }>,
+  ask: Ask,
+  { config, log }: Pick<Services, 'config' | 'log'>,
+): Promise<void> {
+  const { customer, subscription, projectId, server } = event;
+  for (;;) {
+    const project = await findSubscriber(tx, projectId);
+    const before = project?.subscription ?? null;
+    const isFirst = before === null || before === subscription || !(await isLive(ask, before));
+    if (project && isFirst) {
+      const isOver = subscription !== null && !(await isLive(ask, subscription));
+      const now = { customer, subscription: isOver ? null : subscription };
+      // Another event may have changed it, or somebody deleted it, since it was read.
+      if (await updateCustomer(tx, projectId, before, now)) return;
+      continue;
+    }
+    // A project we never had may be that of another installation with the same account.
+    const isOurs = project !== undefined || server === config.apiUrl;
+    if (!isOurs || subscription === null) return;
+    await ask((payments) => payments.endSubscription(subscription));
+    log.warn({ projectId, customer, subscription }, 'A subscription without use was ended');
+    return;
+  }
+}
+
+async function isLive(ask: Ask, subscription: string): Promise<boolean> {
   const found = await ask((payments) => payments.findSubscription(subscription));
-  return found?.hasEnded ?? true;
+  return found?.isLive ?? false;
+}
+
+/** Whether a customer's project has another subscription that is live: it stays. */
+async function hasOther(
+  tx: Database,
+  customer: string,
+  subscription: string,
+  ask: Ask,
+): Promise<boolean> {
+  const before = (await findProjectOfCustomer(tx, customer))?.subscription ?? subscription;
+  return before !== subscription && isLive(ask, before);
 }
 
 async function disable(tx: Database, customer: string, reason: DisabledReason): Promise<DueWork> {

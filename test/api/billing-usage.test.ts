@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { warnOfLimits } from '../../activities/limit-warnings.ts';
+import { createRemovalActivities } from '../../activities/project-deletion.ts';
 import { reportDueUsage } from '../../activities/usage.ts';
 import { listUsageReports } from '../../db/usage-reports.ts';
 import { createPayments, type Payments } from '../../providers/payments.ts';
@@ -24,6 +25,7 @@ beforeEach(() => {
   stripe.meterEvents.clear();
   stripe.requests.length = 0;
   stripe.losesAnswers = false;
+  stripe.meterFrom = 0;
 });
 
 async function projectOf(customer: string | null) {
@@ -33,8 +35,13 @@ async function projectOf(customer: string | null) {
   return { id, cookie, email, secretKey };
 }
 
-/** Mail that has just been handed over. Answers its ids. */
-async function sendMail(projectId: string, count: number, attachments = '[]'): Promise<string[]> {
+/** Mail that was handed over. Answers its ids. */
+async function sendMail(
+  projectId: string,
+  count: number,
+  attachments = '[]',
+  sentAt = new Date('2026-11-20T10:00:00Z'),
+): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with someone as (
       insert into contact (project_id, email, subscribed)
@@ -47,7 +54,7 @@ async function sendMail(projectId: string, count: number, attachments = '[]'): P
         from someone, generate_series(1, ${count}::int)
       returning id`.execute(api.db);
   const ids = rows.map((row) => row.id);
-  await sql`update email set status = 'SENT', sent_at = '2026-11-20T10:00:00Z'
+  await sql`update email set status = 'SENT', sent_at = ${sentAt}
     where id = any(${ids}::uuid[])`.execute(api.db);
   return ids;
 }
@@ -56,7 +63,7 @@ const waiting = async () => {
   const rows = await api.db.selectFrom('usage_report').select('email_id').execute();
   return rows.map((row) => row.email_id);
 };
-const report = () => reportDueUsage({ db: api.db, payments });
+const report = () => reportDueUsage({ db: api.db, payments, log: api.services.log });
 
 describe('the meter', () => {
   it('is told of each sent message by its id, with files as two', async () => {
@@ -132,11 +139,61 @@ describe('the meter', () => {
       ...api.services.config.billing!,
       apiBase: 'http://127.0.0.1:9',
     });
-    await expect(reportDueUsage({ db: api.db, payments: gone })).rejects.toThrow();
+    const services = { db: api.db, payments: gone, log: api.services.log };
+    await expect(reportDueUsage(services)).rejects.toThrow();
     expect(await waiting()).toHaveLength(3);
     await report();
     expect([...stripe.meterEvents.keys()].toSorted()).toEqual(ids.toSorted());
   }, 60_000);
+
+  it('never takes what is older than 35 days: that is given up, and the rest is told', async () => {
+    const { id } = await projectOf('cus_1');
+    await sendMail(id, 501, '[]', new Date('2020-01-01T00:00:00Z'));
+    const ids = await sendMail(id, 2);
+    stripe.meterFrom = Date.UTC(2020, 1, 1) / 1000;
+    await report();
+    expect([...stripe.meterEvents.keys()].toSorted()).toEqual(ids.toSorted());
+    expect(await waiting()).toEqual([]);
+  }, 60_000);
+
+  it('is told of the next page where the first is refused, which is kept while it is young', async () => {
+    const { id } = await projectOf('cus_1');
+    const hour = 3_600_000;
+    const refused = await sendMail(id, 500, '[]', new Date(Date.now() - 2 * hour));
+    const ids = await sendMail(id, 2, '[]', new Date());
+    stripe.meterFrom = (Date.now() - hour) / 1000;
+    await expect(report()).rejects.toThrow('35 calendar days');
+    expect([...stripe.meterEvents.keys()].toSorted()).toEqual(ids.toSorted());
+    expect((await waiting()).toSorted()).toEqual(refused.toSorted());
+    stripe.meterFrom = 0;
+    await report();
+    expect(await waiting()).toEqual([]);
+  }, 60_000);
+
+  it('does not keep the subscription of a deleted project alive by what it refuses', async () => {
+    const customer = `cus_${randomUUID()}`;
+    const { id, cookie } = await projectOf(customer);
+    stripe.subscriptions.set('sub_gone', 'active');
+    const row = { subscription: 'sub_gone' };
+    await api.db.updateTable('project').set(row).where('id', '=', id).execute();
+    await sendMail(id, 1, '[]', new Date());
+    await api.request('DELETE', `/users/@me/projects/${id}`, { cookie });
+    stripe.meterFrom = Number.MAX_SAFE_INTEGER;
+    const { control } = createRemovalActivities({
+      ...api.services,
+      payments,
+      stopProjectRuns: async () => 0,
+    });
+    await sql`delete from email where project_id = ${id}`.execute(api.db);
+    await sql`delete from contact where project_id = ${id}`.execute(api.db);
+    await control.FORGET_PROJECT({ id, removal: 'delete' });
+    expect(stripe.subscriptions.get('sub_gone')).toBe('canceled');
+    const rest = await listUsageReports(api.db, 2, { customer });
+    expect(rest).toHaveLength(1);
+    stripe.meterFrom = 0;
+    await report();
+    expect([...stripe.meterEvents.keys()]).toEqual([rest[0]?.emailId]);
+  });
 
   it('bills what was sent before a project was deleted', async () => {
     const { id, cookie } = await projectOf('cus_1');

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { removeProject } from '../../db/project-deletion.ts';
+import { enableProject } from '../../db/suspension.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type FakeStripe, startFakeStripe } from '../support/fake-stripe.ts';
 import { seedProject } from '../support/seed.ts';
@@ -149,6 +151,14 @@ describe('checkout.session.completed', () => {
   });
 });
 
+describe('a removed project', () => {
+  it('stays disabled', async () => {
+    const { id } = await customer({ disabled_reason: 'PAYMENT_FAILED' });
+    await api.db.transaction().execute((tx) => removeProject(tx, id));
+    expect(await enableProject(api.db, id, 'PAYMENT_FAILED')).toBe(false);
+  });
+});
+
 describe('invoice.payment_failed', () => {
   const failed = (project: { customer: string }, more: object) =>
     send(about('invoice.payment_failed', { customer: project.customer, ...more }));
@@ -237,6 +247,9 @@ describe('the subscription', () => {
       ['customer.subscription.deleted', 'canceled'],
       ['customer.subscription.updated', 'unpaid'],
       ['customer.subscription.updated', 'canceled'],
+      ['customer.subscription.updated', 'incomplete'],
+      ['customer.subscription.updated', 'incomplete_expired'],
+      ['customer.subscription.updated', 'paused'],
     ] as const;
     for (const [type, status] of endings) {
       const project = await customer();
@@ -260,6 +273,14 @@ describe('the subscription', () => {
         customer: project.customer,
       });
     }
+  });
+
+  it.each(['trialing', 'past_due'])('stays while it is %s', async (status) => {
+    const project = await customer({ subscription: 'sub_on' });
+    stripe.subscriptions.set('sub_on', status);
+    const object = { id: 'sub_on', customer: project.customer, status };
+    await send(about('customer.subscription.updated', object));
+    expect((await project.look()).subscription).toBe('sub_on');
   });
 
   it('is what it is now, not what a late event says of it', async () => {

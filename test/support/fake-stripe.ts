@@ -23,6 +23,8 @@ export interface FakeStripe {
   invoices: Map<string, string>;
   /** What an answer, made already, waits for before it leaves. */
   answersAfter: Promise<void>;
+  /** The meter refuses what was sent before, in seconds since 1970. */
+  meterFrom: number;
   /** Requests to the meter are accepted, and then their answers are lost. */
   losesAnswers: boolean;
   /** A webhook as Stripe sends it: body and header. */
@@ -57,7 +59,6 @@ const invoice = {
 const bodies: Record<string, object> = {
   'POST /v1/checkout/sessions': { id: 'cs_1', url: 'https://checkout.stripe.test/cs_1' },
   'POST /v1/billing_portal/sessions': { id: 'bps_1', url: 'https://portal.stripe.test/bps_1' },
-  'DELETE /v1/subscriptions/sub_1': { id: 'sub_1', status: 'canceled' },
   'GET /v1/billing/credit_balance_summary': {
     balances: [{ available_balance: { monetary: { currency: 'eur', value: 300 } } }],
   },
@@ -95,6 +96,7 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     subscriptions: new Map([['sub_1', 'active']]),
     invoices: new Map(),
     answersAfter: Promise.resolve(),
+    meterFrom: 0,
     losesAnswers: false,
     sign(event, { at = new Date(), secret = webhookSecret } = {}) {
       const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', ...event });
@@ -130,11 +132,16 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     return send(response, 404, { error });
   }
 
-  /** A subscription or an invoice as it stands now. */
+  /** A subscription or an invoice as it stands now; what has ended cannot be ended again. */
   function record(method: string, path: string): object | undefined {
     const [, kind, id = ''] = /^\/v1\/(subscriptions|invoices)\/(\w+)$/.exec(path) ?? [];
     const status = kind === 'invoices' ? fake.invoices.get(id) : fake.subscriptions.get(id);
-    if (method !== 'GET' || status === undefined) return undefined;
+    if (status === undefined) return undefined;
+    if (method === 'DELETE' && kind === 'subscriptions' && status !== 'canceled') {
+      fake.subscriptions.set(id, 'canceled');
+      return { id, status: 'canceled' };
+    }
+    if (method !== 'GET') return undefined;
     if (kind === 'invoices') return { ...invoice, id, status };
     const items = { data: [{ current_period_start: start, current_period_end: end }] };
     return { id, status, currency: 'eur', items };
@@ -144,6 +151,10 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     const identifier = form['identifier'] ?? '';
     if (fake.meterEvents.has(identifier)) {
       const message = `An event already exists with identifier ${identifier}.`;
+      return send(response, 400, { error: { type: 'invalid_request_error', message } });
+    }
+    if (Number(form['timestamp']) < fake.meterFrom) {
+      const message = 'The timestamp must be within the past 35 calendar days.';
       return send(response, 400, { error: { type: 'invalid_request_error', message } });
     }
     fake.meterEvents.set(identifier, form);
