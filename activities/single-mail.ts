@@ -12,7 +12,7 @@ import { type SendingRates, takeSendingTokens } from '../db/tokens.ts';
 import { domainOf } from '../domain/email-address.ts';
 import { wrapDocument } from '../domain/html-document.ts';
 import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
-import type { Mailer } from '../providers/mailer.ts';
+import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import { composeMessage } from '../providers/mime.ts';
 import { pause } from './pause.ts';
 
@@ -32,21 +32,37 @@ export interface SingleMailServices {
 }
 
 const heartbeatMs = 3_000;
+/**
+ * How long what a claim needs of the database is tried again, in milliseconds: together with the
+ * sending well within the 10 minutes that the run gives an attempt.
+ */
+const patienceMs = 3 * 60_000;
 
 export function createSingleMailActivities(services: SingleMailServices): SingleMailActivities {
-  const { db, rates } = services;
+  const { db, rates, log } = services;
   return {
     async SEND_SINGLE_MAIL({ mailId }) {
       const beat = setInterval(heartbeat, heartbeatMs);
       try {
-        const waiting = await findSingleMail(db, mailId);
-        if (!waiting) return { retryMs: null };
-        const { waitMs } = await takeSendingTokens(db, rates, waiting.projectId, 1, {
+        const mail = await findSingleMail(db, mailId);
+        if (!mail) return { retryMs: null };
+        const handOver = await prepare(services, mail);
+        const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, {
           urgent: true,
         });
         await pause(waitMs, cancellationSignal());
-        const mail = await claimSingleMail(db, mailId, randomUUID());
-        return { retryMs: mail ? await send(services, mail) : null };
+        // Known to this process alone: whoever comes after it cannot know what it has handed over.
+        const attemptId = randomUUID();
+        const attempt = await persistently(services, mailId, () =>
+          claimSingleMail(db, mailId, attemptId),
+        );
+        if (attempt === undefined) {
+          const details = { mailId, kind: mail.kind, attempt: mail.attempts };
+          log.warn(details, 'A mail was given up: an attempt was cut short, and it may have left');
+          await deleteSingleMail(db, mailId);
+          return { retryMs: null };
+        }
+        return { retryMs: await settle(services, mail, { attemptId, attempt }, await handOver()) };
       } finally {
         clearInterval(beat);
       }
@@ -54,16 +70,16 @@ export function createSingleMailActivities(services: SingleMailServices): Single
   };
 }
 
-/** Hands a claimed mail over. Answers when to try again, if at all. */
-async function send(
-  { db, mailer, log }: SingleMailServices,
+/**
+ * Composes a mail, before it is claimed. Answers what hands it over. Never throws: a fault of ours
+ * is a try like others, or one bad mail would be tried forever.
+ */
+async function prepare(
+  { mailer }: SingleMailServices,
   mail: SingleMailRow,
-): Promise<number | null> {
-  const outcome = await mailer.send({
-    emailId: mail.id,
-    envelopeFrom: `bounce@${domainOf(mail.from_email)}`,
-    to: mail.to_email,
-    raw: await composeMessage({
+): Promise<() => Promise<SendOutcome>> {
+  try {
+    const raw = await composeMessage({
       emailId: mail.id,
       date: mail.created_at,
       from: { name: mail.from_name, address: mail.from_email },
@@ -74,18 +90,53 @@ async function send(
       headers: [],
       attachments: [],
       isTest: mail.kind === 'campaign-test',
-    }),
-    tracked: false,
-  });
-  const details = { mailId: mail.id, kind: mail.kind, attempt: mail.attempts };
-  if (outcome.kind === 'retry' && mail.attempts < sendAttemptsMax) {
+    });
+    const envelopeFrom = `bounce@${domainOf(mail.from_email)}`;
+    const message = { emailId: mail.id, envelopeFrom, to: mail.to_email, raw, tracked: false };
+    return () => mailer.send(message);
+  } catch (error) {
+    return () => Promise.resolve({ kind: 'retry', error: String(error) });
+  }
+}
+
+/** Notes what became of a claimed mail. Answers when to try again, in milliseconds, if at all. */
+async function settle(
+  services: SingleMailServices,
+  { id, kind }: SingleMailRow,
+  { attemptId, attempt }: { attemptId: string; attempt: number },
+  outcome: SendOutcome,
+): Promise<number | null> {
+  const { db, log } = services;
+  const details = { mailId: id, kind, attempt };
+  if (outcome.kind === 'retry' && attempt < sendAttemptsMax) {
     log.warn({ ...details, error: outcome.error }, 'A mail is tried again');
-    await releaseSingleMail(db, mail.id);
-    return Math.max(retryDelayMs(mail.attempts), outcome.retryAfterMs ?? 0);
+    await persistently(services, id, () => releaseSingleMail(db, id, attemptId));
+    return Math.max(retryDelayMs(attempt), outcome.retryAfterMs ?? 0);
   }
   if (outcome.kind !== 'accepted') {
     log.warn({ ...details, outcome: outcome.kind, error: outcome.error }, 'A mail was given up');
   }
-  await deleteSingleMail(db, mail.id);
+  await persistently(services, id, () => deleteSingleMail(db, id));
   return null;
+}
+
+/**
+ * Begins or ends a claim, trying again while the database is away: the activity itself must not be
+ * repeated then, because the next one finds a claim that is not its own, and gives the mail up.
+ */
+async function persistently<T>(
+  { log }: SingleMailServices,
+  mailId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      log.warn({ error, mailId }, 'The claim of a mail could not be changed yet');
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
 }

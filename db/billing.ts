@@ -219,28 +219,37 @@ async function lockAllowance(
   }
 }
 
-/** What was sent this month, and what was accepted from the API and waits. */
+/** What was sent this month, and what waits: accepted from the API, or with its share taken. */
 async function countAllowance(tx: Database, projectId: string): Promise<void> {
   const start = sql`(${thisMonth})::timestamp at time zone 'UTC'`;
+  // Each has its own index.
+  const waits = [
+    sql`status = 'SENDING' and project_id = ${projectId}`,
+    sql`status = 'PENDING' and campaign_id is null and project_id = ${projectId}`,
+    sql`status = 'PENDING' and campaign_id in (
+      select id from campaign where project_id = ${projectId})`,
+  ].map(
+    (isMeant) => sql`
+      select source_type, billed_units from email
+        where ${isMeant} and sent_at is null and (allowance_month = ${thisMonth}
+          or source_type = 'TRANSACTIONAL' and created_at >= ${start})`,
+  );
   await sql`
     insert into allowance (project_id, month, category, taken)
       select ${projectId}, ${thisMonth}, kind.category, coalesce(sum(counted.billed_units), 0)
         from unnest(${[...categories]}::text[]) as kind(category)
         left join (
-          select case source_type when 'WORKFLOW' then 'workflows' when 'CAMPAIGN' then 'campaigns'
-              else lower(source_type) end as category, billed_units
-            from email
+          select source_type, billed_units from email
             where project_id = ${projectId} and sent_at is not null and sent_at >= ${start}
-              and status <> 'FAILED'
+              and source_type <> 'INBOUND' and status <> 'FAILED'
           union all
-          select 'transactional', billed_units from email
-            where project_id = ${projectId} and campaign_id is null and sent_at is null
-              and status in ('PENDING', 'SENDING') and source_type = 'TRANSACTIONAL'
-              and created_at >= ${start}
+          ${sql.join(waits, sql` union all `)}
           union all
-          select 'inbound', billed_units from email
+          select source_type, billed_units from email
             where project_id = ${projectId} and source_type = 'INBOUND' and created_at >= ${start}
-        ) counted on counted.category = kind.category
+        ) counted on kind.category = case counted.source_type
+          when 'WORKFLOW' then 'workflows' when 'CAMPAIGN' then 'campaigns'
+          else lower(counted.source_type) end
         group by kind.category
       on conflict do nothing`.execute(tx);
 }

@@ -32,28 +32,35 @@ export async function insertSingleMail(tx: Database, mail: NewSingleMail): Promi
 }
 
 /**
- * Claims a mail for one attempt, committed before it is handed over. Undefined when it is gone, or
- * when an attempt before was cut short: it may have left, and must not leave twice.
+ * Claims a mail for one attempt, committed before it is handed over. Answers the attempt's number,
+ * from 1, also when the same attempt asks again because it got no answer. Undefined when the mail
+ * is gone or claimed by another: that one may have handed it over, and it must not leave twice.
  */
 export async function claimSingleMail(
   db: Database,
   id: string,
   attemptId: string,
-): Promise<SingleMailRow | undefined> {
-  const row = await db
-    .updateTable('single_mail')
-    .set((eb) => ({ attempt_id: attemptId, attempts: eb('attempts', '+', 1) }))
-    .where('id', '=', id)
-    .where('attempt_id', 'is', null)
-    .returningAll()
-    .executeTakeFirst();
-  if (!row) await deleteSingleMail(db, id);
-  return row;
+): Promise<number | undefined> {
+  const { rows } = await sql<{ attempts: number }>`
+    update single_mail set attempt_id = ${attemptId},
+        attempts = attempts + case when attempt_id is null then 1 else 0 end
+      where id = ${id} and (attempt_id is null or attempt_id = ${attemptId})
+      returning attempts`.execute(db);
+  return rows[0]?.attempts;
 }
 
-/** Lets a claimed mail be tried again. */
-export async function releaseSingleMail(db: Database, id: string): Promise<void> {
-  await db.updateTable('single_mail').set({ attempt_id: null }).where('id', '=', id).execute();
+/** Lets a mail be tried again that this attempt has claimed and surely not handed over. */
+export async function releaseSingleMail(
+  db: Database,
+  id: string,
+  attemptId: string,
+): Promise<void> {
+  await db
+    .updateTable('single_mail')
+    .set({ attempt_id: null })
+    .where('id', '=', id)
+    .where('attempt_id', '=', attemptId)
+    .execute();
 }
 
 /** Forgets a mail: it has left, or never will. */
@@ -61,14 +68,7 @@ export async function deleteSingleMail(db: Database, id: string): Promise<void> 
   await sql`delete from single_mail where id = ${id}`.execute(db);
 }
 
-/** Whose limit a waiting mail counts against; undefined when it is gone. */
-export async function findSingleMail(
-  db: Database,
-  id: string,
-): Promise<{ projectId: string | null } | undefined> {
-  return db
-    .selectFrom('single_mail')
-    .select('project_id as projectId')
-    .where('id', '=', id)
-    .executeTakeFirst();
+/** A mail that waits or is being handed over; undefined when it is gone. */
+export async function findSingleMail(db: Database, id: string): Promise<SingleMailRow | undefined> {
+  return db.selectFrom('single_mail').selectAll().where('id', '=', id).executeTakeFirst();
 }

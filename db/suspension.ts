@@ -13,8 +13,9 @@ export type DisabledReason =
 
 /**
  * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
- * executions and jobs are cancelled. Answers what Temporal must hear of once that is committed, or
- * null when it was disabled already. Call it before other rows of the project are locked.
+ * executions and jobs are cancelled; the runs of the campaigns withhold their waiting mail. Answers
+ * what Temporal must hear of once that is committed, or null when it was disabled already. Call it
+ * before other rows of the project are locked.
  */
 export async function disableProject(
   tx: Database,
@@ -53,24 +54,19 @@ export async function enableProject(
     .updateTable('project')
     .set({ disabled_reason: null, updated_at: sql<Date>`now()` })
     .where('id', '=', projectId)
+    .where('removal', 'is', null)
     .where('disabled_reason', '=', reason)
     .returning('id')
     .executeTakeFirst();
   return enabled !== undefined;
 }
 
-/** Two statements, because each kind of waiting mail has its own index. */
+/** Not the campaigns' mail: there may be a million, and their runs withhold it page by page. */
 async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
-  const kinds = [
-    sql`project_id = ${projectId} and campaign_id is null`,
-    sql`campaign_id in (select id from campaign where project_id = ${projectId})`,
-  ];
-  for (const isMeant of kinds) {
-    await sql`
-      update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
-          trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
-        where status = 'PENDING' and ${isMeant}`.execute(tx);
-  }
+  await sql`
+    update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
+        trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
+      where status = 'PENDING' and project_id = ${projectId} and campaign_id is null`.execute(tx);
 }
 
 /** The last times a project was disabled, newest first. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeAllowances, requireAllowance } from '../../db/billing.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type FakeStripe, startFakeStripe } from '../support/fake-stripe.ts';
+import { insertTestCampaign } from '../support/mails.ts';
 
 let api: TestApi;
 let stripe: FakeStripe;
@@ -230,6 +231,46 @@ describe('a limit of its own', () => {
     expect(again).toEqual(first);
     expect((await takeAllowances(api.db, null, project.id, await claim())).size).toBe(0);
   });
+
+  it.each([
+    ['WORKFLOW', 'workflows'],
+    ['CAMPAIGN', 'campaigns'],
+  ] as const)(
+    'set anew counts %s mail that waits with its share, once',
+    async (source, category) => {
+      const project = await billedProject(subscribed);
+      await project.put({ [category]: 4 });
+      await sent(project.id, 3, source);
+      const mails = await api.db
+        .selectFrom('email')
+        .select(['id', 'source_type', 'billed_units', 'allowance_month'])
+        .where('project_id', '=', project.id)
+        .orderBy('id')
+        .execute();
+      const campaignId =
+        source === 'CAMPAIGN'
+          ? await insertTestCampaign(api.db, project.id, { status: 'SENDING' })
+          : null;
+      // Two take their share and wait: for a retry, and for an outcome. The third has none yet.
+      await sql`update email set status = 'PENDING', sent_at = null
+      where project_id = ${project.id}`.execute(api.db);
+      await sql`update email set campaign_id = ${campaignId}
+      where id = ${mails[0]!.id}`.execute(api.db);
+      const rules = api.services.config.billing;
+      await takeAllowances(api.db, rules, project.id, mails.slice(0, 2));
+      await sql`update email set status = 'SENDING', attempt_id = gen_random_uuid(),
+      lease_until = now() where id = ${mails[1]!.id}`.execute(api.db);
+      await project.put({ [category]: 3 });
+      const room = (units: number) =>
+        requireAllowance(api.db, rules, { projectId: project.id, category, units });
+      await room(1);
+      await expect(room(2)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });
+      // One of them fails, and gives back its own share.
+      await sql`update email set status = 'FAILED' where id = ${mails[0]!.id}`.execute(api.db);
+      await room(2);
+      await expect(room(3)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });
+    },
+  );
 });
 
 describe('GET billing-limits', () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { failCampaignEmails } from '../../db/campaign-emails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type FakeSns, startFakeSns } from '../support/fake-sns.ts';
 import { insertTestCampaign, insertTestEmail } from '../support/mails.ts';
@@ -180,7 +181,7 @@ describe('when a project is disabled', () => {
     const mails = [
       await insertTestEmail(api.db, given, pending),
       await insertTestEmail(api.db, { ...given, campaignId: campaigns[2]! }, pending),
-    ];
+    ] as const;
     const executionId = await insertExecution(project.id, contactId);
     const jobId = `bulk-delete-${project.id}-${randomUUID()}`;
     await sql`insert into job (id, project_id, kind, data)
@@ -188,6 +189,14 @@ describe('when a project is disabled', () => {
     api.dispatched.length = 0;
     await feedback(project.id, 'Bounce');
 
+    const waiting = await api.db
+      .selectFrom('email')
+      .select('status')
+      .where('id', '=', mails[1])
+      .executeTakeFirstOrThrow();
+    expect(waiting.status).toBe('PENDING');
+    // The campaign's run, which is told of it, withholds page by page what may be a million.
+    await failCampaignEmails(api.db, campaigns[2]!, 'project_disabled', 10);
     for (const id of mails) {
       const email = await api.db
         .selectFrom('email')
@@ -229,6 +238,7 @@ describe('when a project is disabled', () => {
       ...runs,
     ]);
     expect(told).toContain(executionId);
+    expect(told).toContain(`campaign-${campaigns[2]}`);
     expect(told).toContain(`campaign-${paused}`);
   });
 
