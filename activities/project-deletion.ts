@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import {
   deleteProjectPage,
@@ -49,6 +50,8 @@ export interface RemovalServices {
 
 /** Runs of executions told to stop at once. */
 const pageSize = 500;
+/** How long until what could not go yet is looked at again. */
+const waitMs = 1_000;
 /** Longest wait for the last usage to be reported, well within what FORGET_PROJECT may take. */
 const settlingMs = 5 * 60_000;
 
@@ -64,8 +67,9 @@ export function createRemovalActivities(services: RemovalServices): {
           if (!goesOn()) return { deleted, isOver: false };
           const page = await deleteProjectPage(db, id);
           dispatcher.dispatch({ executions: await listOrphanRuns(db, id, pageSize) });
-          if (page === 0) return { deleted, isOver: true };
-          deleted += page;
+          if (page.isOver) return { deleted, isOver: true };
+          if (page.deleted === 0) await setTimeout(waitMs);
+          deleted += page.deleted;
         }
       });
     },

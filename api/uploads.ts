@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { projectExists } from '../db/projects.ts';
 import { notFound, Problem } from '../domain/errors.ts';
 import { imageTypeOf, imageTypes, isImageType } from '../domain/image-type.ts';
 import { limits } from '../domain/limits.ts';
@@ -51,7 +52,7 @@ const uploadImage = endpoint({
       size: 20_480,
     },
   },
-  async handle({ files, caller, body: { image } }) {
+  async handle({ db, files, caller, body: { image } }) {
     const contentType = image.contentType.toLowerCase();
     if (!isImageType(contentType)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
@@ -62,8 +63,14 @@ const uploadImage = endpoint({
     if (imageTypeOf(bytes) !== contentType) throw new Problem('FILE_CONTENT_MISMATCH');
     if (!files) throw new Problem('UPLOADS_DISABLED');
     // The name the client gave is told, and never used.
-    const key = `${caller.project.publicId}/${randomUUID()}.${imageTypes[contentType]}`;
+    const { publicId } = caller.project;
+    const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
     await files.put(key, { bytes, contentType });
+    // Deleted meanwhile: its files may have been removed before this one was there.
+    if (!(await projectExists(db, publicId))) {
+      await files.removeFolder(publicId);
+      throw notFound('PROJECT', publicId);
+    }
     const { filename } = image;
     return { url: files.urlOf(key), key, filename, contentType, size: bytes.length };
   },

@@ -1,5 +1,6 @@
 import type { Selectable, Updateable } from 'kysely';
 import { sql } from 'kysely';
+import { notFound } from '../domain/errors.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Database } from './database.ts';
 import type { Project } from './tables.ts';
@@ -31,16 +32,29 @@ export async function findProject(
 }
 
 /**
- * Keeps a project from being reset or deleted until the transaction ends. False: it was, since it
- * was looked up.
+ * Keeps a project from being reset or deleted until the transaction ends. For what a request
+ * writes: a client may take minutes for its body, and by then all that belonged to the project may
+ * have been removed.
+ * @throws Problem PROJECT_NOT_FOUND when it was reset or deleted since it was looked up.
  */
-export async function holdProject(tx: Database, id: string): Promise<boolean> {
+export async function holdProject(tx: Database, id: string): Promise<void> {
   const row = await tx
     .selectFrom('project')
     .select('id')
     .where('id', '=', id)
     .where('removal', 'is', null)
     .forKeyShare()
+    .executeTakeFirst();
+  if (!row) throw notFound('PROJECT', id);
+}
+
+/** Whether there is a project that the outside knows by an id: a reset one goes on under its own. */
+export async function projectExists(db: Database, publicId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('project')
+    .select('id')
+    .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
+    .where('removal', 'is', null)
     .executeTakeFirst();
   return row !== undefined;
 }

@@ -15,7 +15,7 @@ import { listMembers } from '../../db/members.ts';
 import { findProject, holdProject } from '../../db/projects.ts';
 import { insertSingleMail } from '../../db/single-mail.ts';
 import { campaignActions } from '../../domain/campaign.ts';
-import { found, notFound, Problem, type ProblemCode } from '../../domain/errors.ts';
+import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter-value.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Email, fault } from '../schemas.ts';
@@ -55,7 +55,7 @@ async function act(
 ) {
   const { projectId, id, action } = given;
   const runId = await db.transaction().execute(async (tx) => {
-    if (!(await holdProject(tx, projectId))) throw notFound('PROJECT', projectId);
+    await holdProject(tx, projectId);
     const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
     requireState(row, action);
     await change(tx, row);

@@ -111,7 +111,7 @@ export const createCampaign = endpoint({
     await refuseBadReferences(db, projectId, body);
     const total = await countAudience(db, projectId, audienceOf(values), values.message_class);
     const id = await db.transaction().execute(async (tx) => {
-      if (!(await holdProject(tx, projectId))) throw notFound('PROJECT', projectId);
+      await holdProject(tx, projectId);
       await holdReferences(tx, projectId, values, body);
       return insertCampaign(tx, { ...values, project_id: projectId, total_recipients: total });
     });
@@ -311,7 +311,7 @@ export const duplicateCampaign = endpoint({
     const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const total = await countOf(db, original);
     const copyId = await db.transaction().execute(async (tx) => {
-      if (!(await holdProject(tx, projectId))) throw notFound('PROJECT', projectId);
+      await holdProject(tx, projectId);
       await lockSegmentReferences(tx, projectId);
       // As it is now: its segment may have been deleted meanwhile.
       const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));

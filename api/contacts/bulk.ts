@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { insertBulk } from '../../db/bulk.ts';
+import { holdProject } from '../../db/projects.ts';
 import type { BulkOperation } from '../../domain/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
@@ -55,7 +56,10 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
         mode === 'ids'
           ? { contactIds: contactIds ?? [] }
           : { query: { filter: filter ?? {}, excludeIds } };
-      await db.transaction().execute((tx) => insertBulk(tx, job, { operation, ...which }));
+      await db.transaction().execute(async (tx) => {
+        await holdProject(tx, caller.projectId);
+        await insertBulk(tx, job, { operation, ...which });
+      });
       dispatcher.dispatch({ runs: [jobId] });
       return { message: 'The bulk action has been queued.', jobId };
     },

@@ -9,6 +9,7 @@ import {
   updateContact as updateRow,
 } from '../../db/contacts.ts';
 import type { Database } from '../../db/database.ts';
+import { holdProject } from '../../db/projects.ts';
 import { planContactData } from '../../domain/contact-data.ts';
 import { type CursorForm, decodeCursor, type Position } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
@@ -146,15 +147,16 @@ export const upsertContact = endpoint({
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
   async handle({ db, caller, dispatcher, body }) {
-    const { contact, isNew, due } = await db.transaction().execute((tx) =>
-      recordContact(tx, caller.projectId, {
+    const { contact, isNew, due } = await db.transaction().execute(async (tx) => {
+      await holdProject(tx, caller.projectId);
+      return recordContact(tx, caller.projectId, {
         email: body.email,
         subscribed: body.subscribed,
         subscribedWhenNew: true,
         data: planContactData(body.data),
         source: 'api',
-      }),
-    );
+      });
+    });
     dispatcher.dispatch(due);
     return answer(
       { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },

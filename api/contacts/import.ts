@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { insertImport } from '../../db/import.ts';
+import { holdProject } from '../../db/projects.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
@@ -34,9 +35,10 @@ export const importContacts = endpoint({
     const jobId = `import-${caller.project.publicId}-${randomUUID()}`;
     const job = { projectId: caller.projectId, jobId };
     const filename = file.filename.slice(0, filenameChars).replace(/[\uD800-\uDBFF]$/, '');
-    await db
-      .transaction()
-      .execute((tx) => insertImport(tx, job, { filename, content: file.bytes() }));
+    await db.transaction().execute(async (tx) => {
+      await holdProject(tx, caller.projectId);
+      await insertImport(tx, job, { filename, content: file.bytes() });
+    });
     dispatcher.dispatch({ runs: [jobId] });
     return { message: 'The import has been queued.', jobId };
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts.ts';
 import { listContactEvents, listEvents, recordContactEvent } from '../../db/events.ts';
+import { holdProject } from '../../db/projects.ts';
 import { eventData } from '../../domain/contact-data.ts';
 import { found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -75,7 +76,10 @@ async function recordNamed(
     name: body.name,
     data: eventData(body.data),
   };
-  const result = await db.transaction().execute((tx) => recordContactEvent(tx, projectId, given));
+  const result = await db.transaction().execute(async (tx) => {
+    await holdProject(tx, projectId);
+    return recordContactEvent(tx, projectId, given);
+  });
   if ('missing' in result) throw notFound(result.missing, result.id);
   dispatcher.dispatch(result.due);
   const { id, createdAt } = result.event;

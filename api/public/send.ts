@@ -11,7 +11,7 @@ import { findTemplate, type TemplateRow } from '../../db/templates.ts';
 import type { MessageClass } from '../../domain/class-headers.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact-data.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
 import { localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
 import { readCustomHeaders } from '../../domain/mail-headers.ts';
 import { type CompiledTemplate, compileTemplate, type Renderer } from '../../domain/render.ts';
@@ -197,7 +197,7 @@ async function recordMail(
   const change = planContactData(
     recipient.name ? { ...request.data, name: recipient.name } : request.data,
   );
-  if (!(await holdProject(tx, project.id))) throw notFound('PROJECT', project.id);
+  await holdProject(tx, project.id);
   const written = await recordContact(tx, project.id, {
     email: recipient.email,
     idWhenNew: ids.newContact,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordContact } from '../../db/contacts.ts';
 import { mergeDue, recordEvents } from '../../db/events.ts';
+import { holdProject } from '../../db/projects.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact-data.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { limits } from '../../domain/limits.ts';
@@ -77,6 +78,7 @@ export async function recordTracked(
   body: z.output<typeof TrackBody>,
 ): Promise<z.input<typeof TrackAnswer>> {
   const { contact, event, due } = await db.transaction().execute(async (tx) => {
+    await holdProject(tx, projectId);
     const written = await recordContact(tx, projectId, {
       email: body.email,
       subscribed: body.subscribed,

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimDueEmails } from '../../db/emails.ts';
 import {
   deleteProjectPage,
+  deleteRemovedProject,
   goneWithParent,
   keptOnReset,
   removedTables,
+  removeProject,
 } from '../../db/project-deletion.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createTemplate, createWorkflow } from '../support/journeys.ts';
@@ -327,6 +330,63 @@ describe('a deletion', () => {
     expect(Number(left.rows[0]?.count)).toBe(0);
   });
 
+  it('leaves mail that is being handed over until that is settled', async () => {
+    const project = await busyProject();
+    const { db } = engine.api;
+    const [email] = project.people;
+    await engine.stopWorker();
+    const { body: sent } = await project.call('POST', '/v1/send', { ...project.mail, to: email });
+    const [claim] = await claimDueEmails(db, {
+      projectId: project.id,
+      attemptId: randomUUID(),
+      max: 1,
+      leaseSeconds: 120,
+      throttled: false,
+    });
+    expect(claim?.id).toBe(sent.data.emails[0].email);
+    await engine.api.request('DELETE', `/users/@me/projects/${project.id}`, {
+      cookie: project.cookie,
+    });
+    await engine.startWorker();
+    await waitFor('all other mail to be gone', async () => {
+      const { email: emails } = await rowsOf(project.id);
+      return emails === 1 ? true : null;
+    });
+    expect(await deleteProjectPage(db, project.id)).toEqual({ deleted: 0, isOver: false });
+    const { email: emails, contact: contacts } = await rowsOf(project.id);
+    expect([emails, contacts]).toEqual([1, 2]);
+    await db
+      .updateTable('email')
+      .set({ lease_until: sql<Date>`now()` })
+      .where('id', '=', claim!.id)
+      .execute();
+    await ended(`project-delete-${project.id}`);
+    expect(await rowsOf(project.id)).toEqual({});
+  });
+
+  it('keeps what asks the mail provider to forget a domain until somebody has heard it', async () => {
+    const { api } = engine;
+    const { cookie } = await api.signUp();
+    const { id, secretKey: key } = await api.createProject(cookie);
+    const { body: domain } = await api.request('POST', '/domains', {
+      key,
+      body: { domain: `${randomUUID()}.test` },
+    });
+    const wakes = () =>
+      api.db
+        .selectFrom('run_wake')
+        .select('kind')
+        .where('project_id', '=', id)
+        .where('run_id', '=', `domain-${domain.id}`)
+        .execute();
+    await waitFor('the run of the domain', async () =>
+      (await wakes()).length === 0 ? true : null,
+    );
+    await api.db.transaction().execute((tx) => removeProject(tx, id));
+    await deleteRemovedProject(api.db, id);
+    expect(await wakes()).toEqual([{ kind: 'domainPoller' }]);
+  });
+
   it('works in pages: a page is never the whole of a large project', async () => {
     const { cookie } = await engine.api.signUp();
     const { id } = await engine.api.createProject(cookie);
@@ -337,7 +397,7 @@ describe('a deletion', () => {
     await engine.stopWorker();
     await engine.api.request('DELETE', `/users/@me/projects/${id}`, { cookie });
     const page = await deleteProjectPage(engine.api.db, id);
-    expect(page).toBe(1000);
+    expect(page).toEqual({ deleted: 1000, isOver: false });
     expect((await rowsOf(id))['contact']).toBe(1500);
     await engine.startWorker();
     await ended(`project-delete-${id}`);
