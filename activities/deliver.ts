@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { CancelledFailure } from '@temporalio/activity';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../db/billing.ts';
 import type { Database } from '../db/database.ts';
 import { releaseClaim } from '../db/emails.ts';
@@ -10,6 +11,7 @@ import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
 import { isTracked, type Sign, type TrackingSetting } from '../domain/tracking.ts';
 import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
+import { createByteBudget } from './byte-budget.ts';
 import { isSimulated } from './simulator.ts';
 
 /** What every sender shares: one batch of the ledger, from the claim to its outcomes. */
@@ -42,6 +44,8 @@ export interface Sendable extends ClaimedShare {
   contact_subscribed: boolean;
   project_disabled: boolean;
   project_tracking: TrackingSetting;
+  /** Its files, where it may have some. */
+  attachments?: readonly { bytes: number }[];
 }
 
 /** A message as it leaves, and what the ledger does not have of it yet. */
@@ -50,13 +54,19 @@ export interface Composed {
   content?: Settlement['content'];
 }
 
+/** What a message is made of cannot be had now. It is no fault of the message: all go back. */
+export class NotAtHand extends Error {}
+
 export interface Batch<E extends Sendable> {
   projectId: string;
   /** Messages delivered at most. */
   max: number;
   /** Claims messages for an attempt, committed. */
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
-  /** Makes ready what they have in common. Answers how each is composed. */
+  /**
+   * Makes ready what they have in common. Answers how each is composed.
+   * @throws NotAtHand from composing: nothing more is handed over, and the batch fails with it.
+   */
   prepare(
     emails: readonly E[],
   ): Promise<(email: E, tracking: Tracking | null) => Composed | Promise<Composed>>;
@@ -73,6 +83,21 @@ export interface Batch<E extends Sendable> {
 /** A claim nobody settles within this time belongs to a process that died. */
 const leaseSeconds = 120;
 /**
+ * Nothing is handed over in the last part of a lease, in milliseconds: as long as SES may be silent.
+ * An SMTP server that is silent for longer outlasts the lease, but not the settle time after it.
+ */
+const leaseMarginMs = 60_000;
+/**
+ * How long a worker that shuts down tries to record outcomes while the database is away, in
+ * milliseconds: who asked it to stop kills it soon.
+ */
+const shutdownPatienceMs = 30_000;
+/**
+ * Files of all messages this process has in its hands, in bytes: four messages with as much as a
+ * message may have. Each byte is there about four times: as stored, in base64 and in the message.
+ */
+const filesUnderWay = createByteBudget(40 * 1024 * 1024);
+/**
  * Messages claimed at once. When a process dies, what it had claimed counts as unknown, whether it
  * had left or not: so no more than are about to leave.
  */
@@ -87,6 +112,8 @@ interface Progress<E> {
   settlements: Settlement[];
   /** Refusals of the provider since it accepted a message. */
   refusedInRow: number;
+  /** Why no more can be composed now. */
+  fault?: NotAtHand;
 }
 
 /**
@@ -113,10 +140,11 @@ export async function deliverBatch<E extends Sendable>(
     if (settlements.length > 0) {
       const attempt = { projectId, attemptIds, settlements, ...(campaign && { campaign }) };
       dispatcher.dispatch(
-        await persistently(services, projectId, () => recordSettlements(db, attempt)),
+        await persistently(services, projectId, stop, () => recordSettlements(db, attempt)),
       );
     }
   }
+  if (progress.fault) throw progress.fault;
   return emails.length;
 }
 
@@ -130,6 +158,7 @@ async function deliverWave<E extends Sendable>(
   const { db } = services;
   const { projectId, campaign } = batch;
   const attemptId = randomUUID();
+  const handOverUntil = Date.now() + leaseSeconds * 1000 - leaseMarginMs;
   const max = Math.min(waveSize, batch.max - progress.emails.length);
   let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
   try {
@@ -139,7 +168,7 @@ async function deliverWave<E extends Sendable>(
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
     // The claim may be committed, whether we were told or not; nothing has been handed over.
-    await persistently(services, projectId, () => releaseClaim(db, attemptId));
+    await persistently(services, projectId, stop, () => releaseClaim(db, attemptId));
     throw error;
   }
   // What this batch has seen itself is newer than what the claim has read.
@@ -149,6 +178,8 @@ async function deliverWave<E extends Sendable>(
   progress.emails.push(...ready.emails);
   const isOver = () =>
     stop.aborted ||
+    progress.fault !== undefined ||
+    Date.now() > handOverUntil ||
     (campaign !== undefined &&
       campaign.pauseOnFailures > 0 &&
       progress.refusedInRow >= campaign.pauseOnFailures);
@@ -174,21 +205,28 @@ async function handOver<E extends Sendable>(
   const queue = emails.values();
   async function work(): Promise<void> {
     for (const email of queue) {
-      if (isOver()) {
-        settlements.push({ emailId: email.id, kind: 'released' });
-        continue;
-      }
-      const reason = overLimit.has(email.id) ? 'billing_limit' : withheldReason(email);
-      const settlement: Settlement = reason
-        ? { emailId: email.id, kind: 'withheld', reason }
-        : await deliver(services, email, compose);
-      if (settlement.kind === 'accepted') progress.refusedInRow = 0;
-      if (settlement.kind === 'refused') progress.refusedInRow += 1;
-      settlements.push(settlement);
+      const giveBack = await filesUnderWay.take(bytesOf(email));
+      settlements.push(await settle(email));
+      giveBack();
     }
+  }
+  async function settle(email: E): Promise<Settlement> {
+    if (isOver()) return { emailId: email.id, kind: 'released' };
+    const reason = overLimit.has(email.id) ? 'billing_limit' : withheldReason(email);
+    if (reason) return { emailId: email.id, kind: 'withheld', reason };
+    const settlement = await deliver(services, email, compose, progress);
+    if (settlement.kind === 'accepted') progress.refusedInRow = 0;
+    if (settlement.kind === 'refused') progress.refusedInRow += 1;
+    return settlement;
   }
   const lines = Math.min(services.mailer.maxConcurrency, emails.length);
   await Promise.all(Array.from({ length: lines }, work));
+}
+
+/** Bytes of a message's files. A damaged row has none: it fails when it is composed. */
+function bytesOf({ attachments }: Sendable): number {
+  if (!Array.isArray(attachments)) return 0;
+  return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
 }
 
 /** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */
@@ -208,6 +246,7 @@ async function deliver<E extends Sendable>(
   { mailer, tracking }: SendingServices,
   email: E,
   compose: HandOver<E>['compose'],
+  progress: Progress<E>,
 ): Promise<Settlement> {
   const emailId = email.id;
   const tracked = isTracked(email.project_tracking, email.message_class as MessageClass);
@@ -215,6 +254,10 @@ async function deliver<E extends Sendable>(
   try {
     composed = await compose(email, tracked && tracking.mode === 'own' ? tracking : null);
   } catch (error) {
+    if (error instanceof NotAtHand) {
+      progress.fault = error;
+      return { emailId, kind: 'released' };
+    }
     // A fault of ours: the others of the batch must not suffer from it.
     return settlementOf(email, { kind: 'retry', error: String(error) });
   }
@@ -253,21 +296,29 @@ function settlementOf({ id: emailId, attempts }: Sendable, outcome: SendOutcome)
 
 /**
  * Does what ends a claim, trying again while the database is away: what was accepted and not
- * recorded, or claimed and not released, would count as unknown. Gives up when the lease is over.
+ * recorded, or claimed and not released, would count as unknown. However late it comes, it changes
+ * only what is still this claim's. Gives up only when the worker shuts down.
  */
 async function persistently<T>(
   { log }: SendingServices,
   projectId: string,
+  stop: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const giveUpAt = Date.now() + leaseSeconds * 1000;
+  let giveUpAt = Infinity;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (Date.now() > giveUpAt) throw error;
+      if (isShutdown(stop)) giveUpAt = Math.min(giveUpAt, Date.now() + shutdownPatienceMs);
+      if (Date.now() >= giveUpAt) throw error;
       log.warn({ error, projectId }, 'A claim could not be ended yet');
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
+}
+
+/** Temporal also stops an activity it has given up, in a process that lives on. */
+function isShutdown(stop: AbortSignal): boolean {
+  return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';
 }

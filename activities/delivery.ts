@@ -1,4 +1,5 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { Database } from '../db/database.ts';
 import {
   claimDueEmails,
   type ClaimedEmail,
@@ -6,11 +7,11 @@ import {
   findNextDue,
   listAttachmentContents,
 } from '../db/emails.ts';
-import { takeSendingTokens } from '../db/tokens.ts';
+import { returnSendingTokens, takeSendingTokens } from '../db/tokens.ts';
 import { wrapDocument } from '../domain/html-document.ts';
 import { trackingLinks, withTracking } from '../domain/tracking.ts';
 import { composeMessage, textFromHtml } from '../providers/mime.ts';
-import { deliverBatch, type SendingServices, type Tracking } from './deliver.ts';
+import { deliverBatch, NotAtHand, type SendingServices, type Tracking } from './deliver.ts';
 import { pause } from './pause.ts';
 
 export interface DeliveryActivities {
@@ -29,6 +30,8 @@ const batchSize = 100;
 const shiftMs = 60_000;
 /** How often the activity says that it is alive; the lane gives it up after five times that. */
 const heartbeatMs = 3_000;
+/** How soon to look again for messages that somebody else holds. */
+const heldMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
   const { db, rates } = services;
@@ -48,9 +51,12 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
           const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
           throttled ||= tokens.waitMs > 0;
           await pause(tokens.waitMs, stop);
-          if (stop.aborted) break;
-          await deliverDue(services, projectId, tokens.granted, throttled, stop);
+          const claimed = stop.aborted
+            ? 0
+            : await deliverDue(services, projectId, tokens.granted, throttled, stop);
+          await returnSendingTokens(db, rates, projectId, tokens.granted - claimed);
           throttled ||= tokens.granted < due;
+          if (claimed === 0) await pause(heldMs, stop);
         }
         return { nextDueMs: await findNextDue(db, projectId) };
       } finally {
@@ -60,30 +66,49 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
   };
 }
 
+/** Answers how many were claimed. */
 async function deliverDue(
   services: DeliveryServices,
   projectId: string,
   max: number,
   throttled: boolean,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const { db } = services;
-  await deliverBatch<ClaimedEmail>(
+  return deliverBatch<ClaimedEmail>(
     services,
     {
       projectId,
       max,
       claim: (attempt) => claimDueEmails(db, { projectId, throttled, ...attempt }),
-      async prepare(emails) {
-        const files = await listAttachmentContents(
-          db,
-          emails.flatMap((email) => email.attachments.map((file) => file.attachmentId)),
-        );
-        return async (email, tracking) => ({ raw: await compose(email, files, tracking) });
+      async prepare() {
+        const filesOf = createFileReader(db);
+        return async (email, tracking) => ({
+          raw: await compose(email, await filesOf(email), tracking),
+        });
       },
     },
     stop,
   );
+}
+
+/**
+ * Reads a message's files when it is about to leave. The last read ones are kept: the recipients of
+ * one request share theirs, and follow one another.
+ */
+function createFileReader(db: Database) {
+  let last: { key: string; files: Promise<Map<string, Buffer>> } | null = null;
+  return async ({ attachments }: ClaimedEmail): Promise<ReadonlyMap<string, Buffer>> => {
+    if (attachments.length === 0) return new Map();
+    const ids = attachments.map(({ attachmentId }) => attachmentId);
+    const key = ids.join(' ');
+    if (last?.key !== key) last = { key, files: listAttachmentContents(db, ids) };
+    try {
+      return await last.files;
+    } catch (error) {
+      throw new NotAtHand('The files of a message cannot be read.', { cause: error });
+    }
+  };
 }
 
 /** The message as it leaves. The ledger keeps the body without tracking, and so does the text part. */

@@ -12,7 +12,8 @@ import { pipeline } from './pipeline.ts';
 /** The API as a Koa application. It listens nowhere yet. */
 export function createApp(services: Services): Koa {
   const { config } = services;
-  const app = new Koa({ proxy: config.trustProxy });
+  // The address that the proxy saw, the last one: those before it are what the client wrote.
+  const app = new Koa({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.silent = true;
   const router = new Router();
   for (const endpoint of byPrecision(endpoints)) {

@@ -79,6 +79,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
       // Delivery stops at its next batch when told so, and keeps what it has done.
       shutdownGraceTime: 0,
+      // An attempt that Temporal gave up before, whose outcomes still wait for the database.
+      shutdownForceTime: '3 minutes',
     }),
     // Its own queue, too: the database has other things to do than the largest import.
     await Worker.create({

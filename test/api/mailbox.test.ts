@@ -247,7 +247,14 @@ describe('who may look', () => {
       return (await proxied.request('GET', '/local/mailbox', { headers })).status;
     };
     const near = ['127.0.0.1', '::ffff:127.0.0.1', '192.168.1.7', '10.0.0.1', 'fd00::1', '::1'];
-    const far = ['203.0.113.9', '2001:db8::1', '::ffff:8.8.8.8', 'nonsense'];
+    // The last one is what the proxy saw; the others are the client's word.
+    const far = [
+      '203.0.113.9',
+      '2001:db8::1',
+      '::ffff:8.8.8.8',
+      'nonsense',
+      '127.0.0.1, 203.0.113.9',
+    ];
     const answers = await Promise.all([...near, ...far].map(statusFor));
     await proxied.close();
     expect(answers).toEqual([...near.map(() => 200), ...far.map(() => 404)]);

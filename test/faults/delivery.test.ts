@@ -25,10 +25,10 @@ afterAll(async () => {
   await sink.close();
 });
 
-async function send(count: number): Promise<string[]> {
+async function send(count: number, given: object = {}): Promise<string[]> {
   const to = Array.from({ length: count }, () => `${randomUUID()}@people.test`);
   const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
-  expect((await engine.call('POST', '/v1/send', { ...mail, to })).status).toBe(200);
+  expect((await engine.call('POST', '/v1/send', { ...mail, ...given, to })).status).toBe(200);
   return to;
 }
 
@@ -50,9 +50,10 @@ async function arrivedOnce(to: readonly string[]): Promise<void> {
 describe('a batch that was claimed', () => {
   it('is due again at once when its files cannot be read', async () => {
     const { db } = engine.api;
+    const attachments = [{ filename: 'a.txt', content: 'aGk', contentType: 'text/plain' }];
+    const to = await send(5, { attachments });
     await sql`alter table attachment rename to attachment_away`.execute(db);
     await engine.startWorker();
-    const to = await send(5);
     const lane = engine.temporal.client.workflow.getHandle(laneRunId(engine.project.id));
     await waitFor('a second attempt', async () => {
       const { raw } = await lane.describe();
