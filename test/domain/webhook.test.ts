@@ -124,7 +124,7 @@ describe('the request of a WEBHOOK step', () => {
     expect(send('application/vnd.shop+json')).toBe('"Hello \\"Ada\\""');
   });
 
-  it.each(['a\nb', 'a\rb', 'a\r\nX-Admin: 1', 'a\0', '\u007f'])(
+  it.each(['a\nb', 'a\rb', 'a\r\nX-Admin: 1', 'a\u0001', '\u007f'])(
     'is a fault of the step with %j in a header',
     (value) => {
       expect(buildAny({ headers: { 'X-Name': '{{v}}' } }, { v: value })).toEqual({

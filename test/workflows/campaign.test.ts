@@ -218,7 +218,9 @@ describe('a campaign with a time', () => {
     const time = soon(1_000);
     await act(engine, id, 'send', time);
     await act(engine, id, 'cancel');
+    // Its run is started beside the answer: it may come a moment later.
     const run = engine.temporal.client.workflow.getHandle(`campaign-${id}`);
+    await waitFor('its run', () => run.describe().catch(() => null));
     await run.result();
     await waitFor('its time', () => Date.now() > Date.parse(time.scheduledFor));
     await sweepNow(engine);
