@@ -51,30 +51,36 @@ export async function insertMember(
   return row !== undefined;
 }
 
-/** Never the owner's. */
+/** False when there is no such member any more. Never the owner's. */
 export async function updateMemberRole(
   db: Database,
   projectId: string,
   userId: string,
   role: Role,
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('membership')
     .set({ role })
     .where('project_id', '=', projectId)
     .where('user_id', '=', userId)
     .where('role', '<>', 'OWNER')
-    .execute();
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
-/** Never the owner. */
-export async function deleteMember(db: Database, projectId: string, userId: string): Promise<void> {
-  await db
+/** False when there is no such member any more. Never the owner. */
+export async function deleteMember(
+  db: Database,
+  projectId: string,
+  userId: string,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
     .deleteFrom('membership')
     .where('project_id', '=', projectId)
     .where('user_id', '=', userId)
     .where('role', '<>', 'OWNER')
-    .execute();
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 /** The addresses of those who may change a project's settings. */

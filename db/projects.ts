@@ -170,9 +170,13 @@ export async function updateProjectKeys(
   return updateLive(db, id, keyColumns(keys));
 }
 
-/** Replaces the secret that signs webhooks. */
-export async function updateWebhookSecret(db: Database, id: string, sealed: Buffer): Promise<void> {
-  await updateLive(db, id, { webhook_signing_secret: sealed });
+/** Replaces the secret that signs webhooks; undefined when the project is gone. */
+export async function updateWebhookSecret(
+  db: Database,
+  id: string,
+  sealed: Buffer,
+): Promise<Selectable<Project> | undefined> {
+  return updateLive(db, id, { webhook_signing_secret: sealed });
 }
 
 function updateLive(db: Database, id: string, change: Updateable<Project>) {

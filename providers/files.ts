@@ -70,7 +70,7 @@ function localFiles(dir: string, apiUrl: string): Files {
       const file = pathOf(key);
       if (!file) return null;
       return readFile(file).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+        if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(error.code ?? '')) return null;
         throw error;
       });
     },

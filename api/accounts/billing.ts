@@ -13,6 +13,7 @@ import {
   percentOf,
   usedUp,
 } from '../../domain/billing.ts';
+import { holdProject } from '../../db/projects.ts';
 import { found, Problem } from '../../domain/errors.ts';
 import { currencies, type Payments } from '../../providers/payments.ts';
 import { authorizeProject, type UserCaller } from '../auth.ts';
@@ -140,7 +141,10 @@ const setBillingLimits = endpoint({
     if (project.subscription === null) throw new Problem('SUBSCRIPTION_REQUIRED');
     const given = Object.entries(call.body).filter(([, limit]) => limit !== undefined);
     const limits = Object.fromEntries(given) as Partial<BillingProject['limits']>;
-    await updateOwnLimits(call.db, projectId, limits);
+    await call.db.transaction().execute(async (tx) => {
+      await holdProject(tx, projectId);
+      await updateOwnLimits(tx, projectId, limits);
+    });
     const changed = { ...project, limits: { ...project.limits, ...limits } };
     return limitsOf(call, projectId, changed);
   },

@@ -8,7 +8,7 @@ import {
   updateMemberRole,
 } from '../../db/members.ts';
 import { insertPlatformMail } from '../../db/platform-mail.ts';
-import { findProject } from '../../db/projects.ts';
+import { findProject, holdProject } from '../../db/projects.ts';
 import { findUser, findUserByEmail } from '../../db/users.ts';
 import { membershipMail } from '../../domain/account-mail.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
@@ -75,6 +75,7 @@ const addMember = endpoint({
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
     const runs = await db.transaction().execute(async (tx) => {
+      await holdProject(tx, projectId);
       const isNew = await insertMember(tx, { projectId, userId: user.id, role: body.role });
       if (!isNew) throw new Problem('MEMBER_EXISTS');
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
@@ -117,7 +118,8 @@ const changeMember = endpoint({
   },
   async handle({ db, caller, params, body }) {
     const { projectId, row } = await changeable(db, caller, params);
-    await updateMemberRole(db, projectId, row.user_id, body.role);
+    const isChanged = await updateMemberRole(db, projectId, row.user_id, body.role);
+    if (!isChanged) throw notFound('MEMBER', row.user_id);
     return presentMember({ ...row, role: body.role });
   },
 });
@@ -145,7 +147,8 @@ const removeMember = endpoint({
   async handle({ db, caller, params }) {
     const { projectId, userId, row } = await changeable(db, caller, params);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
-    await deleteMember(db, projectId, row.user_id);
+    const isRemoved = await deleteMember(db, projectId, row.user_id);
+    if (!isRemoved) throw notFound('MEMBER', row.user_id);
     return { message: 'The user is no longer a member.' };
   },
 });

@@ -123,7 +123,8 @@ const regenerateWebhookSecret = endpoint({
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const webhookSigningSecret = newWebhookSecret();
-    await updateWebhookSecret(db, projectId, seal.close(webhookSigningSecret));
+    const row = await updateWebhookSecret(db, projectId, seal.close(webhookSigningSecret));
+    found('PROJECT', params.id, row);
     return { webhookSigningSecret };
   },
 });

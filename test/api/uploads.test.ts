@@ -158,6 +158,7 @@ describe('GET /uploads/files/{key}', () => {
     'x.png',
     '.png',
     '%2fetc%2fpasswd.png',
+    `${'a'.repeat(300)}/x.png`,
   ])('answers %s 404 FILE_NOT_FOUND', async (key) => {
     const { status, body } = await api.request('GET', `/uploads/files/${key}`);
     expect([status, body.error.code]).toEqual([404, 'FILE_NOT_FOUND']);

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../db/database.ts';
+import { startTestApi, type TestAnswer, type TestApi } from '../support/api.ts';
+import { type FakeStripe, startFakeStripe } from '../support/fake-stripe.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let api: TestApi;
+let stripe: FakeStripe;
+let owner: Awaited<ReturnType<TestApi['signUp']>>;
+beforeAll(async () => {
+  stripe = await startFakeStripe();
+  api = await startTestApi(stripe.environment);
+  owner = await api.signUp();
+});
+afterAll(async () => {
+  await api.close();
+  await stripe.close();
+});
+
+/**
+ * What is answered to a request that finds a row, and waits for `change` to be committed before it
+ * can write.
+ */
+async function overtaken(
+  change: (tx: Database) => Promise<unknown>,
+  send: () => Promise<TestAnswer>,
+) {
+  const { answer } = await api.db.transaction().execute(async (tx) => {
+    await change(tx);
+    const sent = send();
+    await waitFor('the request to wait', async () => {
+      const { rows } = await sql`select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(api.db);
+      return rows.length > 0;
+    });
+    return { answer: sent };
+  });
+  const { status, body } = await answer;
+  return [status, body.error?.code];
+}
+
+describe('a membership that ends meanwhile', () => {
+  it.each([
+    ['DELETE', undefined],
+    ['PATCH', { role: 'ADMIN' }],
+  ] as const)('answers %s 404 MEMBER_NOT_FOUND', async (method, body) => {
+    const { id } = await api.createProject(owner.cookie);
+    const bob = await api.signUp();
+    await api.request('POST', `/projects/${id}/members`, {
+      cookie: owner.cookie,
+      body: { email: bob.email },
+    });
+    const answer = await overtaken(
+      (tx) => tx.deleteFrom('membership').where('user_id', '=', bob.userId).execute(),
+      () =>
+        api.request(method, `/projects/${id}/members/${bob.userId}`, {
+          cookie: owner.cookie,
+          ...(body ? { body } : {}),
+        }),
+    );
+    expect(answer).toEqual([404, 'MEMBER_NOT_FOUND']);
+  });
+});
+
+describe('a project that is deleted meanwhile', () => {
+  const mine = '/users/@me/projects/:id';
+  it.each([
+    ['POST', `${mine}/regenerate-keys`, undefined],
+    ['POST', `${mine}/regenerate-webhook-secret`, undefined],
+    ['PUT', `${mine}/billing-limits`, { campaigns: 5 }],
+    ['POST', '/projects/:id/members', 'a member'],
+  ] as const)('answers %s %s 404 PROJECT_NOT_FOUND', async (method, path, given) => {
+    const { id } = await api.createProject(owner.cookie);
+    const change = (tx: Database, values: object) =>
+      tx.updateTable('project').set(values).where('id', '=', id).execute();
+    await api.db.transaction().execute((tx) => change(tx, { subscription: `sub_${id}` }));
+    const body = given === 'a member' ? { email: (await api.signUp()).email } : given;
+    const answer = await overtaken(
+      (tx) => change(tx, { removal: 'delete', public_key: randomUUID() }),
+      () =>
+        api.request(method, path.replace(':id', id), {
+          cookie: owner.cookie,
+          ...(body ? { body } : {}),
+        }),
+    );
+    expect(answer).toEqual([404, 'PROJECT_NOT_FOUND']);
+  });
+});
