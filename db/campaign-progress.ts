@@ -8,6 +8,7 @@ import { traceEntry } from './trace.ts';
  * the campaign is over.
  * @param campaign.pauseOnFailures refusals in a row that pause it; 0: never.
  * @param outcomes in the order in which they came.
+ * @param emails those whose rows the outcomes have changed, as they are now.
  */
 export async function recordCampaignProgress(
   tx: Database,
@@ -18,7 +19,11 @@ export async function recordCampaignProgress(
   const sent = emails.filter((email) => email.sent_at !== null).length;
   const delivered = emails.filter((email) => email.status === 'DELIVERED').length;
   const lastAccepted = outcomes.findLastIndex(({ kind }) => kind === 'accepted');
-  const refused = outcomes.slice(lastAccepted + 1).filter(({ kind }) => kind === 'refused').length;
+  // Not those that are recorded already: the answer to that commit was lost, and this is a repeat.
+  const changed = new Set(emails.map(({ id }) => id));
+  const refused = outcomes
+    .slice(lastAccepted + 1)
+    .filter(({ kind, emailId }) => kind === 'refused' && changed.has(emailId)).length;
   const inRow = lastAccepted < 0 ? sql`refused_in_row + ${refused}` : sql`${refused}::int`;
   const { pauseOnFailures } = campaign;
   const pauses = sql`(status = 'SENDING' and ${pauseOnFailures} > 0

@@ -22,6 +22,8 @@ export async function insertRunWake<K extends RunKind>(
       kind: wake.kind,
       input: JSON.stringify(wake.input),
       summary: wake.summary,
+      // From anywhere: a row that was told and is gone must not be taken for the one after it.
+      requests: sql<number>`(random() * 1000000000)::int`,
     })
     .onConflict((conflict) =>
       conflict.column('run_id').doUpdateSet({

@@ -48,6 +48,6 @@ export interface RunWake {
   input: RunInputs[RunKind];
   /** For operators, in product words; no personal data. */
   summary: string;
-  /** How often it was asked for since Temporal was told last. */
+  /** Another number whenever it is asked for again. */
   requests: number;
 }
