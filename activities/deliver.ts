@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { releaseClaim } from '../db/emails.ts';
 import { recordSettlements, type Settlement } from '../db/settlements.ts';
 import type { SendingRates } from '../db/tokens.ts';
-import type { MessageClass } from '../domain/class-headers.ts';
+import { type MessageClass, needsSubscription } from '../domain/class-headers.ts';
 import { domainOf } from '../domain/email-address.ts';
 import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
 import { isTracked, type Sign, type TrackingSetting } from '../domain/tracking.ts';
@@ -140,7 +140,7 @@ export async function deliverBatch<E extends Sendable>(
     if (settlements.length > 0) {
       const attempt = { projectId, attemptIds, settlements, ...(campaign && { campaign }) };
       dispatcher.dispatch(
-        await persistently(services, projectId, stop, () => recordSettlements(db, attempt)),
+        await endClaim(services, projectId, stop, () => recordSettlements(db, attempt)),
       );
     }
   }
@@ -168,7 +168,7 @@ async function deliverWave<E extends Sendable>(
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
     // The claim may be committed, whether we were told or not; nothing has been handed over.
-    await persistently(services, projectId, stop, () => releaseClaim(db, attemptId));
+    await endClaim(services, projectId, stop, () => releaseClaim(db, attemptId));
     throw error;
   }
   // What this batch has seen itself is newer than what the claim has read.
@@ -233,12 +233,8 @@ function bytesOf({ attachments }: Sendable): number {
 function withheldReason(email: Sendable): string | null {
   if (email.project_disabled) return 'project_disabled';
   const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
-  const needsSubscription =
-    email.message_class === 'MARKETING' ||
-    (email.message_class === 'HEADLESS' && email.source_type !== 'TRANSACTIONAL');
-  return needsSubscription && toContact && !email.contact_subscribed
-    ? 'contact_unsubscribed'
-    : null;
+  const isMeant = needsSubscription(email.message_class, email.source_type) && toContact;
+  return isMeant && !email.contact_subscribed ? 'contact_unsubscribed' : null;
 }
 
 /** Hands one message over. Never throws. */
@@ -299,7 +295,7 @@ function settlementOf({ id: emailId, attempts }: Sendable, outcome: SendOutcome)
  * recorded, or claimed and not released, would count as unknown. However late it comes, it changes
  * only what is still this claim's. Gives up only when the worker shuts down.
  */
-async function persistently<T>(
+async function endClaim<T>(
   { log }: SendingServices,
   projectId: string,
   stop: AbortSignal,

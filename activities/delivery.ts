@@ -1,4 +1,3 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Database } from '../db/database.ts';
 import {
   claimDueEmails,
@@ -13,6 +12,7 @@ import { trackingLinks, withTracking } from '../domain/tracking.ts';
 import { composeMessage, textFromHtml } from '../providers/mime.ts';
 import { deliverBatch, NotAtHand, type SendingServices, type Tracking } from './deliver.ts';
 import { pause } from './pause.ts';
+import { onShift } from './shift.ts';
 
 export interface DeliveryActivities {
   /**
@@ -26,25 +26,19 @@ export type DeliveryServices = SendingServices;
 
 /** Messages delivered together. */
 const batchSize = 100;
-/** One activity stays at work this long: fewer history events than one per batch. */
+/** Longer than others, in milliseconds: a lane is the only activity of its project. */
 const shiftMs = 60_000;
-/** How often the activity says that it is alive; the lane gives it up after five times that. */
-const heartbeatMs = 3_000;
 /** How soon to look again for messages that somebody else holds. */
 const heldMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
   const { db, rates } = services;
   return {
-    async DELIVER(projectId) {
-      const shiftEnd = Date.now() + shiftMs;
-      const stop = cancellationSignal();
-      // By the clock: a slow provider is no dead worker.
-      const beat = setInterval(heartbeat, heartbeatMs);
-      // Until nothing is due any more, what is sent has waited for the limits.
-      let throttled = false;
-      try {
-        while (!stop.aborted && Date.now() < shiftEnd) {
+    DELIVER: (projectId) =>
+      onShift(async (goesOn, stop) => {
+        // Until nothing is due any more, what is sent has waited for the limits.
+        let throttled = false;
+        while (goesOn()) {
           const due = await countDueEmails(db, projectId, batchSize);
           if (due === 0) break;
           // Before the campaigns of the server: somebody waits for this mail.
@@ -59,10 +53,7 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
           if (claimed === 0) await pause(heldMs, stop);
         }
         return { nextDueMs: await findNextDue(db, projectId) };
-      } finally {
-        clearInterval(beat);
-      }
-    },
+      }, shiftMs),
   };
 }
 

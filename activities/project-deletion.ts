@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import {
   deleteProjectPage,
@@ -10,6 +9,7 @@ import { findProject } from '../db/projects.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
+import { pause } from './pause.ts';
 import { onShift } from './shift.ts';
 import { reportDueUsage } from './usage.ts';
 
@@ -62,13 +62,13 @@ export function createRemovalActivities(services: RemovalServices): {
   const { db, dispatcher, files, payments, log } = services;
   const bulk: RemovalBulk = {
     DELETE_PROJECT_DATA({ id }) {
-      return onShift(async (goesOn) => {
+      return onShift(async (goesOn, stop) => {
         for (let deleted = 0; ;) {
           if (!goesOn()) return { deleted, isOver: false };
           const page = await deleteProjectPage(db, id);
           dispatcher.dispatch({ executions: await listOrphanRuns(db, id, pageSize) });
           if (page.isOver) return { deleted, isOver: true };
-          if (page.deleted === 0) await setTimeout(waitMs);
+          if (page.deleted === 0) await pause(waitMs, stop);
           deleted += page.deleted;
         }
       });

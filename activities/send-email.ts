@@ -4,7 +4,7 @@ import { findSenderDomain } from '../db/domains.ts';
 import { insertEmail } from '../db/emails.ts';
 import type { StepVisit } from '../db/step-executions.ts';
 import { findTemplate } from '../db/templates.ts';
-import type { MessageClass } from '../domain/class-headers.ts';
+import { type MessageClass, needsSubscription } from '../domain/class-headers.ts';
 import { domainOf, normaliseEmail } from '../domain/email-address.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import { renderMailWith } from '../domain/mail-content.ts';
@@ -50,7 +50,9 @@ export async function sendStepEmail(
   });
   // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
   const withheld =
-    messageClass !== 'TRANSACTIONAL' && recipient.type === 'CONTACT' && !contact.subscribed;
+    needsSubscription(messageClass, 'WORKFLOW') &&
+    recipient.type === 'CONTACT' &&
+    !contact.subscribed;
   await insertEmail(tx, {
     id: emailId,
     project_id: projectId,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import type { Database } from '../db/database.ts';
 import {
   claimSingleMail,
@@ -15,6 +15,7 @@ import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
 import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import { composeMessage } from '../providers/mime.ts';
 import { pause } from './pause.ts';
+import { whileAlive } from './shift.ts';
 
 export interface SingleMailActivities {
   /**
@@ -31,7 +32,6 @@ export interface SingleMailServices {
   log: { warn(details: object, message: string): void };
 }
 
-const heartbeatMs = 3_000;
 /**
  * How long what a claim needs of the database is tried again, in milliseconds: together with the
  * sending well within the 10 minutes that the run gives an attempt.
@@ -41,9 +41,8 @@ const patienceMs = 3 * 60_000;
 export function createSingleMailActivities(services: SingleMailServices): SingleMailActivities {
   const { db, rates, log } = services;
   return {
-    async SEND_SINGLE_MAIL({ mailId }) {
-      const beat = setInterval(heartbeat, heartbeatMs);
-      try {
+    SEND_SINGLE_MAIL: ({ mailId }) =>
+      whileAlive(async () => {
         const mail = await findSingleMail(db, mailId);
         if (!mail) return { retryMs: null };
         const handOver = await prepare(services, mail);
@@ -53,7 +52,7 @@ export function createSingleMailActivities(services: SingleMailServices): Single
         await pause(waitMs, cancellationSignal());
         // Known to this process alone: whoever comes after it cannot know what it has handed over.
         const attemptId = randomUUID();
-        const attempt = await persistently(services, mailId, () =>
+        const attempt = await changeClaim(services, mailId, () =>
           claimSingleMail(db, mailId, attemptId),
         );
         if (attempt === undefined) {
@@ -63,10 +62,7 @@ export function createSingleMailActivities(services: SingleMailServices): Single
           return { retryMs: null };
         }
         return { retryMs: await settle(services, mail, { attemptId, attempt }, await handOver()) };
-      } finally {
-        clearInterval(beat);
-      }
-    },
+      }),
   };
 }
 
@@ -110,13 +106,13 @@ async function settle(
   const details = { mailId: id, kind, attempt };
   if (outcome.kind === 'retry' && attempt < sendAttemptsMax) {
     log.warn({ ...details, error: outcome.error }, 'A mail is tried again');
-    await persistently(services, id, () => releaseSingleMail(db, id, attemptId));
+    await changeClaim(services, id, () => releaseSingleMail(db, id, attemptId));
     return Math.max(retryDelayMs(attempt), outcome.retryAfterMs ?? 0);
   }
   if (outcome.kind !== 'accepted') {
     log.warn({ ...details, outcome: outcome.kind, error: outcome.error }, 'A mail was given up');
   }
-  await persistently(services, id, () => deleteSingleMail(db, id));
+  await changeClaim(services, id, () => deleteSingleMail(db, id));
   return null;
 }
 
@@ -124,7 +120,7 @@ async function settle(
  * Begins or ends a claim, trying again while the database is away: the activity itself must not be
  * repeated then, because the next one finds a claim that is not its own, and gives the mail up.
  */
-async function persistently<T>(
+async function changeClaim<T>(
   { log }: SingleMailServices,
   mailId: string,
   work: () => Promise<T>,

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { needsSubscription } from '../domain/class-headers.ts';
 import type { Condition } from '../domain/filter.ts';
 import type { CampaignAudience } from '../domain/campaign.ts';
 import type { Database } from './database.ts';
@@ -39,7 +40,7 @@ function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
 
 /** Whether a contact may get mail of a class, as an expression on a row of `contact`. */
 export function mayReceive(messageClass: string): RawBuilder<boolean> {
-  return messageClass === 'TRANSACTIONAL' ? everybody : sql<boolean>`contact.subscribed`;
+  return needsSubscription(messageClass, 'CAMPAIGN') ? sql<boolean>`contact.subscribed` : everybody;
 }
 
 /** The campaign's audience, in the words of its row. */

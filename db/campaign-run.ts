@@ -3,7 +3,13 @@ import { domainOf } from '../domain/email-address.ts';
 import type { CampaignView } from '../domain/campaign.ts';
 import { audienceOf } from './campaign-audience.ts';
 import { findCampaignWork, insertCampaignEmails, Overtaken } from './campaign-emails.ts';
-import { type CampaignRow, lockCampaign, startCampaign, updateCampaign } from './campaigns.ts';
+import {
+  type CampaignRow,
+  findCampaign,
+  lockCampaign,
+  startCampaign,
+  updateCampaign,
+} from './campaigns.ts';
 import type { Database } from './database.ts';
 import { findSenderDomain } from './domains.ts';
 
@@ -91,16 +97,10 @@ export async function freezeCampaign(
   { projectId, campaignId }: CampaignRef,
 ): Promise<{ isMore: boolean }> {
   for (;;) {
-    const row = await db
-      .selectFrom('campaign')
-      .selectAll()
-      .where('project_id', '=', projectId)
-      .where('id', '=', campaignId)
-      .executeTakeFirst();
-    if (!row) return { isMore: false };
-    const campaign = row as unknown as CampaignRow;
+    const campaign = await findCampaign(db, projectId, campaignId);
+    if (!campaign) return { isMore: false };
     try {
-      return await insertCampaignEmails(db, campaign, audienceOf(row));
+      return await insertCampaignEmails(db, campaign, audienceOf(campaign));
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
     }

@@ -9,10 +9,10 @@ import {
   simulatedFeedback,
 } from '../domain/feedback.ts';
 import type { Measure } from '../domain/reputation.ts';
+import { wakeCampaign } from './campaigns.ts';
 import type { Database } from './database.ts';
 import { recordEvents } from './events.ts';
 import { disableForReputation } from './reputation.ts';
-import { insertRunWake } from './run-wakes.ts';
 
 /** Which message is meant: by our own id, else by the provider's. */
 export interface MessageName {
@@ -213,11 +213,10 @@ async function countForCampaign(
       complained_count: one('complained_count'),
     })
     .where('id', '=', email.campaign_id)
-    .returning(['id', 'name', 'status'])
+    .returning(['id', 'project_id', 'name', 'status'])
     .executeTakeFirst();
   if (!campaign || !isOver) return [];
-  const input = { projectId: email.project_id, campaignId: campaign.id };
-  return [await insertRunWake(tx, { kind: 'campaignSend', input, summary: campaign.name })];
+  return [await wakeCampaign(tx, campaign)];
 }
 
 /** Notes that a notification is being handled. False: it was before. */

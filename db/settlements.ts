@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { recordCampaignProgress } from './campaign-progress.ts';
+import { wakeCampaign } from './campaigns.ts';
 import { sendAttemptsMax } from '../domain/retry.ts';
 import { storableText } from '../domain/text-rules.ts';
 import type { Database } from './database.ts';
 import { type Due, isoTime, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
 import { recordSimulatedFeedback } from './feedback.ts';
-import { insertRunWake } from './run-wakes.ts';
 import { traceEntry } from './trace.ts';
 
 /** What a message says: its body as it is, or as the values in a frame of its campaign. */
@@ -258,10 +258,7 @@ export async function settleUncertainEmails(
       .where('id', '=', sql<string>`any(${[...campaigns]}::uuid[])`)
       .execute();
     const runs: string[] = [];
-    for (const { id, project_id: projectId, name } of named) {
-      const input = { projectId, campaignId: id };
-      runs.push(await insertRunWake(tx, { kind: 'campaignSend', input, summary: name }));
-    }
+    for (const campaign of named) runs.push(await wakeCampaign(tx, campaign));
     return { settled: rows.length, runs };
   });
 }

@@ -1,3 +1,4 @@
+import { needsSubscription } from './class-headers.ts';
 import type { Condition } from './filter.ts';
 
 export const campaignStatuses = [
@@ -73,7 +74,7 @@ export function reasonWithoutEmail(
 ): RecipientReason {
   if (campaign.frozenAt && contact.createdAt > campaign.frozenAt) return 'created_after_freeze';
   if (!contact.isInAudience) return 'not_in_audience';
-  if (campaign.messageClass !== 'TRANSACTIONAL' && !contact.subscribed) {
+  if (needsSubscription(campaign.messageClass, 'CAMPAIGN') && !contact.subscribed) {
     return 'unsubscribed_at_freeze';
   }
   // Its data were others then.

@@ -3,6 +3,15 @@ import { containsOptOutLink } from './html-document.ts';
 export type MessageClass = 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
 export type SourceType = 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW';
 
+/**
+ * Whether mail of a class goes only to contacts who are subscribed. HEADLESS mail that a request
+ * sends is like transactional mail; in campaigns and workflows it is like marketing.
+ */
+export function needsSubscription(messageClass: string, sourceType: string): boolean {
+  if (messageClass === 'HEADLESS') return sourceType !== 'TRANSACTIONAL';
+  return messageClass === 'MARKETING';
+}
+
 export interface Header {
   name: string;
   value: string;

@@ -1,3 +1,4 @@
+import { fromBase64Url, toBase64Url } from './base64-url.ts';
 import type { MessageClass } from './class-headers.ts';
 import { escapeHtml } from './html.ts';
 
@@ -242,22 +243,4 @@ function endOfRawText(html: string, name: string, start: number): number {
   const close = new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');
   close.lastIndex = start;
   return close.exec(html)?.index ?? -1;
-}
-
-/** The bytes of a text (UTF-8) in base64url without padding (RFC 4648, 5). */
-function toBase64Url(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-}
-
-function fromBase64Url(encoded: string): string | null {
-  if (!/^[\w-]+$/.test(encoded)) return null;
-  try {
-    const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
-    const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
