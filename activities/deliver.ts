@@ -11,7 +11,7 @@ import { retryDelayMs, sendAttemptsMax } from '../domain/retry.ts';
 import { isTracked, type Sign, type TrackingSetting } from '../domain/tracking.ts';
 import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
-import { createByteBudget } from './byte-budget.ts';
+import { type Budget, createBudget } from './budget.ts';
 import { isSimulated } from './simulator.ts';
 
 /** What every sender shares: one batch of the ledger, from the claim to its outcomes. */
@@ -96,7 +96,12 @@ const shutdownPatienceMs = 30_000;
  * Files of all messages this process has in its hands, in bytes: four messages with as much as a
  * message may have. Each byte is there about four times: as stored, in base64 and in the message.
  */
-const filesUnderWay = createByteBudget(40 * 1024 * 1024);
+const filesUnderWay = createBudget(40 * 1024 * 1024);
+/**
+ * The connections of each provider, which all batches of this process share. A message that has
+ * none waits here, where its lease is looked at, and not in the provider's queue.
+ */
+const connections = new WeakMap<Mailer, Budget>();
 /**
  * Messages claimed at once. When a process dies, what it had claimed counts as unknown, whether it
  * had left or not: so no more than are about to leave.
@@ -183,7 +188,7 @@ async function deliverWave<E extends Sendable>(
     (campaign !== undefined &&
       campaign.pauseOnFailures > 0 &&
       progress.refusedInRow >= campaign.pauseOnFailures);
-  await handOver(services, { ...ready, progress, isOver });
+  await handOver(services, { ...ready, progress, isOver, urgent: campaign === undefined });
   return ready.emails.length === max && !isOver();
 }
 
@@ -194,20 +199,25 @@ interface HandOver<E extends Sendable> {
   progress: Progress<E>;
   /** Whether nothing more must be handed over. */
   isOver: () => boolean;
+  /** Goes before messages that are not. */
+  urgent: boolean;
 }
 
 /** Hands claimed messages over, as many at once as the provider takes. Never throws. */
 async function handOver<E extends Sendable>(
   services: SendingServices,
-  { emails, overLimit, compose, progress, isOver }: HandOver<E>,
+  { emails, overLimit, compose, progress, isOver, urgent }: HandOver<E>,
 ): Promise<void> {
   const { settlements } = progress;
+  const lines = connectionsOf(services.mailer);
   const queue = emails.values();
   async function work(): Promise<void> {
     for (const email of queue) {
-      const giveBack = await filesUnderWay.take(bytesOf(email));
+      const forget = await filesUnderWay.take(bytesOf(email), { urgent });
+      const hangUp = await lines.take(1, { urgent });
       settlements.push(await settle(email));
-      giveBack();
+      hangUp();
+      forget();
     }
   }
   async function settle(email: E): Promise<Settlement> {
@@ -219,8 +229,14 @@ async function handOver<E extends Sendable>(
     if (settlement.kind === 'refused') progress.refusedInRow += 1;
     return settlement;
   }
-  const lines = Math.min(services.mailer.maxConcurrency, emails.length);
-  await Promise.all(Array.from({ length: lines }, work));
+  const workers = Math.min(services.mailer.maxConcurrency, emails.length);
+  await Promise.all(Array.from({ length: workers }, work));
+}
+
+function connectionsOf(mailer: Mailer): Budget {
+  const known = connections.get(mailer) ?? createBudget(mailer.maxConcurrency);
+  connections.set(mailer, known);
+  return known;
 }
 
 /** Bytes of a message's files. A damaged row has none: it fails when it is composed. */

@@ -5,6 +5,20 @@ import type { Database } from './database.ts';
 const pageSize = 5_000;
 
 /**
+ * Has the bodies of these messages looked at again: they are stored now, and those that waited for
+ * long (their campaign was paused) have been passed.
+ */
+export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
+  const ids = sql`${emailIds}::uuid[]`;
+  await sql`
+    update body_retention set done_to = (
+        -- Right before all of its millisecond.
+        select (left(id::text, 14) || '0000-0000-000000000000')::uuid
+          from unnest(${ids}) as stored(id) order by id limit 1)
+      where done_to >= any(${ids})`.execute(tx);
+}
+
+/**
  * Removes the next page of bodies that were made before a moment, with the contents of attachments
  * that old. Messages still to be sent keep theirs. Answers false when there are no more.
  */

@@ -39,12 +39,22 @@ export async function recordCampaignProgress(
       where id = ${campaign.id}
       returning status`.execute(tx);
   const waiting = emails.filter(({ status }) => status === 'PENDING').map(({ id }) => id);
-  // No row: it was cancelled, and deleted since.
-  if (waiting.length > 0 && (rows[0]?.status ?? 'CANCELLED') === 'CANCELLED') {
-    await sql`
-      update email set ${withheldBy('campaign_cancelled')}
-        where id = any(${waiting}::uuid[]) and status = 'PENDING'`.execute(tx);
-  }
+  await withholdIfCancelled(tx, rows[0], waiting);
+}
+
+/**
+ * Fails messages that wait for a campaign that is over.
+ * @param campaign undefined: it was cancelled, and deleted since.
+ */
+export async function withholdIfCancelled(
+  tx: Database,
+  campaign: { status: string } | undefined,
+  emailIds: readonly string[],
+): Promise<void> {
+  if (emailIds.length === 0 || (campaign && campaign.status !== 'CANCELLED')) return;
+  await sql`
+    update email set ${withheldBy('campaign_cancelled')}
+      where id = any(${emailIds}::uuid[]) and status = 'PENDING'`.execute(tx);
 }
 
 /** What is set in a waiting message that must not leave any more. */

@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../domain/tracking.ts';
+import { withholdIfCancelled } from './campaign-progress.ts';
 import type { Database } from './database.ts';
 import { isoTime } from './events.ts';
 import type { DB, Email } from './tables.ts';
@@ -166,21 +167,34 @@ export function claimed(given: { attemptId: string; leaseSeconds: number; thrott
     trace = email.trace || ${heldBack} ${traceEntry('handed_over', attempt)}`;
 }
 
-/** Takes back the claims of an attempt that has handed nothing over: they are due as before. */
+/**
+ * Takes back the claims of an attempt that has handed nothing over: they are due as before, unless
+ * their campaign is over by now.
+ */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
-  await db
-    .updateTable('email')
-    .set((eb) => ({
-      status: 'PENDING',
-      attempt_id: null,
-      attempts: eb('attempts', '-', 1),
-      lease_until: null,
-      trace: sql`trace - (-1)`,
-      updated_at: sql<Date>`now()`,
-    }))
-    .where('status', '=', 'SENDING')
-    .where('attempt_id', '=', attemptId)
-    .execute();
+  await db.transaction().execute(async (tx) => {
+    const released = await tx
+      .updateTable('email')
+      .set((eb) => ({
+        status: 'PENDING',
+        attempt_id: null,
+        attempts: eb('attempts', '-', 1),
+        lease_until: null,
+        trace: sql`trace - (-1)`,
+        updated_at: sql<Date>`now()`,
+      }))
+      .where('status', '=', 'SENDING')
+      .where('attempt_id', '=', attemptId)
+      .returning(['id', 'campaign_id'])
+      .execute();
+    const campaignId = released[0]?.campaign_id;
+    if (!campaignId) return;
+    // Locked: a cancel either is seen here, or sees what was released.
+    const { rows } = await sql<{ status: string }>`
+      select status from campaign where id = ${campaignId} for share`.execute(tx);
+    const ids = released.map(({ id }) => id);
+    await withholdIfCancelled(tx, rows[0], ids);
+  });
 }
 
 /** Milliseconds until the project's next message is due (0: now), or null when none waits. */

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import { reopenRetention } from './body-retention.ts';
 import { recordCampaignProgress } from './campaign-progress.ts';
 import { wakeCampaign } from './campaigns.ts';
 import { sendAttemptsMax } from '../domain/retry.ts';
 import { storableText } from '../domain/text-rules.ts';
 import type { Database } from './database.ts';
 import { type Due, isoTime, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
-import { recordSimulatedFeedback } from './feedback.ts';
+import { recordFeedback, recordSimulatedFeedback } from './feedback.ts';
 import { traceEntry } from './trace.ts';
 
 /** What a message says: its body as it is, or as the values in a frame of its campaign. */
@@ -57,8 +58,8 @@ export interface Attempt {
 }
 
 /**
- * Records outcomes and the events they are, in one transaction. A row that is no longer one of
- * these attempts' is left alone.
+ * Records outcomes and the events they are, in one transaction. A row that has another attempt by
+ * now is left alone.
  */
 export async function recordSettlements(db: Database, attempt: Attempt): Promise<Due> {
   const { projectId, settlements, campaign } = attempt;
@@ -70,7 +71,11 @@ export async function recordSettlements(db: Database, attempt: Attempt): Promise
           where id = any(${settlements.map(({ emailId }) => emailId)}::uuid[]))
         order by id for no key update`.execute(tx);
     const emails = await updateSettled(tx, attempt);
-    await keepOvertakenContent(tx, attempt, emails);
+    await reopenRetention(
+      tx,
+      settlements.map(({ emailId }) => emailId),
+    );
+    const overtaken = await recordOvertaken(tx, attempt, emails);
     const events = emails.flatMap(sentEvents);
     const due =
       events.length === 0
@@ -78,7 +83,7 @@ export async function recordSettlements(db: Database, attempt: Attempt): Promise
         : (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
     // Last, because every attempt of the campaign waits for this row.
     if (campaign) await recordCampaignProgress(tx, campaign, settlements, emails);
-    return mergeDue(due, ...(await recordSimulated(tx, settlements)));
+    return mergeDue(due, ...overtaken, ...(await recordSimulated(tx, settlements)));
   });
 }
 
@@ -93,6 +98,15 @@ async function recordSimulated(tx: Database, settlements: readonly Settlement[])
   return dues;
 }
 
+/** What a message said, whole or not at all: an earlier try may have said something else. */
+const contentOfOutcome = sql`
+  subject = coalesce(outcome.subject, email.subject),
+  body = case when outcome.subject is null then email.body else outcome.body end,
+  body_frame = case when outcome.subject is null
+    then email.body_frame else outcome.body_frame end,
+  body_values = case when outcome.subject is null
+    then email.body_values else outcome.body_values end`;
+
 async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
   const outcomes = storableJson(attempt.settlements.map(outcomeOf));
   const { rows } = await sql<SentEmail>`
@@ -102,15 +116,13 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
         error = outcome.error,
         due_at = case when outcome.kind = 'again'
           then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end,
-        attempts = case when outcome.kind = 'released'
+        -- Neither was handed over.
+        attempts = case when outcome.kind in ('released', 'withheld')
           then email.attempts - 1 else email.attempts end,
         lease_until = case when outcome.status = 'SENDING' then now() end,
         sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
         delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end,
-        subject = coalesce(outcome.subject, email.subject),
-        body = coalesce(outcome.body, email.body),
-        body_frame = coalesce(outcome.body_frame, email.body_frame),
-        body_values = coalesce(outcome.body_values, email.body_values),
+        ${contentOfOutcome},
         trace = case outcome.kind
           when 'accepted' then
             email.trace
@@ -123,7 +135,6 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
             email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)`)}
           when 'uncertain' then
             email.trace || ${traceEntry('uncertain', sql`jsonb_build_object('reason', outcome.error)`)}
-          -- It was claimed, and not handed over after all.
           when 'withheld' then
             (email.trace - (-1))
               || ${traceEntry('withheld', sql`jsonb_build_object('reason', outcome.error)`)}
@@ -142,22 +153,44 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
   return rows;
 }
 
-/** Feedback that was quicker than the answer has settled a message, but does not have its content. */
-async function keepOvertakenContent(
+/**
+ * Adds what the answer tells of messages that were settled before it was recorded: by feedback that
+ * was quicker, or by policy, because the answer took too long. What was accepted was accepted.
+ */
+async function recordOvertaken(
   tx: Database,
   { attemptIds, settlements }: Attempt,
   settled: readonly SentEmail[],
-): Promise<void> {
+): Promise<Due[]> {
   const ids = new Set(settled.map(({ id }) => id));
-  const overtaken = settlements.filter(({ emailId, content }) => content && !ids.has(emailId));
-  if (overtaken.length === 0) return;
-  const contents = storableJson(overtaken.map(outcomeOf));
-  await sql`
-    update email set subject = given.subject, body = given.body, body_frame = given.body_frame,
-        body_values = given.body_values
-      from jsonb_to_recordset(${contents}::jsonb)
-        as given(id uuid, subject text, body text, body_frame text, body_values jsonb)
-      where email.id = given.id and email.attempt_id = any(${attemptIds}::uuid[])`.execute(tx);
+  const overtaken = settlements.filter(
+    ({ emailId, kind, content }) => !ids.has(emailId) && (content || kind === 'accepted'),
+  );
+  if (overtaken.length === 0) return [];
+  const outcomes = storableJson(overtaken.map(outcomeOf));
+  const { rows } = await sql<{
+    id: string;
+    message_id: string | null;
+    news: 'accepted' | 'delivery' | null;
+  }>`
+    update email set ${contentOfOutcome},
+        message_id = coalesce(email.message_id, outcome.message_id)
+      from jsonb_to_recordset(${outcomes}::jsonb)
+        as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
+          body_frame text, body_values jsonb)
+      where email.id = outcome.id and email.attempt_id = any(${attemptIds}::uuid[])
+      returning email.id, email.message_id, case
+        when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
+        when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
+        end as news`.execute(tx);
+  const dues: Due[] = [];
+  for (const { id: emailId, message_id: messageId, news } of rows) {
+    if (!news) continue;
+    const feedback = { kind: news, at: new Date() };
+    const about = { message: { emailId, messageId }, acceptedAt: null, autoDisable: false };
+    dues.push((await recordFeedback(tx, { ...about, feedback })) ?? nothingDue);
+  }
+  return dues;
 }
 
 /** One text that cannot be stored must not keep the outcomes of a whole batch from being. */
@@ -223,8 +256,9 @@ function sentEvents(email: SentEmail): NewEvent[] {
 
 /**
  * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
- * `delivery_unknown`, or due once more, unless their campaign is over or they were tried too often. Answers the runs of
- * campaigns that must look at them.
+ * `delivery_unknown`, or due once more, unless their campaign is over or they were tried too often.
+ * They stay their attempt's: it may still come back and know. Answers the runs of campaigns that
+ * must look at them.
  */
 export async function settleUncertainEmails(
   db: Database,
@@ -247,7 +281,7 @@ export async function settleUncertainEmails(
       update email set
           status = case when resend then 'PENDING' else 'FAILED' end,
           error = case when resend then null else 'delivery_unknown' end,
-          lease_until = null, attempt_id = null, due_at = now(), updated_at = now(),
+          lease_until = null, due_at = now(), updated_at = now(),
           trace = trace || ${traceEntry('settled', detail)}
         from unknown where email.id = unknown.id
         returning campaign_id`.execute(tx);

@@ -69,6 +69,8 @@ export function reasonWithoutEmail(
     messageClass: string;
     frozenAt: Date | null;
     isFixed: boolean;
+    /** Its audience is everybody. */
+    isForAll: boolean;
   },
   contact: { createdAt: Date; subscribed: boolean; isInAudience: boolean },
 ): RecipientReason {
@@ -77,8 +79,8 @@ export function reasonWithoutEmail(
   if (needsSubscription(campaign.messageClass, 'CAMPAIGN') && !contact.subscribed) {
     return 'unsubscribed_at_freeze';
   }
-  // Its data were others then.
-  if (campaign.isFixed) return 'not_in_audience';
+  // Its data were others then, or a transaction that began before was committed after.
+  if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return campaign.status === 'CANCELLED' ? 'withheld' : 'pending';
 }
 

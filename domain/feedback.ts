@@ -101,8 +101,6 @@ export function applyFeedback(
     unsubscribes: false,
   };
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
-  // The attempt is about to learn that itself.
-  if (feedback.kind === 'accepted' && isUnderWay) return null;
   // Rejected for good by the provider: what follows is of no message.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);

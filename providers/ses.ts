@@ -171,21 +171,22 @@ function exchange(
     });
     let sent = false;
     const fail = (error: Error) => reject(new WireError(`SES: ${error.message}`, sent));
-    const connecting = setTimeout(
-      () => sending.destroy(new Error(`no connection within ${CONNECT_MS} ms`)),
-      CONNECT_MS,
-    );
+    // From the socket on: waiting for a free one is no fault of the service.
     sending.once('socket', (socket) => {
+      if (!socket.connecting) return;
+      const connecting = setTimeout(
+        () => sending.destroy(new Error(`no connection within ${CONNECT_MS} ms`)),
+        CONNECT_MS,
+      );
       const ready = () => clearTimeout(connecting);
-      if (socket.connecting) socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);
-      else ready();
+      socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);
+      sending.once('close', ready);
     });
     // "finish": the operating system has all of the request. Before that the service cannot.
     sending.once('finish', () => (sent = true));
     sending.setTimeout(timeoutMs, () =>
       sending.destroy(new Error(`no answer within ${timeoutMs} ms`)),
     );
-    sending.once('close', () => clearTimeout(connecting));
     sending.on('error', fail);
     sending.once('response', (answer) => {
       const chunks: Buffer[] = [];

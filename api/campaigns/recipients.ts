@@ -135,6 +135,7 @@ export const getCampaignRecipient = endpoint({
         messageClass: campaign.message_class,
         frozenAt: campaign.frozen_at,
         isFixed: campaign.audience_fixed,
+        isForAll: campaign.audience_type === 'ALL',
       },
       {
         createdAt: contact.created_at,

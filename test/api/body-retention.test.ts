@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordSettlements } from '../../db/settlements.ts';
 import { newAddress, type Shop, startShop } from '../support/shop.ts';
 import { choresOf } from '../support/sweep-now.ts';
 
@@ -61,5 +63,26 @@ describe('bodies of mail', () => {
     expect(await bodyOf(unsent)).toContain('<p>Hi</p>');
     const files = await shop.api.db.selectFrom('attachment').select('created_at').execute();
     expect(files).toHaveLength(1);
+  });
+
+  it('are removed, too, of mail that waited for longer than that before it was sent', async () => {
+    const id = await mailOf(91, 'PENDING');
+    await clear(90);
+    const attemptId = randomUUID();
+    const { project_id: projectId } = await shop.api.db
+      .updateTable('email')
+      .set({ status: 'SENDING', attempt_id: attemptId, attempts: 1, lease_until: new Date() })
+      .where('id', '=', id)
+      .returning('project_id')
+      .executeTakeFirstOrThrow();
+    const accepted = { kind: 'accepted', messageId: id, delivered: true } as const;
+    await recordSettlements(shop.api.db, {
+      projectId,
+      attemptIds: [attemptId],
+      settlements: [{ emailId: id, ...accepted }],
+    });
+    expect(await bodyOf(id)).toContain('<p>Hi</p>');
+    await clear(90);
+    expect(await bodyOf(id)).toBeNull();
   });
 });

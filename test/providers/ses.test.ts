@@ -94,6 +94,16 @@ describe('SES, a service that answers', () => {
     expect(ses.connections).toBeLessThanOrEqual(mailer.maxConcurrency);
   });
 
+  it('takes a wait for one of them for no fault of the service', { timeout: 30_000 }, async () => {
+    ses.delayMs = 5_500;
+    const sends = Array.from({ length: mailer.maxConcurrency + 1 }, (_, i) =>
+      mailer.send(message({ emailId: `e${i}` })),
+    );
+    const outcomes = await Promise.all(sends);
+    ses.delayMs = 0;
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['accepted']));
+  });
+
   it('tells the quota of the account', async () => {
     ses.maxSendRate = 90;
     expect(await mailer.quotaPerSecond()).toBe(90);

@@ -120,6 +120,29 @@ describe('a campaign that is sent', () => {
     expect(stats.data).toMatchObject({ sentCount: 2, deliveryRate: 100, uncertainCount: 0 });
   });
 
+  it('says of a contact whose making was committed later that it came after', async () => {
+    await contact();
+    const id = await createCampaign(engine);
+    const late = await engine.api.db.transaction().execute(async (tx) => {
+      const row = await tx
+        .insertInto('contact')
+        .values({
+          project_id: engine.project.id,
+          email: `${randomUUID()}@people.test`,
+          subscribed: true,
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await act(engine, id, 'send');
+      await campaignIn(engine, id, 'SENT');
+      return row.id;
+    });
+    expect(await recipient(id, late)).toMatchObject({
+      included: false,
+      reason: 'created_after_freeze',
+    });
+  });
+
   it('as TRANSACTIONAL reaches everybody, without footer and opt-out headers', async () => {
     const contacts = [await contact(), await contact(), await contact({ subscribed: false })];
     const id = await createCampaign(engine, { messageType: 'TRANSACTIONAL' });

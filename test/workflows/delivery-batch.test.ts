@@ -59,13 +59,16 @@ async function insertDue(count: number, fileBytes = 0): Promise<string[]> {
 /** The times that a claim could not be ended. */
 let failures = 0;
 
-function deliverDue(mailer: Partial<Mailer>, stop = new AbortController().signal) {
+const deliverDue = (change: Partial<Mailer>, stop?: AbortSignal) =>
+  deliverWith({ ...worker.services.mailer, ...change }, stop);
+
+function deliverWith(mailer: Mailer, stop = new AbortController().signal) {
   const { db } = engine.api;
   const projectId = engine.project.id;
   return deliverBatch<ClaimedEmail>(
     {
       ...worker.services,
-      mailer: { ...worker.services.mailer, ...mailer },
+      mailer,
       log: { warn: () => void (failures += 1) },
     },
     {
@@ -147,6 +150,26 @@ describe('a claim', () => {
     vi.useRealTimers();
     await deliverDue({});
     expect((await rowsOf(ids)).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+  });
+
+  it('shares the connections of the provider with all others of the process', async () => {
+    const ids = await insertDue(60);
+    const { mailer } = worker.services;
+    let now = 0;
+    let most = 0;
+    const narrow: Mailer = {
+      ...mailer,
+      maxConcurrency: 3,
+      async send(message) {
+        most = Math.max(most, ++now);
+        await sleep(5);
+        now -= 1;
+        return mailer.send(message);
+      },
+    };
+    await Promise.all([deliverWith(narrow), deliverWith(narrow)]);
+    expect(most).toBe(3);
+    expect((await rowsOf(ids)).every(({ status }) => status === 'DELIVERED')).toBe(true);
   });
 
   it('has the files of four of the largest mails in memory at once, and no more', async () => {

@@ -1,0 +1,35 @@
+/** Something there is only so much of, which tasks share: bytes of memory, connections. */
+export interface Budget {
+  /**
+   * Waits until so much is free. Nothing (0) never waits; more than there is counts as all of it.
+   * Who asks first is served first, but for those in a hurry. Answers what gives it back.
+   */
+  take(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
+}
+
+export function createBudget(total: number): Budget {
+  let free = total;
+  const waiting: { amount: number; urgent: boolean; go: () => void }[] = [];
+  function serve(): void {
+    for (let next = waiting[0]; next && next.amount <= free; next = waiting[0]) {
+      waiting.shift();
+      free -= next.amount;
+      next.go();
+    }
+  }
+  return {
+    async take(wanted, { urgent = false } = {}) {
+      const amount = Math.min(wanted, total);
+      if (!(amount > 0)) return () => {};
+      await new Promise<void>((go) => {
+        const place = urgent ? waiting.findIndex((other) => !other.urgent) : -1;
+        waiting.splice(place < 0 ? waiting.length : place, 0, { amount, urgent, go });
+        serve();
+      });
+      return () => {
+        free += amount;
+        serve();
+      };
+    },
+  };
+}
