@@ -84,6 +84,15 @@ describe('the database', () => {
       .map(([, name]) => name);
     expect(missing.filter((name) => !Object.hasOwn(without, name!))).toEqual([]);
   });
+
+  it('has every table in the data model', () => {
+    const text = read('docs/data-model.md');
+    const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(/g)].map(
+      ([, name]) => name,
+    );
+    expect(tables.length).toBeGreaterThan(15);
+    expect(tables.filter((name) => !text.includes(`**\`${name}\`**`))).toEqual([]);
+  });
 });
 
 describe('the workflow bundle', () => {
