@@ -2,7 +2,7 @@ import { recordContact } from '../db/contacts.ts';
 import type { Database } from '../db/database.ts';
 import type { Due } from '../db/events.ts';
 import type { StepVisit } from '../db/step-executions.ts';
-import { planContactData } from '../domain/contact-data.ts';
+import { persistentWrapper, planContactData } from '../domain/contact-data.ts';
 import { Problem } from '../domain/errors.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import type { Renderer, RenderScope } from '../domain/render.ts';
@@ -49,18 +49,24 @@ export async function updateContactOfStep(
   }
 }
 
+/** The updates with every text that is a value rendered, also in `{value, persistent}`. */
 async function renderedUpdates(
   updates: Record<string, unknown>,
   scope: RenderScope,
   renderer: Renderer,
 ): Promise<Record<string, unknown>> {
-  const sources = Object.entries(updates).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  );
+  const sources = Object.entries(updates).flatMap(([key, raw]) => {
+    const wrapper = persistentWrapper(raw);
+    const source = wrapper ? wrapper.value : raw;
+    return typeof source === 'string' ? [{ key, source, wrapper }] : [];
+  });
   const texts = await renderer.renderTexts(
-    sources.map(([, source]) => source),
+    sources.map(({ source }) => source),
     scope,
   );
-  const rendered = sources.map(([key], index) => [key, texts[index]] as const);
+  const rendered = sources.map(({ key, wrapper }, index) => {
+    const value = texts[index];
+    return [key, wrapper ? { ...wrapper, value } : value] as const;
+  });
   return { ...updates, ...Object.fromEntries(rendered) };
 }

@@ -76,12 +76,13 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
 
 /**
  * What an error does to the key. A refusal frees it, and so does a service that is away: the
- * request is worth trying again. Our own failure may have done part of the work, so it is kept as
- * the answer.
+ * request is worth trying again. What has done part of the work, as our own failure may have, is
+ * kept as the answer.
  */
 async function settleRefusal(use: FirstUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);
-  if (problem.status < 500 || problem.status === 503) return use.release();
+  const isFree = problem.status < 500 || problem.status === 503;
+  if (isFree && !problem.isPartial) return use.release();
   const text = JSON.stringify(errorBody(problem, requestId));
   return use.complete({ status: problem.status, text });
 }

@@ -233,6 +233,19 @@ export function time(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
+/** A body of which a field is not even looked at where it means nothing beside the others. */
+export function ignoring<T extends z.ZodType>(
+  field: string,
+  isIdle: (others: Record<string, unknown>) => boolean,
+  schema: T,
+) {
+  return z.preprocess((body) => {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+    const { [field]: _, ...others } = body as Record<string, unknown>;
+    return isIdle(others) ? others : body;
+  }, schema);
+}
+
 /**
  * Chooses a schema by the kind of the value, so that a fault names the exact place. (A plain
  * union answers only that nothing fitted.)

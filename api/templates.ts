@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listTemplateCampaigns } from '../db/campaigns.ts';
+import { holdProject } from '../db/projects.ts';
 import {
   countTemplateEmails,
   deleteTemplates,
@@ -161,16 +162,19 @@ export const createTemplate = endpoint({
   async handle({ db, renderer, caller: { projectId }, body }) {
     await requireReadable(renderer, body);
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
-    const row = await insertTemplate(db, {
-      project_id: projectId,
-      name: body.name,
-      description: body.description ?? null,
-      subject: body.subject,
-      body: body.body,
-      type: body.type,
-      from_email: body.from ?? null,
-      from_name: body.fromName ?? null,
-      reply_to: body.replyTo ?? null,
+    const row = await db.transaction().execute(async (tx) => {
+      await holdProject(tx, projectId);
+      return insertTemplate(tx, {
+        project_id: projectId,
+        name: body.name,
+        description: body.description ?? null,
+        subject: body.subject,
+        body: body.body,
+        type: body.type,
+        from_email: body.from ?? null,
+        from_name: body.fromName ?? null,
+        reply_to: body.replyTo ?? null,
+      });
     });
     return presentTemplate(row);
   },

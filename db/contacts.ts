@@ -250,6 +250,8 @@ export async function recordSubscription(
   tx: Database,
   contact: Pick<ContactRow, 'id' | 'project_id' | 'subscribed'>,
   source: SubscriptionSource,
+  /** The message that held the link which was followed. */
+  emailId: string | null = null,
 ): Promise<Due> {
   const { due } = await recordEvents(
     tx,
@@ -258,7 +260,8 @@ export async function recordSubscription(
       {
         contactId: contact.id,
         name: contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
-        data: { source },
+        data: emailId ? { source, emailId } : { source },
+        emailId,
       },
     ],
     { contactsLocked: true },

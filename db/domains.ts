@@ -7,6 +7,7 @@ import {
   stateAfterCheck,
 } from '../domain/domain-check.ts';
 import type { Database } from './database.ts';
+import { holdProject } from './projects.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { Domain } from './tables.ts';
 
@@ -68,6 +69,7 @@ export async function insertDomain(
   domain: { projectId: string; name: string },
 ): Promise<{ id: string } | undefined> {
   return db.transaction().execute(async (tx) => {
+    await holdProject(tx, domain.projectId);
     await lockName(tx, domain.name);
     return tx
       .insertInto('domain')

@@ -34,8 +34,8 @@ function publicContact(db: Database, id: string) {
 
 /**
  * Changes a subscription as a link of a mail asks, in the caller's transaction: the event only
- * when something changes. An opt-out is noted at the message it came from, if that was sent to
- * this contact, and counted once for its campaign. Undefined when there is no such contact.
+ * when something changes, with the message it came from, if that was sent to this contact. There
+ * an opt-out is noted, and counted once for its campaign. Undefined when there is no such contact.
  */
 export async function recordLinkSubscription(
   tx: Database,
@@ -52,6 +52,7 @@ export async function recordLinkSubscription(
     .executeTakeFirst();
   if (!before) return undefined;
   const contact = { ...before, subscribed: change.subscribed } as PublicContact;
+  const emailId = change.emailId && (await ownEmailId(tx, contact.id, change.emailId));
   let due = nothingDue;
   if (before.subscribed !== change.subscribed) {
     await tx
@@ -59,18 +60,29 @@ export async function recordLinkSubscription(
       .set({ subscribed: change.subscribed, updated_at: sql<Date>`now()` })
       .where('id', '=', contact.id)
       .execute();
-    due = await recordSubscription(tx, contact, change.source);
+    due = await recordSubscription(tx, contact, change.source, emailId);
   }
-  if (!change.subscribed && change.emailId) await noteOptOut(tx, contact.id, change.emailId);
+  if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
   return { contact, due };
 }
 
+/** The id of a message, when it was one to this contact. */
+async function ownEmailId(tx: Database, contactId: string, id: string): Promise<string | null> {
+  const row = await tx
+    .selectFrom('email')
+    .select('id')
+    .where('id', '=', id)
+    .where('contact_id', '=', contactId)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
 /** There is one message for a contact and a campaign, so its note counts the contact once. */
-async function noteOptOut(tx: Database, contactId: string, emailId: string): Promise<void> {
+async function noteOptOut(tx: Database, emailId: string): Promise<void> {
   await sql`
     with noted as (
       update email set unsubscribed_at = clock_timestamp()
-        where id = ${emailId} and contact_id = ${contactId} and unsubscribed_at is null
+        where id = ${emailId} and unsubscribed_at is null
         returning campaign_id
     )
     update campaign set unsubscribed_count = unsubscribed_count + 1

@@ -86,7 +86,8 @@ export function jsonBytes(value: unknown): number {
   return ascii.test(text) ? text.length : new TextEncoder().encode(text).length;
 }
 
-function persistentWrapper(raw: unknown): { value: unknown; persistent: boolean } | null {
+/** A value that says whether it is to be stored, or null. */
+export function persistentWrapper(raw: unknown): { value: unknown; persistent: boolean } | null {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return null;
   if (!Object.hasOwn(raw, 'persistent') || !Object.hasOwn(raw, 'value')) return null;
   const { value, persistent } = raw as { value: unknown; persistent: unknown };

@@ -144,6 +144,8 @@ export class Problem extends Error {
   readonly errors: readonly FieldProblem[] | undefined;
   /** The HTTP status. */
   readonly status: number;
+  /** Part of the work is done: whoever repeats the request by its key gets this answer again. */
+  readonly isPartial: boolean;
 
   constructor(
     code: ProblemCode,
@@ -153,14 +155,17 @@ export class Problem extends Error {
       errors?: readonly FieldProblem[];
       /** Where one code is answered with two. */
       status?: number;
+      isPartial?: boolean;
+      cause?: unknown;
     } = {},
   ) {
-    super(more.message ?? problems[code][1]);
+    super(more.message ?? problems[code][1], 'cause' in more ? { cause: more.cause } : {});
     this.name = 'Problem';
     this.code = code;
     this.details = more.details;
     this.errors = more.errors;
     this.status = more.status ?? problems[code][0];
+    this.isPartial = more.isPartial ?? false;
   }
 }
 

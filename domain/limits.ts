@@ -4,6 +4,8 @@ export const limits = {
   nameChars: 100,
   descriptionChars: 500,
   subjectChars: 998,
+  /** A header name leaves room in its line. */
+  headerNameChars: 500,
   headerValueChars: 998,
   recipients: 1000,
   contactDataBytes: 64 * 1024,

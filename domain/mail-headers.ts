@@ -20,6 +20,11 @@ const structural = new Set([
   'dkim-signature',
 ]);
 
+/** Whether a text consists of what a header name may (RFC 5322, 2.2). */
+export function isHeaderName(text: string): boolean {
+  return /^[!-9;-~]+$/.test(text);
+}
+
 /**
  * The custom headers of a request as they are used: structural names are dropped, of two names
  * equal but for case the last wins, and `Reply-To` is taken out as the one address it holds.

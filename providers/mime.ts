@@ -3,6 +3,8 @@ import { compile, type FormatCallback } from 'html-to-text';
 import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
 import MimeNode from 'nodemailer/lib/mime-node';
 import * as qp from 'nodemailer/lib/qp';
+import { limits } from '../domain/limits.ts';
+import { isHeaderName } from '../domain/mail-headers.ts';
 
 interface Mailbox {
   name: string | null;
@@ -83,8 +85,11 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
  */
 const STRUCTURAL =
   /^(from|to|cc|bcc|subject|sender|return-path|reply-to|date|message-id|mime-version|content-type|content-transfer-encoding|dkim-signature|x-everpost-.*|x-ses-.*)$/i;
-/** What a header name may consist of (RFC 5322, 2.2), and still leave room in its line. */
-const HEADER_NAME = /^[!-9;-~]{1,500}$/;
+
+/** Whether a name is one, and leaves room in its line. Requests with another are refused. */
+function canStand(name: string): boolean {
+  return isHeaderName(name) && name.length <= limits.headerNameChars;
+}
 
 function envelopeOf(mail: ComposedMail): string[] {
   return [...sharedHeaders(mail), ...recipientHeaders(mail)];
@@ -113,7 +118,7 @@ export function sharedHeaders(
     header('X-Everpost-Email', emailId),
     ...(mail.isTest ? [header('X-Everpost-Test', 'true')] : []),
     ...mail.headers
-      .filter(({ name }) => HEADER_NAME.test(name) && !STRUCTURAL.test(name))
+      .filter(({ name }) => canStand(name) && !STRUCTURAL.test(name))
       .map(({ name, value }) => unstructured(name, value)),
   ];
 }

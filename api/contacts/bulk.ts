@@ -5,7 +5,7 @@ import { holdProject } from '../../db/projects.ts';
 import type { BulkOperation } from '../../domain/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
-import { fault, Uuid } from '../schemas.ts';
+import { fault, ignoring, Uuid } from '../schemas.ts';
 import { JobAccepted } from './jobs.ts';
 
 const missing = (field: string) => ({
@@ -14,7 +14,7 @@ const missing = (field: string) => ({
 });
 
 /** Which contacts are meant: those named, or all that match when the job starts. */
-const Selection = z
+const Selected = z
   .object({
     mode: z.enum(['ids', 'query']).default('ids'),
     contactIds: z.array(Uuid).min(1).max(limits.bulkIds).optional(),
@@ -28,6 +28,8 @@ const Selection = z
   })
   .refine(({ mode, contactIds }) => mode === 'query' || contactIds, missing('contactIds'))
   .refine(({ mode, filter }) => mode === 'ids' || filter, missing('filter'));
+
+const Selection = ignoring('contactIds', ({ mode }) => mode === 'query', Selected);
 
 const exampleId = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
 

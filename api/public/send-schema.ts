@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { byKind, ContactData, Email, fault, SenderName, Subject, Uuid } from '../schemas.ts';
+import { isHeaderName } from '../../domain/mail-headers.ts';
+import {
+  byKind,
+  ContactData,
+  Email,
+  fault,
+  ignoring,
+  SenderName,
+  Subject,
+  Uuid,
+} from '../schemas.ts';
 
 /** The request of `/v1/send`. */
 
@@ -27,19 +37,20 @@ const Sender = byKind({
     .transform(({ name, email }) => ({ email, name: name ?? null, asText: false })),
 });
 
-const headerName = /^[^\s:]+$/;
-
 const Headers = z
   .record(z.string(), z.string())
   .superRefine((headers, context) => {
     for (const [name, value] of Object.entries(headers)) {
-      const wrong = !headerName.test(name)
-        ? 'A header name has no space and no colon.'
+      const wrong = !isHeaderName(name)
+        ? 'A header name is of ASCII letters, without space and colon.'
         : /[\r\n]/.test(value)
           ? 'A header value is one line.'
           : null;
       if (wrong) {
         context.addIssue({ code: 'custom', path: [name], ...fault('invalid_string', wrong) });
+      } else if (name.length > limits.headerNameChars) {
+        const message = `A header name has at most ${limits.headerNameChars} characters.`;
+        context.addIssue({ code: 'custom', path: [name], ...fault('too_big', message) });
       } else if (value.length > limits.headerValueChars) {
         const message = `Must have at most ${limits.headerValueChars} characters.`;
         context.addIssue({ code: 'custom', path: [name], ...fault('too_big', message) });
@@ -93,7 +104,7 @@ const Attachment = z
     path: ['contentId'],
   });
 
-export const SendBody = z
+const Request = z
   .object({
     to: Recipients,
     subject: Subject.optional(),
@@ -112,6 +123,9 @@ export const SendBody = z
       template !== undefined || (subject !== undefined && body !== undefined),
     { ...fault('custom', 'Give a template, or both subject and body.'), path: ['template'] },
   );
+
+/** The deprecated `name` means something only beside a sender that came as text. */
+export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);
 
 export type SendBody = z.output<typeof SendBody>;
 

@@ -18,6 +18,7 @@ import { type CompiledTemplate, compileTemplate, type Renderer } from '../../dom
 import { renderAhead } from '../../domain/render-ahead.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mime.ts';
 import { endpoint, type Services } from '../endpoint.ts';
+import { asProblem } from '../envelope.ts';
 import { Time } from '../schemas.ts';
 import { requireVerifiedSender } from '../sender.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
@@ -71,7 +72,7 @@ export const send = endpoint({
     const { projectId } = caller;
     refuseLargeFiles(body.attachments, services.config);
     const mail = await prepare(services.db, projectId, body);
-    if (body.to.length > 1) {
+    if (body.to.length > 0) {
       // All or none; only who sends in parallel can still use up the rest in between.
       const units = body.to.length * mail.share.units;
       await requireAllowance(services.db, services.config.billing, { ...mail.share, units });
@@ -82,19 +83,26 @@ export const send = endpoint({
       try {
         emails.push(await sendTo(services, mail, recipient));
       } catch (error) {
-        // Those before have their mail: the answer has to say so.
-        if (!(error instanceof Problem)) throw error;
-        if (error.code === 'BILLING_LIMIT_EXCEEDED' && emails.length === 0) throw error;
-        throw new Problem(error.code, {
-          message: error.message,
-          ...(error.errors ? { errors: error.errors } : {}),
-          details: { ...error.details, emails },
-        });
+        throw withEmails(error, emails);
       }
     }
     return { emails, timestamp };
   },
 });
+
+/** The error of one recipient: those before have their mail, and the answer has to say so. */
+function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
+  const isPartial = emails.length > 0;
+  const problem = asProblem(error);
+  if (!isPartial && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED')) return error;
+  return new Problem(problem.code, {
+    message: problem.message,
+    ...(problem.errors ? { errors: problem.errors } : {}),
+    details: { ...problem.details, emails },
+    isPartial,
+    cause: error,
+  });
+}
 
 /** What all recipients of a request share. */
 interface PreparedMail {
@@ -146,7 +154,7 @@ function senderOf(request: SendBody, template: TemplateRow | null, projectName: 
     throw invalidField('from', 'required', 'Neither the request nor the template has a sender.');
   }
   const given = request.from?.asText ? request.name : request.from?.name;
-  return { email, name: given ?? template?.from_name ?? projectName };
+  return { email, name: given || template?.from_name || projectName };
 }
 
 async function storeFiles(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import { holdProject } from '../../db/projects.ts';
 import { countMatches, deleteAllMembers } from '../../db/segment-members.ts';
 import {
   deleteSegment as deleteSegmentRow,
@@ -72,6 +73,7 @@ export const createSegment = endpoint({
     if (given) await refuseBadReferences(db, projectId, given);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
     return db.transaction().execute(async (tx) => {
+      await holdProject(tx, projectId);
       await lockSegmentReferences(tx, projectId);
       if (given) await refuseBadReferences(tx, projectId, given);
       const segment = await insertSegment(tx, {

@@ -149,7 +149,11 @@ function chosenBranch(from: GraphStep, given: Given): string | null {
     if (branch === null) throw invalidField('condition.branch', 'required', 'Name the branch.');
     const known = conditionBranches(from.config);
     if (known.includes(branch)) return branch;
-    throw invalidField(field, 'invalid_enum_value', `Must be one of ${known.join(', ')}.`);
+    throw invalidField(
+      'condition.branch',
+      'invalid_enum_value',
+      `Must be one of ${known.join(', ')}.`,
+    );
   }
   if (branch !== null || condition?.fallback) {
     throw invalidField(field, 'not_allowed', 'This step has no branches.');

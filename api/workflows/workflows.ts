@@ -1,6 +1,7 @@
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import { holdProject } from '../../db/projects.ts';
 import { findTemplateSenders } from '../../db/templates.ts';
 import {
   countActiveExecutions,
@@ -117,6 +118,7 @@ export const createWorkflow = endpoint({
   async handle({ db, caller: { projectId }, body }) {
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
     return db.transaction().execute(async (tx) => {
+      await holdProject(tx, projectId);
       const workflow = await insertWorkflow(tx, {
         project_id: projectId,
         name: body.name,

@@ -17,6 +17,8 @@ describe.each(['subscribe', 'unsubscribe', 'delete'])('POST /contacts/bulk-%s', 
     [{ contactIds: ids(1) }, 'ids', 1],
     [{ mode: 'ids', contactIds: ids(1000) }, 'ids', 1000],
     [{ mode: 'query', filter: {} }, 'query', null],
+    [{ mode: 'query', filter: {}, contactIds: [] }, 'query', null],
+    [{ mode: 'query', filter: {}, contactIds: 'x' }, 'query', null],
     [{ mode: 'query', filter: { search: 'x'.repeat(255), subscribed: true } }, 'query', null],
     [{ mode: 'query', filter: {}, excludeIds: ids(10_000) }, 'query', null],
   ])('takes %.60j: 202 with the id of a job that waits', async (request, mode, totalRequested) => {

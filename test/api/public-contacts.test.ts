@@ -161,6 +161,25 @@ describe('with the email that held the link', () => {
     expect(row.unsubscribed_at).toBeInstanceOf(Date);
   });
 
+  it('tells of it in the event', async () => {
+    const id = await createContact();
+    const e = await insertTestEmail(api.db, { projectId: project.id, contactId: id });
+    const change = { source: 'public_page', emailId: e };
+    await unsubscribe(id, e);
+    await api.request('POST', `/subscribe/${id}?e=${e}`);
+    await api.request('POST', `/unsubscribe/${id}?e=${e}`, {
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    });
+    expect(await eventsOf(id)).toEqual([
+      ['contact.unsubscribed', change],
+      ['contact.subscribed', change],
+      ['contact.unsubscribed', { ...change, source: 'one_click' }],
+    ]);
+    const { body } = await api.request('GET', `/events/contact/${id}`, { key: project.secretKey });
+    expect(body.events.map(({ emailId }: { emailId: string }) => emailId)).toEqual([e, e, e]);
+  });
+
   it('ignores an email that is unknown, malformed or of another contact', async () => {
     const campaignId = await insertTestCampaign(api.db, project.id);
     const [id, other] = [await createContact(), await createContact()];
@@ -173,6 +192,7 @@ describe('with the email that held the link', () => {
       expect((await unsubscribe(id, e)).status).toBe(200);
     }
     expect(await countOf(campaignId)).toBe(0);
+    expect(await eventsOf(id)).toEqual([['contact.unsubscribed', { source: 'public_page' }]]);
   });
 });
 

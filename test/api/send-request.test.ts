@@ -104,6 +104,18 @@ describe('the other fields', () => {
     expect(refusal(await shop.send({ to: 'a@x.test', ...given }))).toEqual(invalid(fault));
   });
 
+  it.each([
+    ['a sender with a field of its own', { email: 'team@' }],
+    ['the sender of the template', undefined],
+  ])('take any name beside %s: it means nothing there', async (_what, sender) => {
+    const template = await shop.createTemplate();
+    const from = sender && { email: `${sender.email}${shop.domain}` };
+    for (const name of ['x'.repeat(101), 5]) {
+      const given = { template, from, subject: undefined, body: undefined, name };
+      expect((await shop.send({ to: newAddress(), ...given })).status).toBe(200);
+    }
+  });
+
   it('are judged all at once', async () => {
     const answer = await shop.send({ to: ['bad'], subject: '', reply: 'bad' });
     expect(refusal(answer)).toEqual(
@@ -151,6 +163,9 @@ describe('headers', () => {
     [{ '': 'x' }, 'headers. invalid_string'],
     [{ 'X A': 'x' }, 'headers.X A invalid_string'],
     [{ 'X-A:': 'x' }, 'headers.X-A: invalid_string'],
+    [{ 'X-Ä': 'x' }, 'headers.X-Ä invalid_string'],
+    [{ 'X-\u0001': 'x' }, 'headers.X-\u0001 invalid_string'],
+    [{ ['X'.repeat(501)]: 'x' }, `headers.${'X'.repeat(501)} too_big`],
     [{ 'X\r\nBcc': 'x' }, 'headers.X\r\nBcc invalid_string'],
     ['X-A: 1', 'headers invalid_type'],
     [['X-A: 1'], 'headers invalid_type'],
@@ -159,7 +174,7 @@ describe('headers', () => {
   });
 
   it('take a value of 998 characters', async () => {
-    const headers = { 'X-A': 'x'.repeat(998) };
+    const headers = { 'X-A': 'x'.repeat(998), ['X'.repeat(500)]: 'x' };
     expect((await shop.send({ to: newAddress(), headers })).status).toBe(200);
   });
 });

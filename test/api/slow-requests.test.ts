@@ -90,12 +90,18 @@ async function remove({ id, cookie }: Project, how: 'reset' | 'delete') {
   await deleteRemovedProject(api.db, id);
 }
 
-/** How many rows of people there are of a removed project. */
+/** How many rows of what requests make there are of a removed project. */
 async function rowsOf(projectId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select ((select count(*) from contact where project_id = ${projectId})
       + (select count(*) from event where project_id = ${projectId})
-      + (select count(*) from job where project_id = ${projectId}))::int as count`.execute(api.db);
+      + (select count(*) from job where project_id = ${projectId})
+      + (select count(*) from segment where project_id = ${projectId})
+      + (select count(*) from workflow where project_id = ${projectId})
+      + (select count(*) from template where project_id = ${projectId})
+      + (select count(*) from domain where project_id = ${projectId}))::int as count`.execute(
+    api.db,
+  );
   return rows[0]?.count ?? 0;
 }
 
@@ -110,6 +116,10 @@ describe.each(['reset', 'delete'] as const)('a request that ends after a %s', (h
     ['/events/track', json({ name: 'seen' })],
     ['/contacts', json({ email: 'ada@people.test' })],
     ['/contacts/bulk-delete', json({ contactIds: [randomUUID()] })],
+    ['/segments', json({ name: 'S', type: 'STATIC' })],
+    ['/workflows', json({ name: 'W' })],
+    ['/templates', json({ name: 'T', subject: 's', body: 'b', type: 'TRANSACTIONAL' })],
+    ['/domains', json({ domain: `${randomUUID()}.test` })],
   ])('writes nothing: %s', async (to, body) => {
     const project = await createProject();
     const slow = await begin(project, to, body);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { segmentSlug } from '../../domain/segment-slug.ts';
+import { EventName } from '../../domain/steps.ts';
 
 describe('the slug of a segment', () => {
   it.each([
@@ -16,8 +17,15 @@ describe('the slug of a segment', () => {
     ['!!!', 'the-id'],
     ['🎉', 'the-id'],
     ['-', 'the-id'],
+    ['x'.repeat(100), 'x'.repeat(86)],
+    [`${'x'.repeat(85)} word`, 'x'.repeat(85)],
+    [`${'x'.repeat(85)}𐐀`, 'x'.repeat(85)],
   ])('of %j is %j', (name, slug) => {
     expect(segmentSlug({ id: 'the-id', name })).toBe(slug);
-    expect(isReservedEvent(`segment.${slug}.entry`)).toBe(true);
+    const eventName = `segment.${slug}.entry`;
+    expect([isReservedEvent(eventName), EventName.safeParse(eventName).success]).toEqual([
+      true,
+      true,
+    ]);
   });
 });

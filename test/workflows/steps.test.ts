@@ -12,6 +12,7 @@ import {
   type WayPlan,
 } from '../support/journeys.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { newAddress } from '../support/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let engine: Engine;
@@ -25,7 +26,6 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const address = () => `${randomUUID()}@people.test`;
 const exit = (name: string): StepPlan => ({ type: 'EXIT', name, config: { reason: name } });
 
 interface Journey {
@@ -38,7 +38,7 @@ interface Journey {
 /** Plays one execution and answers it in its final state. */
 async function play({ steps, ways, contact = {}, context = {} }: Journey, status: string) {
   const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps, ways });
-  const contactId = await createContact(engine, address(), contact);
+  const contactId = await createContact(engine, newAddress(), contact);
   const id = await startByHand(engine, workflow.id, contactId, context);
   const execution = await executionIn(engine, workflow.id, id, status);
   return { workflow, contactId, id, execution };
@@ -140,7 +140,13 @@ describe('an UPDATE_CONTACT step', () => {
             type: 'UPDATE_CONTACT',
             name: 'Update',
             config: {
-              updates: { stage: 'now {{plan}}', old: null, empty: '', seats: 5 },
+              updates: {
+                stage: 'now {{plan}}',
+                kept: { value: '{{plan}}!', persistent: true },
+                old: null,
+                empty: '',
+                seats: 5,
+              },
               subscriptionAction: 'unsubscribe',
             },
           },
@@ -150,7 +156,7 @@ describe('an UPDATE_CONTACT step', () => {
       },
       'COMPLETED',
     );
-    const data = { plan: 'pro', empty: 'kept', stage: 'now pro', seats: 5 };
+    const data = { plan: 'pro', empty: 'kept', stage: 'now pro', kept: 'pro!', seats: 5 };
     expect(execution.stepExecutions[1].output).toMatchObject({
       updated: true,
       newData: data,
@@ -196,7 +202,7 @@ describe('an UPDATE_CONTACT step', () => {
 
 describe('a SEND_EMAIL step', () => {
   it('writes to a custom address, whatever the state of the contact', async () => {
-    const custom = address();
+    const custom = newAddress();
     const templateId = await createTemplate(engine, { type: 'MARKETING', subject: 'To you' });
     const { execution } = await play(
       {
@@ -221,7 +227,7 @@ describe('a SEND_EMAIL step', () => {
   });
 
   it('starts workflows and wakes waits by what becomes of its mail', async () => {
-    const email = address();
+    const email = newAddress();
     const follower = await createWorkflow(engine, {
       eventName: 'email.delivery',
       steps: [exit('delivered')],
@@ -336,7 +342,7 @@ describe('a WEBHOOK step', () => {
   it('skips a webhook that waits for its next attempt when the execution is cancelled', async () => {
     receiver.answer('/down', { status: 503, headers: { 'retry-after': '60' } });
     const workflow = await createWorkflow(engine, { eventName: randomUUID(), ...hook('/down') });
-    const contactId = await createContact(engine, address());
+    const contactId = await createContact(engine, newAddress());
     const id = await startByHand(engine, workflow.id, contactId);
     const path = `/workflows/${workflow.id}/executions/${id}`;
     await waitFor('the first attempt to be over', async () => {
@@ -365,7 +371,7 @@ describe('the address guard', () => {
           steps: [{ type: 'WEBHOOK', name: 'Call', config: { url } }],
           ways: [['TRIGGER', 'Call']],
         });
-        const contactId = await createContact(guarded, address());
+        const contactId = await createContact(guarded, newAddress());
         const id = await startByHand(guarded, workflow.id, contactId);
         const done = await executionIn(guarded, workflow.id, id, 'COMPLETED');
         expect(done.stepExecutions[1].output).toMatchObject({
