@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
-import { type FakeSes, startFakeSes } from '../support/fake-ses.ts';
+import { type FakeSes, sesSettings, startFakeSes } from '../support/fake-ses.ts';
 
 let dns: DnsServer;
 let api: TestApi;
@@ -257,10 +257,7 @@ describe('with SES', () => {
     hosted = await startTestApi({
       DNS_SERVERS: dns.address,
       DKIM_TARGET_HOST: 'dkim.everpost.test',
-      AWS_SES_REGION: 'eu-west-1',
-      AWS_SES_ACCESS_KEY_ID: 'id',
-      AWS_SES_SECRET_ACCESS_KEY: 'secret',
-      AWS_SES_ENDPOINT: ses.endpoint,
+      ...sesSettings(ses),
     });
     key = (await hosted.createProject((await hosted.signUp()).cookie)).secretKey;
   });

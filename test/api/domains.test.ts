@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { type FakeSes, startFakeSes } from '../support/fake-ses.ts';
+import { type FakeSes, sesSettings, startFakeSes } from '../support/fake-ses.ts';
 
 let api: TestApi;
 let ada: { cookie: string; userId: string };
@@ -174,12 +174,7 @@ describe('with SES', () => {
   let key: string;
   beforeAll(async () => {
     ses = await startFakeSes();
-    hosted = await startTestApi({
-      AWS_SES_REGION: 'eu-west-1',
-      AWS_SES_ACCESS_KEY_ID: 'id',
-      AWS_SES_SECRET_ACCESS_KEY: 'secret',
-      AWS_SES_ENDPOINT: ses.endpoint,
-    });
+    hosted = await startTestApi(sesSettings(ses));
     key = (await hosted.createProject((await hosted.signUp()).cookie)).secretKey;
   });
   afterAll(async () => {

@@ -1,57 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { errorFields, startWorkflowApi, type WorkflowApi } from '../support/workflow-api.ts';
 
-let api: TestApi;
-let cookie: string;
-let key: string;
-let projectId: string;
-
+let api: WorkflowApi['api'];
+let cookie: WorkflowApi['cookie'];
+let projectId: WorkflowApi['projectId'];
+let call: WorkflowApi['call'];
+let make: WorkflowApi['make'];
+let createWorkflow: WorkflowApi['createWorkflow'];
+let addDelay: WorkflowApi['addDelay'];
+let read: WorkflowApi['read'];
 beforeAll(async () => {
-  api = await startTestApi();
-  ({ cookie } = await api.signUp());
-  ({ secretKey: key, id: projectId } = await api.createProject(cookie));
+  ({ api, cookie, projectId, call, make, createWorkflow, addDelay, read } =
+    await startWorkflowApi());
 });
-
 afterAll(() => api?.close());
-
-const call = (method: string, path: string, body?: unknown, as = key) =>
-  api.request(method, path, { key: as, ...(body === undefined ? {} : { body }) });
-
-async function make(path: string, body: object, as = key) {
-  const answer = await call('POST', path, body, as);
-  expect([answer.status, answer.body.error]).toEqual([201, undefined]);
-  return answer.body;
-}
-
-const createWorkflow = (more: object = {}, as = key) =>
-  make('/workflows', { name: 'Onboarding', eventName: 'signed_up', ...more }, as);
-
-const addDelay = (workflowId: string, name = 'Wait') =>
-  make(`/workflows/${workflowId}/steps`, {
-    type: 'DELAY',
-    name,
-    config: { amount: 1, unit: 'days' },
-  });
-
-const read = async (id: string) => (await call('GET', `/workflows/${id}`)).body;
-
-const errorFields = (body: { error: { errors: { field: string; code: string }[] } }) =>
-  body.error.errors.map(({ field, code }) => `${field} ${code}`);
-
-/** The kept versions of a workflow with the names of their steps. */
-async function versions(workflowId: string) {
-  const rows = await api.db
-    .selectFrom('workflow_version')
-    .select(['version', 'graph'])
-    .where('workflow_id', '=', workflowId)
-    .orderBy('version')
-    .execute();
-  return rows.map(({ version, graph }) => [
-    version,
-    (graph as unknown as { steps: { name: string }[] }).steps.map(({ name }) => name),
-  ]);
-}
 
 async function insertExecution(workflowId: string, status: string) {
   const workflow = await api.db
@@ -210,135 +173,6 @@ describe('changing a workflow', () => {
   });
 });
 
-describe('enabling a workflow', () => {
-  it('names every problem in one 422 WORKFLOW_INVALID and changes nothing', async () => {
-    const { id } = await make('/workflows', { name: 'W' });
-    const noSuccessor = await call('PATCH', `/workflows/${id}`, { enabled: true, name: 'X' });
-    const [trigger] = (await read(id)).steps;
-    expect([noSuccessor.status, noSuccessor.body.error.code]).toEqual([422, 'WORKFLOW_INVALID']);
-    expect(errorFields(noSuccessor.body)).toEqual([
-      'triggerConfig required',
-      `steps.${trigger.id} custom`,
-    ]);
-    const mail = await make(`/workflows/${id}/steps`, {
-      type: 'SEND_EMAIL',
-      name: 'Mail',
-      config: {},
-    });
-    await call('PATCH', `/workflows/${id}`, { triggerConfig: { eventName: 'e' } });
-    const noTemplate = await call('PATCH', `/workflows/${id}`, { enabled: true });
-    expect(errorFields(noTemplate.body)).toEqual([`steps.${mail.id} custom`]);
-    expect(await read(id)).toMatchObject({ name: 'W', enabled: false });
-    expect(await versions(id)).toEqual([]);
-  });
-
-  it('asks for a sender of each template and a way of each condition', async () => {
-    const { id } = await createWorkflow();
-    const template = await make('/templates', {
-      name: 'T',
-      subject: 's',
-      body: 'b',
-      type: 'MARKETING',
-    });
-    const mail = await make(`/workflows/${id}/steps`, {
-      type: 'SEND_EMAIL',
-      name: 'Mail',
-      config: {},
-      templateId: template.id,
-    });
-    const condition = await make(`/workflows/${id}/steps`, {
-      type: 'CONDITION',
-      name: 'Pro?',
-      config: { field: 'data.plan', operator: 'equals', value: 'pro' },
-    });
-    const enable = async () => (await call('PATCH', `/workflows/${id}`, { enabled: true })).body;
-    expect(errorFields(await enable())).toEqual([
-      `steps.${mail.id} custom`,
-      `steps.${condition.id} custom`,
-    ]);
-    await api.db
-      .insertInto('domain')
-      .values({
-        project_id: projectId,
-        name: 'shop.test',
-        status: 'verified',
-        dkim_tokens: ['a', 'b', 'c'],
-      })
-      .execute();
-    await call('PATCH', `/templates/${template.id}`, { from: 'a@shop.test' });
-    const exit = await make(`/workflows/${id}/steps`, { type: 'EXIT', name: 'End', config: {} });
-    await make(`/workflows/${id}/transitions`, {
-      fromStepId: condition.id,
-      toStepId: exit.id,
-      branch: 'yes',
-    });
-    expect(await enable()).toMatchObject({ enabled: true });
-  });
-});
-
-describe('versions of a workflow', () => {
-  it('are kept from enabling on, one for each edit, and never change', async () => {
-    const { id } = await createWorkflow();
-    await addDelay(id, 'A');
-    expect(await versions(id)).toEqual([]);
-    const enabled = await call('PATCH', `/workflows/${id}`, { enabled: true });
-    expect(enabled.body).toMatchObject({ enabled: true, version: 2 });
-    const first = [2, ['Trigger: signed_up', 'A']];
-    expect(await versions(id)).toEqual([first]);
-
-    await call('PATCH', `/workflows/${id}`, { name: 'No edit of the graph', enabled: true });
-    expect(await versions(id)).toEqual([first]);
-
-    const b = await addDelay(id, 'B');
-    const second = [3, ['Trigger: signed_up', 'A', 'B']];
-    expect(await versions(id)).toEqual([first, second]);
-
-    await call('PATCH', `/workflows/${id}`, { enabled: false });
-    expect((await call('DELETE', `/workflows/${id}/steps/${b.id}`)).status).toBe(204);
-    expect(await versions(id)).toEqual([first, second]);
-
-    const again = await call('PATCH', `/workflows/${id}`, {
-      enabled: true,
-      triggerConfig: { eventName: 'e' },
-    });
-    expect(again.body.version).toBe(5);
-    expect(await versions(id)).toEqual([first, second, [5, ['Trigger: e', 'A']]]);
-  });
-
-  it('hold what an execution needs of each step and transition', async () => {
-    const { id } = await createWorkflow();
-    const delay = await addDelay(id, 'A');
-    await call('PATCH', `/workflows/${id}`, { enabled: true });
-    const { steps, transitions } = await read(id);
-    const { graph } = await api.db
-      .selectFrom('workflow_version')
-      .select('graph')
-      .where('workflow_id', '=', id)
-      .executeTakeFirstOrThrow();
-    expect(graph).toEqual({
-      steps: [
-        {
-          id: steps[0].id,
-          type: 'TRIGGER',
-          name: 'Trigger: signed_up',
-          config: { eventName: 'signed_up' },
-          templateId: null,
-        },
-        {
-          id: delay.id,
-          type: 'DELAY',
-          name: 'A',
-          config: { amount: 1, unit: 'days' },
-          templateId: null,
-        },
-      ],
-      transitions: [
-        { id: transitions[0].id, fromStepId: steps[0].id, toStepId: delay.id, branch: null },
-      ],
-    });
-  });
-});
-
 describe('deleting a workflow', () => {
   it('answers 409 with the number of active executions, and 204 once they have ended', async () => {
     const { id } = await createWorkflow();
@@ -462,55 +296,6 @@ describe('bulk-update of workflows', () => {
     expect([unknown.status, unknown.body.error.code]).toEqual([404, 'WORKFLOW_NOT_FOUND']);
     expect((await bulk({ ids: [a.id, b.id], delete: true })).body).toEqual({ deleted: 2 });
     expect((await call('GET', `/workflows/${a.id}`)).status).toBe(404);
-  });
-});
-
-describe('the fields of conditions', () => {
-  it('are those of contacts, of their data and of the newest events of a name', async () => {
-    const { secretKey, id } = await api.createProject(cookie);
-    const fields = async (query = '') =>
-      (await call('GET', `/workflows/fields${query}`, undefined, secretKey)).body;
-    const standard = [
-      'contact.email',
-      'contact.subscribed',
-      'contact.createdAt',
-      'contact.updatedAt',
-    ];
-    expect((await fields()).fields).toEqual(standard);
-    const insertContact = (data: object) =>
-      api.db
-        .insertInto('contact')
-        .values({
-          project_id: id,
-          email: `${randomUUID()}@x.example`,
-          subscribed: true,
-          data: JSON.stringify(data),
-        })
-        .execute();
-    await insertContact({ plan: 'pro', since: '2026-01-02', n: 1, tags: ['a'] });
-    await insertContact({ plan: 'free', since: 'x', n: 2, vip: true });
-    await insertContact({ n: 'three', since: '2026-01-02T10:00:00Z' });
-    await api.db
-      .insertInto('event')
-      .values([
-        { project_id: id, name: 'bought', data: JSON.stringify({ total: 5, note: null }) },
-        { project_id: id, name: 'other', data: JSON.stringify({ secret: 1 }) },
-        { project_id: id, name: 'bought', data: null },
-      ])
-      .execute();
-    const { typedFields, fields: names, count } = await fields('?eventName=bought');
-    expect(typedFields.slice(4)).toEqual([
-      { field: 'contact.data.n', type: 'number', category: 'Custom Data' },
-      { field: 'contact.data.plan', type: 'string', category: 'Custom Data' },
-      { field: 'contact.data.since', type: 'date', category: 'Custom Data' },
-      { field: 'contact.data.tags', type: 'string', category: 'Custom Data' },
-      { field: 'contact.data.vip', type: 'boolean', category: 'Custom Data' },
-      { field: 'event.note', type: 'string', category: 'Event Data' },
-      { field: 'event.total', type: 'number', category: 'Event Data' },
-    ]);
-    expect([names.length, count]).toEqual([11, 11]);
-    expect(names.slice(0, 4)).toEqual(standard);
-    expect((await fields()).count).toBe(9);
   });
 });
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,13 +11,12 @@ import { connectTemporal, type Temporal } from '../../workflows/client.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createContact, createTemplate, createWorkflow } from '../support/journeys.ts';
 import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { newAddress } from '../support/shop.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { outliveGrace, sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A server goes away under running processes of Everpost and comes back. */
-
-const address = () => `${randomUUID()}@people.test`;
 
 /** Undone at the end of a describe, last first. */
 type Undo = (() => Promise<unknown>)[];
@@ -104,7 +102,7 @@ describe('while Temporal is away', () => {
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
       ways: [['TRIGGER', 'Wait']],
     });
-    const [clicker, cancelled] = [address(), address()];
+    const [clicker, cancelled] = [newAddress(), newAddress()];
     for (const email of [clicker, cancelled]) {
       await createContact(engine, email);
       await promptly('POST', '/v1/track', { email, event: 'waits' });
@@ -116,8 +114,8 @@ describe('while Temporal is away', () => {
 
     await server.stop();
     const [tracked, sent] = [
-      Array.from({ length: 5 }, address),
-      Array.from({ length: 5 }, address),
+      Array.from({ length: 5 }, newAddress),
+      Array.from({ length: 5 }, newAddress),
     ];
     for (const email of tracked) await promptly('POST', '/v1/track', { email, event: 'mailed' });
     for (const to of sent) {
@@ -191,8 +189,8 @@ describe('while PostgreSQL is away', () => {
     });
     const api = await startApiProcess(engine, environment);
     undo.push(() => api.kill());
-    const travellers = Array.from({ length: 30 }, address);
-    const to = Array.from({ length: 800 }, address);
+    const travellers = Array.from({ length: 30 }, newAddress);
+    const to = Array.from({ length: 800 }, newAddress);
     const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     for (let at = 0; at < to.length; at += 100) {
       const sent = await api.call('POST', '/v1/send', { ...mail, to: to.slice(at, at + 100) });
@@ -207,7 +205,7 @@ describe('while PostgreSQL is away', () => {
 
     await server.stop();
     expect(
-      (await api.call('POST', '/v1/track', { email: address(), event: 'lost' })).status,
+      (await api.call('POST', '/v1/track', { email: newAddress(), event: 'lost' })).status,
     ).not.toBe(200);
     await sleep(5_000);
     server = await start();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { laneRunId } from '../../domain/execution.ts';
@@ -6,14 +5,13 @@ import { type Engine, startEngine } from '../support/engine.ts';
 import { createTemplate, createWorkflow, executionIn } from '../support/journeys.ts';
 import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { temporalAddress } from '../support/servers.ts';
+import { newAddress } from '../support/shop.ts';
 import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Real processes of Everpost, ended without a warning at the worst moment. */
-
-const address = () => `${randomUUID()}@people.test`;
 
 /** What a test has started, to be ended after it, last first. */
 const started: (() => Promise<unknown>)[] = [];
@@ -60,7 +58,7 @@ describe('an API process that is killed', () => {
     const workflow = await mailing('killed before');
     const api = ended(await startApiProcess(engine, { TEMPORAL_ADDRESS: line.address }));
     line.mode = 'silent';
-    const emails = Array.from({ length: 10 }, address);
+    const emails = Array.from({ length: 10 }, newAddress);
     for (const email of emails) {
       const { status } = await api.call('POST', '/v1/track', { email, event: 'killed before' });
       expect(status).toBe(200);
@@ -78,7 +76,7 @@ describe('an API process that is killed', () => {
     const workflow = await mailing('killed after');
     const api = ended(await startApiProcess(engine, { TEMPORAL_ADDRESS: line.address }));
     // The connection is made by a first start, so that the next ones go out at once.
-    const emails = Array.from({ length: 6 }, address);
+    const emails = Array.from({ length: 6 }, newAddress);
     const track = (email: string) =>
       api.call('POST', '/v1/track', { email, event: 'killed after' });
     await track(emails[0]!);
@@ -131,7 +129,7 @@ describe('a worker process that ends', () => {
   const worker = async () => ended(await startWorkerProcess(engine, smtp));
 
   async function send(count: number): Promise<string[]> {
-    const to = Array.from({ length: count }, address);
+    const to = Array.from({ length: count }, newAddress);
     const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     for (let at = 0; at < count; at += 100) {
       const answer = await engine.call('POST', '/v1/send', { ...mail, to: to.slice(at, at + 100) });
@@ -171,7 +169,7 @@ describe('a worker process that ends', () => {
         ['Wait on', 'Third'],
       ],
     });
-    const emails = Array.from({ length: 20 }, address);
+    const emails = Array.from({ length: 20 }, newAddress);
     const first = await worker();
     for (const email of emails) {
       await engine.call('POST', '/v1/track', { email, event: 'interrupted' });
@@ -243,7 +241,7 @@ describe('a worker process that ends', () => {
     await sql`update workflow_version set
       graph = replace(graph::text, '"amount": 1}', '"amount": 0.0333}')::jsonb
       where workflow_id = ${id}`.execute(db);
-    const email = address();
+    const email = newAddress();
     const first = await worker();
     await engine.call('POST', '/v1/track', { email, event: 'slept' });
     const after = await waitFor('the delay', () =>

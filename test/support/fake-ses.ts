@@ -89,6 +89,14 @@ export async function startFakeSes(): Promise<FakeSes> {
   return ses;
 }
 
+/** Environment of an API or worker that sends through it. */
+export const sesSettings = ({ endpoint }: FakeSes) => ({
+  AWS_SES_REGION: 'eu-west-1',
+  AWS_SES_ACCESS_KEY_ID: 'id',
+  AWS_SES_SECRET_ACCESS_KEY: 'secret',
+  AWS_SES_ENDPOINT: endpoint,
+});
+
 interface Answer {
   status: number;
   body: object;

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startBulk } from '../../db/bulk.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createWorkflow, executionIn, startByHand } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { endOfJob } from '../support/upload.ts';
 import { deleteContacts } from '../support/campaigns.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -18,9 +19,8 @@ beforeEach(async () => {
   await deleteContacts(engine);
 });
 
-const address = () => `${randomUUID()}@people.test`;
 const create = async (more: object = {}) =>
-  (await engine.call('POST', '/contacts', { email: address(), ...more })).body.id as string;
+  (await engine.call('POST', '/contacts', { email: newAddress(), ...more })).body.id as string;
 
 async function post(operation: string, body: object): Promise<string> {
   const answer = await engine.call('POST', `/contacts/bulk-${operation}`, body);

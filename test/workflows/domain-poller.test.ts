@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertRunWake } from '../../db/run-wakes.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { type FakeSes, startFakeSes } from '../support/fake-ses.ts';
+import { type FakeSes, sesSettings, startFakeSes } from '../support/fake-ses.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let dns: DnsServer;
@@ -180,10 +180,7 @@ describe('with SES', () => {
     hosted = await startEngine({
       DNS_SERVERS: dns.address,
       DKIM_TARGET_HOST: 'dkim.everpost.test',
-      AWS_SES_REGION: 'eu-west-1',
-      AWS_SES_ACCESS_KEY_ID: 'id',
-      AWS_SES_SECRET_ACCESS_KEY: 'secret',
-      AWS_SES_ENDPOINT: ses.endpoint,
+      ...sesSettings(ses),
     });
   });
   afterAll(async () => {

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { cancelJobs } from '../../db/jobs.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createWorkflow } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { endOfJob, importFile } from '../support/upload.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -15,7 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-const address = () => `${randomUUID()}@people.test`;
 const create = async (email: string, more: object = {}) =>
   (await engine.call('POST', '/contacts', { email, ...more })).body.id as string;
 
@@ -44,7 +43,7 @@ async function imported(...lines: string[]) {
 
 describe('an import', () => {
   it('of three rows with one bad address in the second is completed, with the error of row 3', async () => {
-    const [ada, bo] = [address(), address()];
+    const [ada, bo] = [newAddress(), newAddress()];
     const job = await imported('Email,Plan', `${ada.toUpperCase()},pro`, 'nope,free', `${bo},`);
     expect(job).toEqual({
       id: job.id,
@@ -71,13 +70,13 @@ describe('an import', () => {
   });
 
   it('stores cells as what they are: 007, 42, 4.50, yes, 1e10', async () => {
-    const ada = address();
+    const ada = newAddress();
     await imported('email,a,b,c,d,e,id', `${ada},007,42,4.50,yes,1e10,5`);
     expect((await contact(ada))?.data).toEqual({ a: '007', b: 42, c: 4.5, d: true, e: '1e10' });
   });
 
   it('merges into what is there; numbers beyond JavaScript stay as they are', async () => {
-    const [ada, bo] = [address(), address()];
+    const [ada, bo] = [newAddress(), newAddress()];
     await create(ada, { data: { plan: 'free', city: 'Rome' } });
     await create(bo, { data: { plan: 'pro' } });
     await engine.api.db
@@ -96,7 +95,7 @@ describe('an import', () => {
   });
 
   it('changes subscriptions where the column says so, with one event for each real change', async () => {
-    const [on, off, same, silent, fresh] = Array.from({ length: 5 }, address);
+    const [on, off, same, silent, fresh] = Array.from({ length: 5 }, newAddress);
     await create(on!, { subscribed: false });
     await create(off!);
     await create(same!, { subscribed: false });
@@ -118,7 +117,7 @@ describe('an import', () => {
   });
 
   it('applies rows of one address in order', async () => {
-    const [ada, bo] = [address(), address()];
+    const [ada, bo] = [newAddress(), newAddress()];
     await create(bo);
     const job = await imported(
       'email,subscribed,plan,seats',
@@ -141,7 +140,7 @@ describe('an import', () => {
   });
 
   it('lists data that is too large with what is there as an error of the row alone', async () => {
-    const [full, near, keys, bo] = Array.from({ length: 4 }, address);
+    const [full, near, keys, bo] = Array.from({ length: 4 }, newAddress);
     await create(full!, { data: { a: 'x'.repeat(60_000) } });
     // Longer in the database than as JSON, where it just fits.
     const many = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`k${index}`, 1]));
@@ -198,7 +197,7 @@ describe('an import', () => {
       steps: [{ type: 'EXIT', name: 'Exit' }],
       ways: [['TRIGGER', 'Exit']],
     });
-    const ada = address();
+    const ada = newAddress();
     await create(ada);
     await imported('email,subscribed', `${ada},no`);
     await waitFor('the execution to end', async () => {
@@ -208,7 +207,7 @@ describe('an import', () => {
   });
 
   it('is a run that says how far it is, found by its project', async () => {
-    const lines = Array.from({ length: 3_000 }, () => address());
+    const lines = Array.from({ length: 3_000 }, () => newAddress());
     const jobId = await importFile(engine, ['email', ...lines].join('\n'));
     const { result } = await endOfJob(engine, jobId);
     expect([result.createdCount, result.successCount]).toEqual([3_000, 3_000]);
@@ -228,7 +227,7 @@ describe('an import', () => {
   });
 
   it('shares its contacts with others who write at the same time', async () => {
-    const emails = Array.from({ length: 500 }, () => address());
+    const emails = Array.from({ length: 500 }, () => newAddress());
     const files = [emails, emails.toReversed(), emails];
     const jobs = await Promise.all(
       files.map((list) => importFile(engine, ['email', ...list].join('\n'))),
@@ -253,7 +252,7 @@ describe('an import in a project that', () => {
 
   it('is disabled before it is done is cancelled, and nothing more is imported', async () => {
     await engine.stopWorker();
-    const ada = address();
+    const ada = newAddress();
     const jobId = await importFile(engine, `email\n${ada}\n`);
     const { db } = engine.api;
     await db.updateTable('project').set({ disabled_reason: 'MANUAL' }).execute();
@@ -266,7 +265,7 @@ describe('an import in a project that', () => {
 
   it('cancels its jobs in the middle stops before its next batch', async () => {
     const { db } = engine.api;
-    const emails = Array.from({ length: 40_000 }, (_, index) => `${index}-${address()}`);
+    const emails = Array.from({ length: 40_000 }, (_, index) => `${index}-${newAddress()}`);
     const jobId = await importFile(engine, ['email', ...emails].join('\n'));
     await waitFor('some progress', async () => {
       const { body } = await engine.call('GET', `/contacts/import/${jobId}`);
@@ -288,7 +287,7 @@ describe('an import in a project that', () => {
 describe('the sweep', () => {
   it('lets an import go on whose run was ended in Temporal', async () => {
     await engine.stopWorker();
-    const ada = address();
+    const ada = newAddress();
     const jobId = await importFile(engine, `email\n${ada}\n`);
     const handle = engine.temporal.client.workflow.getHandle(jobId);
     await waitFor('the run', () =>

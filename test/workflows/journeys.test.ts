@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, startEngine } from '../support/engine.ts';
 import {
@@ -8,6 +7,7 @@ import {
   executionIn,
   startByHand,
 } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let engine: Engine;
@@ -16,7 +16,6 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-const address = () => `${randomUUID()}@people.test`;
 const waitStep = (timeout?: number) => ({
   type: 'WAIT_FOR_EVENT',
   name: 'Wait',
@@ -26,7 +25,7 @@ const exit = (name: string) => ({ type: 'EXIT', name, config: { reason: name } }
 
 describe('a journey', () => {
   it('starts by a tracked event and sends its mail', async () => {
-    const email = address();
+    const email = newAddress();
     const templateId = await createTemplate(engine);
     const workflow = await createWorkflow(engine, {
       eventName: 'mailed',
@@ -54,11 +53,13 @@ describe('a journey', () => {
       const { body: again } = await engine.call('GET', `/workflows/${workflow.id}/executions`);
       return again.executions[0].temporalRunId as string | null;
     });
-    const described = await engine.temporal.client.workflow
-      .getHandle(done.temporalWorkflowId, run)
-      .describe();
-    expect(described.staticDetails ?? described.status.name).toBeTruthy();
-    expect(described.type).toBe('customerWorkflow');
+    const handle = engine.temporal.client.workflow.getHandle(done.temporalWorkflowId, run);
+    const closed = await waitFor('the run to be closed', async () => {
+      const described = await handle.describe();
+      return described.status.name === 'RUNNING' ? null : described;
+    });
+    expect([closed.type, closed.status.name]).toEqual(['customerWorkflow', 'COMPLETED']);
+    expect(await closed.staticSummary()).toBe(`Journey v${done.workflowVersion}`);
   });
 
   it('ends where its exit says', async () => {
@@ -67,7 +68,7 @@ describe('a journey', () => {
       steps: [exit('enough')],
       ways: [['TRIGGER', 'enough']],
     });
-    const contact = await createContact(engine, address());
+    const contact = await createContact(engine, newAddress());
     const id = await startByHand(engine, workflow.id, contact);
     const done = await executionIn(engine, workflow.id, id, 'EXITED');
     expect(done.exitReason).toBe('enough');
@@ -83,7 +84,7 @@ describe('a journey', () => {
         ['Pause', 'after'],
       ],
     });
-    const contact = await createContact(engine, address());
+    const contact = await createContact(engine, newAddress());
     const id = await startByHand(engine, workflow.id, contact);
     const waiting = await executionIn(engine, workflow.id, id, 'WAITING');
     expect(waiting.currentStepId).toBe(workflow.steps['Pause']);
@@ -107,7 +108,7 @@ describe('a journey', () => {
     ['EVENT', 'by event'],
     ['TIMEOUT', 'by time-out'],
   ])('goes on from a wait by its %s', async (result, way) => {
-    const email = address();
+    const email = newAddress();
     const contact = await createContact(engine, email);
     const workflow = await createWorkflow(engine, {
       eventName: `waits ${result}`,
@@ -140,13 +141,13 @@ describe('a journey', () => {
         ['Wait', 'by event', 'event'],
       ],
     });
-    const contact = await createContact(engine, address());
+    const contact = await createContact(engine, newAddress());
     const id = await startByHand(engine, workflow.id, contact);
     await executionIn(engine, workflow.id, id, 'COMPLETED');
   });
 
   it('keeps marketing mail from an unsubscribed contact and goes on', async () => {
-    const email = address();
+    const email = newAddress();
     const templateId = await createTemplate(engine, { type: 'MARKETING' });
     const workflow = await createWorkflow(engine, {
       eventName: 'marketing',
@@ -176,7 +177,7 @@ describe('a journey', () => {
       .set({ from_email: 'team@elsewhere.test' })
       .where('id', '=', templateId)
       .execute();
-    const contact = await createContact(engine, address());
+    const contact = await createContact(engine, newAddress());
     const id = await startByHand(engine, workflow.id, contact);
     const failed = await executionIn(engine, workflow.id, id, 'FAILED');
     expect(failed.error).toContain('elsewhere.test');
@@ -196,7 +197,7 @@ describe('a journey', () => {
         ['Wait', 'old'],
       ],
     });
-    const email = address();
+    const email = newAddress();
     const contact = await createContact(engine, email);
     const id = await startByHand(engine, workflow.id, contact);
     await executionIn(engine, workflow.id, id, 'WAITING');
@@ -212,7 +213,7 @@ describe('a journey', () => {
 
 describe('a failed execution', () => {
   it('goes on at its failed step when tried again, and earlier steps run once', async () => {
-    const email = address();
+    const email = newAddress();
     const templateId = await createTemplate(engine);
     const broken = await createTemplate(engine, { subject: 'Second' });
     const workflow = await createWorkflow(engine, {

@@ -10,8 +10,8 @@ import {
   removedTables,
   removeProject,
 } from '../../db/project-deletion.ts';
+import { busyProject, ended, projectTables, rowsOf, statusOf } from '../support/busy-project.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { createTemplate, createWorkflow } from '../support/journeys.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let engine: Engine;
@@ -19,96 +19,6 @@ beforeAll(async () => {
   engine = await startEngine();
 });
 afterAll(() => engine.close());
-
-/** Every table with rows of projects, as the database has them. */
-async function projectTables(): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
-    select table_name as name from information_schema.columns
-      where table_schema = 'public' and column_name = 'project_id'
-      order by 1`.execute(engine.api.db);
-  return rows.map((row) => row.name);
-}
-
-/** How many rows of a project each table has; those without any are left out. */
-async function rowsOf(projectId: string): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const table of await projectTables()) {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from ${sql.table(table)}
-        where project_id = ${projectId}`.execute(engine.api.db);
-    if (rows[0]?.count) counts[table] = rows[0].count;
-  }
-  return counts;
-}
-
-/** A project with something in it, some of which is at work. */
-async function busyProject() {
-  const { api } = engine;
-  const { cookie } = await api.signUp();
-  const project = await api.createProject(cookie);
-  const domain = `${randomUUID()}.test`;
-  const call: Engine['call'] = (method, path, body) =>
-    api.request(method, path, { key: project.secretKey, body });
-  const within: Engine = { ...engine, project, domain, call };
-  await call('POST', '/domains', { domain });
-  const templateId = await createTemplate(within);
-  const workflow = await createWorkflow(within, {
-    eventName: 'signed up',
-    steps: [
-      { type: 'SEND_EMAIL', name: 'Mail', templateId },
-      { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } },
-    ],
-    ways: [
-      ['TRIGGER', 'Mail'],
-      ['Mail', 'Wait'],
-    ],
-  });
-  const people = [`${randomUUID()}@people.test`, `${randomUUID()}@people.test`];
-  const attachments = [{ filename: 'a.txt', content: 'aGk=', contentType: 'text/plain' }];
-  const mail = { from: `team@${domain}`, subject: 'Hi', body: '<p>Hi</p>', attachments };
-  for (const email of people) {
-    await call('POST', '/v1/track', { event: 'signed up', email });
-    await call('POST', '/v1/send', { ...mail, to: email });
-  }
-  const { body: executions } = await waitFor('waiting executions', async () => {
-    const answer = await call('GET', `/workflows/${workflow.id}/executions?status=WAITING`);
-    return answer.body.total === people.length ? answer : null;
-  });
-  const runs = executions.executions.map(
-    (row: { id: string }) => `execution-${row.id}`,
-  ) as string[];
-  await api.request('POST', '/segments', {
-    key: project.secretKey,
-    body: { name: 'Some', type: 'STATIC' },
-  });
-  const news = { name: 'News', subject: 'News', body: 'News', from: mail.from };
-  const campaign = await call('POST', '/campaigns', { ...news, audienceType: 'ALL' });
-  expect(campaign.status).toBe(201);
-  return { ...project, cookie, domain, call, mail, people, workflowId: workflow.id, runs };
-}
-
-async function statusOf(runId: string): Promise<string> {
-  const { status } = await engine.temporal.client.workflow.getHandle(runId).describe();
-  return status.name;
-}
-
-const ended = (runId: string) =>
-  waitFor(
-    `${runId} to end`,
-    async () => ((await statusOf(runId).catch(() => 'not yet')) === 'COMPLETED' ? true : null),
-    60_000,
-  );
-
-/** The id of the rows of a project. */
-async function rowIdOf(publicId: string): Promise<string> {
-  const row = await engine.api.db
-    .selectFrom('project')
-    .select('id')
-    .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
-    .where('removal', 'is', null)
-    .executeTakeFirstOrThrow();
-  return row.id;
-}
 
 describe('the tables of a project', () => {
   it('are all removed, gone with a parent, or kept for a reason', async () => {
@@ -119,7 +29,7 @@ describe('the tables of a project', () => {
       ...keptOnReset,
       ...outbox,
     ];
-    expect(known.toSorted()).toEqual(await projectTables());
+    expect(known.toSorted()).toEqual(await projectTables(engine));
   });
 
   it('are found by an index, so that a page costs no look at the whole table', async () => {
@@ -138,154 +48,9 @@ describe('the tables of a project', () => {
   });
 });
 
-describe('a reset', () => {
-  it('empties the project at once and keeps keys, domains and members', async () => {
-    const project = await busyProject();
-    const path = `/users/@me/projects/${project.id}`;
-    const before = await engine.api.request('GET', '/users/@me/projects', project);
-    const members = await project.call('GET', `/projects/${project.id}/members`);
-    const domains = await project.call('GET', `/domains/project/${project.id}`);
-    expect(members.body.data).toHaveLength(1);
-    expect(domains.body).toHaveLength(1);
-
-    const reset = await engine.api.request('POST', `${path}/reset`, { cookie: project.cookie });
-    expect([reset.status, reset.body]).toEqual([
-      200,
-      { success: true, message: expect.any(String) },
-    ]);
-
-    for (const list of [
-      '/contacts',
-      '/templates',
-      '/campaigns',
-      '/segments',
-      '/workflows',
-      '/emails',
-      '/events',
-    ]) {
-      const { status, body } = await project.call('GET', list);
-      expect(status, list).toBe(200);
-      expect(body.total ?? (body.data ?? body.events ?? body).length, list).toBe(0);
-    }
-    expect((await project.call('GET', `/workflows/${project.workflowId}`)).status).toBe(404);
-    expect(await project.call('GET', `/projects/${project.id}/members`)).toMatchObject({
-      body: members.body,
-    });
-    expect((await project.call('GET', `/domains/project/${project.id}`)).body).toEqual(
-      domains.body,
-    );
-    const after = await engine.api.request('GET', '/users/@me/projects', project);
-    expect(after.body).toEqual([{ ...before.body[0], updatedAt: expect.any(String) }]);
-  });
-
-  it('lets the same keys go on at once, also with the same people', async () => {
-    const project = await busyProject();
-    const path = `/users/@me/projects/${project.id}/reset`;
-    await engine.api.request('POST', path, { cookie: project.cookie });
-    const [email] = project.people;
-    const made = await project.call('POST', '/contacts', { email });
-    expect([made.status, made.body.projectId]).toEqual([201, project.id]);
-    const sent = await project.call('POST', '/v1/send', { ...project.mail, to: email });
-    expect(sent.status).toBe(200);
-    const { body } = await waitFor('the mail to be delivered', async () => {
-      const answer = await engine.api.request('GET', `/local/mailbox?to=${email}`);
-      const mine = answer.body.filter(
-        (mail: { id: string }) => mail.id === sent.body.data.emails[0].email,
-      );
-      return mine.length > 0 ? { body: mine } : null;
-    });
-    expect(body).toHaveLength(1);
-    await ended(`project-reset-${project.id}`);
-    expect((await project.call('GET', '/contacts')).body.total).toBe(1);
-  });
-
-  it('keeps the id outside, for members and keys alike', async () => {
-    const { api } = engine;
-    const project = await busyProject();
-    const { cookie } = project;
-    const path = `/users/@me/projects/${project.id}`;
-    await api.request('POST', `${path}/reset`, { cookie });
-    const inside = await rowIdOf(project.id);
-    const headers = { 'X-Project-Id': project.id };
-    const answers = [
-      await api.request('GET', '/contacts', { cookie, headers }),
-      await api.request('POST', '/templates', {
-        cookie,
-        headers,
-        body: { name: 'T', subject: 'S', body: 'B', type: 'MARKETING', from: project.mail.from },
-      }),
-      await api.request('PATCH', path, { cookie, body: { name: 'Again' } }),
-      await api.request('GET', `${path}/security`, { cookie }),
-      await api.request('GET', `/projects/${project.id}/setup-state`, { key: project.secretKey }),
-      await api.request('GET', `/domains/project/${project.id}`, { cookie }),
-      await api.request('POST', '/domains', {
-        cookie,
-        body: { domain: `${randomUUID()}.test`, projectId: project.id },
-      }),
-      await api.request('POST', `${path}/regenerate-keys`, { cookie }),
-    ];
-    for (const { status, body } of answers) {
-      expect(status, JSON.stringify(body)).toBeLessThan(300);
-      expect(JSON.stringify(body)).not.toContain(inside);
-    }
-    expect(answers[1]?.body.projectId).toBe(project.id);
-    expect(answers[2]?.body).toMatchObject({ id: project.id, name: 'Again' });
-    expect(answers[3]?.body.status.projectId).toBe(project.id);
-    expect(answers[5]?.body).toMatchObject([{ projectId: project.id }]);
-    expect(answers[6]?.body.projectId).toBe(project.id);
-    const old = await api.request('GET', '/contacts', { key: project.secretKey });
-    expect(old.status).toBe(401);
-    const unknown = await api.request('GET', '/contacts', {
-      cookie,
-      headers: { 'X-Project-Id': randomUUID() },
-    });
-    expect(unknown.status).toBe(403);
-    const check = await api.request('GET', `/domains/${answers[6]?.body.id}/verify`, { cookie });
-    expect(check.body.projectId).toBe(project.id);
-  });
-
-  it('leaves no row and no run of what there was', async () => {
-    const project = await busyProject();
-    const had = Object.keys(await rowsOf(project.id));
-    expect(had).toEqual(
-      expect.arrayContaining(['attachment', 'contact', 'email', 'event', 'execution', 'wait']),
-    );
-    await engine.api.request('POST', `/users/@me/projects/${project.id}/reset`, {
-      cookie: project.cookie,
-    });
-    await ended(`project-reset-${project.id}`);
-    expect(await rowsOf(project.id)).toEqual({});
-    for (const run of [...project.runs, `delivery-${project.id}`]) {
-      expect(await statusOf(run), run).not.toBe('RUNNING');
-    }
-    const now = await rowIdOf(project.id);
-    expect(now).not.toBe(project.id);
-    expect(Object.keys(await rowsOf(now)).toSorted()).toEqual(['domain', 'membership']);
-  });
-
-  it('works twice, the second time while the first goes on', async () => {
-    const project = await busyProject();
-    const path = `/users/@me/projects/${project.id}/reset`;
-    await engine.api.request('POST', path, { cookie: project.cookie });
-    const between = await rowIdOf(project.id);
-    await project.call('POST', '/contacts', { email: project.people[0] });
-    const again = await engine.api.request('POST', path, { cookie: project.cookie });
-    expect(again.status).toBe(200);
-    expect((await project.call('GET', '/contacts')).body.total).toBe(0);
-    await ended(`project-reset-${project.id}`);
-    expect([await rowsOf(project.id), await rowsOf(between)]).toEqual([{}, {}]);
-    const rows = await engine.api.db
-      .selectFrom('project')
-      .select('id')
-      .where(sql<boolean>`coalesce(public_id, id) = ${project.id}`)
-      .execute();
-    expect(rows).toHaveLength(1);
-  });
-});
-
 describe('a deletion', () => {
   it('ends keys, membership and domains at once', async () => {
-    const project = await busyProject();
+    const project = await busyProject(engine);
     const gone = await engine.api.request('DELETE', `/users/@me/projects/${project.id}`, {
       cookie: project.cookie,
     });
@@ -308,7 +73,7 @@ describe('a deletion', () => {
   });
 
   it('leaves nothing behind, in the database, in Temporal and on the disk', async () => {
-    const project = await busyProject();
+    const project = await busyProject(engine);
     await engine.api.services.files?.put(`${project.id}/${randomUUID()}.png`, {
       bytes: Buffer.from('x'),
       contentType: 'image/png',
@@ -316,10 +81,10 @@ describe('a deletion', () => {
     await engine.api.request('DELETE', `/users/@me/projects/${project.id}`, {
       cookie: project.cookie,
     });
-    await ended(`project-delete-${project.id}`);
-    expect(await rowsOf(project.id)).toEqual({});
+    await ended(engine, `project-delete-${project.id}`);
+    expect(await rowsOf(engine, project.id)).toEqual({});
     for (const run of [...project.runs, `delivery-${project.id}`]) {
-      expect(await statusOf(run), run).not.toBe('RUNNING');
+      expect(await statusOf(engine, run), run).not.toBe('RUNNING');
     }
     const left = await sql<{ count: number }>`
       select (select count(*) from project where id = ${project.id})
@@ -331,7 +96,7 @@ describe('a deletion', () => {
   });
 
   it('leaves mail that is being handed over until that is settled', async () => {
-    const project = await busyProject();
+    const project = await busyProject(engine);
     const { db } = engine.api;
     const [email] = project.people;
     await engine.stopWorker();
@@ -349,19 +114,19 @@ describe('a deletion', () => {
     });
     await engine.startWorker();
     await waitFor('all other mail to be gone', async () => {
-      const { email: emails } = await rowsOf(project.id);
+      const { email: emails } = await rowsOf(engine, project.id);
       return emails === 1 ? true : null;
     });
     expect(await deleteProjectPage(db, project.id)).toEqual({ deleted: 0, isOver: false });
-    const { email: emails, contact: contacts } = await rowsOf(project.id);
+    const { email: emails, contact: contacts } = await rowsOf(engine, project.id);
     expect([emails, contacts]).toEqual([1, 2]);
     await db
       .updateTable('email')
       .set({ lease_until: sql<Date>`now()` })
       .where('id', '=', claim!.id)
       .execute();
-    await ended(`project-delete-${project.id}`);
-    expect(await rowsOf(project.id)).toEqual({});
+    await ended(engine, `project-delete-${project.id}`);
+    expect(await rowsOf(engine, project.id)).toEqual({});
   });
 
   it('keeps what asks the mail provider to forget a domain until somebody has heard it', async () => {
@@ -398,9 +163,9 @@ describe('a deletion', () => {
     await engine.api.request('DELETE', `/users/@me/projects/${id}`, { cookie });
     const page = await deleteProjectPage(engine.api.db, id);
     expect(page).toEqual({ deleted: 1000, isOver: false });
-    expect((await rowsOf(id))['contact']).toBe(1500);
+    expect((await rowsOf(engine, id))['contact']).toBe(1500);
     await engine.startWorker();
-    await ended(`project-delete-${id}`);
-    expect(await rowsOf(id)).toEqual({});
+    await ended(engine, `project-delete-${id}`);
+    expect(await rowsOf(engine, id)).toEqual({});
   });
 });

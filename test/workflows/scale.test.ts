@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, startEngine } from '../support/engine.ts';
 import {
@@ -9,6 +8,7 @@ import {
   type StepPlan,
   type WayPlan,
 } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let engine: Engine;
@@ -16,8 +16,6 @@ beforeAll(async () => {
   engine = await startEngine();
 });
 afterAll(() => engine.close());
-
-const address = () => `${randomUUID()}@people.test`;
 
 describe('a graph of 200 steps', () => {
   it('is walked to its end, as several runs of one execution', { timeout: 90_000 }, async () => {
@@ -32,7 +30,7 @@ describe('a graph of 200 steps', () => {
     steps.push({ type: 'EXIT', name: 'End' });
     ways.push(['If 198', 'End', 'yes']);
     const workflow = await createWorkflow(engine, { eventName: 'long', steps, ways });
-    const id = await startByHand(engine, workflow.id, await createContact(engine, address()));
+    const id = await startByHand(engine, workflow.id, await createContact(engine, newAddress()));
     const done = await executionIn(engine, workflow.id, id, 'EXITED', 60_000);
     expect(done.stepExecutions).toHaveLength(201);
     expect(
@@ -70,7 +68,7 @@ describe('a context of almost 64 KB', () => {
         ['If', 'Merged', 'yes'],
       ],
     });
-    const email = address();
+    const email = newAddress();
     const contactId = await createContact(engine, email);
     const id = await startByHand(engine, workflow.id, contactId, context);
     await executionIn(engine, workflow.id, id, 'WAITING');
@@ -97,7 +95,7 @@ describe('a thousand executions at once', () => {
         ['Count', 'End'],
       ],
     });
-    const people = Array.from({ length: 1000 }, (_, n) => ({ n, email: address() }));
+    const people = Array.from({ length: 1000 }, (_, n) => ({ n, email: newAddress() }));
     const queue = people.values();
     const track = async () => {
       for (const { n, email } of queue) {

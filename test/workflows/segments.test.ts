@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createContact, createWorkflow, executionIn } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 
 let engine: Engine;
@@ -10,8 +11,6 @@ beforeAll(async () => {
   engine = await startEngine();
 });
 afterAll(() => engine.close());
-
-const address = () => `${randomUUID()}@people.test`;
 
 /** A segment of the contacts with a plan of its own. */
 async function createSegment(name: string, more: object = {}) {
@@ -58,7 +57,7 @@ describe('a contact that enters a tracked segment', () => {
   it('starts the workflows of its entry event', async () => {
     const workflow = await leavesAtOnce('segment.vip-customers.entry');
     const segment = await createSegment('VIP Customers!', { trackMembership: true });
-    const contactId = await createContact(engine, address(), { data: { plan: segment.plan } });
+    const contactId = await createContact(engine, newAddress(), { data: { plan: segment.plan } });
     const { body } = await engine.call('POST', `/segments/${segment.id}/compute`);
     expect(body).toEqual({ added: 1, removed: 0, total: 1 });
     const execution = await onlyExecution(workflow.id);
@@ -73,7 +72,7 @@ describe('a contact that enters a tracked segment', () => {
   it('is found by the sweep after five minutes', async () => {
     const workflow = await leavesAtOnce('segment.swept.entry');
     const segment = await createSegment('Swept', { trackMembership: true });
-    await createContact(engine, address(), { data: { plan: segment.plan } });
+    await createContact(engine, newAddress(), { data: { plan: segment.plan } });
     await age(segment.id, 4);
     await sweepNow(engine);
     expect(await countEvents('segment.swept.entry')).toBe(0);
@@ -90,9 +89,9 @@ describe('the sweep', () => {
   it('counts segments that are not tracked, without events', async () => {
     const dynamic = await createSegment('Counted');
     const picked = await engine.call('POST', '/segments', { name: 'Picked', type: 'STATIC' });
-    const members = { emails: [address(), address()], createMissing: true };
+    const members = { emails: [newAddress(), newAddress()], createMissing: true };
     await engine.call('POST', `/segments/${picked.body.id}/members`, members);
-    await createContact(engine, address(), { data: { plan: dynamic.plan } });
+    await createContact(engine, newAddress(), { data: { plan: dynamic.plan } });
     await engine.api.db.deleteFrom('contact').where('email', '=', members.emails[0]!).execute();
     expect(await memberCountOf(picked.body.id)).toBe(2);
     await age(dynamic.id, 6);
@@ -105,7 +104,7 @@ describe('the sweep', () => {
 
   it('leaves the segments of a disabled project alone', async () => {
     const segment = await createSegment('Disabled', { trackMembership: true });
-    await createContact(engine, address(), { data: { plan: segment.plan } });
+    await createContact(engine, newAddress(), { data: { plan: segment.plan } });
     await age(segment.id, 6);
     const disable = (reason: string | null) =>
       engine.api.db

@@ -13,6 +13,7 @@ import {
   executionIn,
   startByHand,
 } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { choresOf, sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -23,8 +24,6 @@ beforeAll(async () => {
   engine = await startEngine();
 });
 afterAll(() => engine.close());
-
-const address = () => `${randomUUID()}@people.test`;
 
 async function mailingWorkflow(eventName: string) {
   return createWorkflow(engine, {
@@ -53,7 +52,7 @@ function recordQuietly(contactId: string, name: string) {
 /** A run that waits for its event. */
 async function waitingExecution(eventName: string) {
   const workflow = await waitingWorkflow(eventName);
-  const contactId = await createContact(engine, address());
+  const contactId = await createContact(engine, newAddress());
   const id = await startByHand(engine, workflow.id, contactId);
   await executionIn(engine, workflow.id, id, 'WAITING');
   return { workflow, contactId, id };
@@ -77,7 +76,7 @@ describe('the sweep', () => {
 
   it('starts what was committed and not started, once, however many sweep at once', async () => {
     const workflow = await mailingWorkflow('forgotten start');
-    const email = address();
+    const email = newAddress();
     const contactId = await createContact(engine, email);
     const { due } = await recordQuietly(contactId, 'forgotten start');
     const [id] = due.executions;
@@ -93,7 +92,7 @@ describe('the sweep', () => {
 
   it('notes a start that nobody noted before the run had ended', async () => {
     const workflow = await mailingWorkflow('unnoted start');
-    const email = address();
+    const email = newAddress();
     const contactId = await createContact(engine, email);
     const id = await startByHand(engine, workflow.id, contactId);
     await executionIn(engine, workflow.id, id, 'COMPLETED');
@@ -156,7 +155,7 @@ describe('the sweep', () => {
       (select string_agg(gen_random_uuid()::text, '') from generate_series(1, 70000)))
       where workflow_id = ${workflow.id}`.execute(db);
     const insert = async (workflowId: string) => {
-      const contactId = await createContact(engine, address());
+      const contactId = await createContact(engine, newAddress());
       return db.transaction().execute((tx) =>
         insertExecution(tx, {
           projectId: engine.project.id,
@@ -179,7 +178,7 @@ describe('the sweep', () => {
 
   it('delivers mail that nobody delivers', async () => {
     await engine.stopWorker();
-    const email = address();
+    const email = newAddress();
     const sent = { to: email, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     // The signal is lost with the run that would have heard it.
     await engine.call('POST', '/v1/send', sent);
@@ -199,7 +198,7 @@ describe('a message whose outcome is unknown', () => {
   /** Claimed by a process that died when it had handed it over, or before: nobody knows. */
   async function uncertain() {
     const { db } = engine.api;
-    const email = address();
+    const email = newAddress();
     await engine.stopWorker();
     const { body } = await engine.call('POST', '/v1/send', {
       to: email,
@@ -229,7 +228,7 @@ describe('a message whose outcome is unknown', () => {
     // Neither the sweep nor the lane, woken for another mail, may send it again.
     await settle(15, 'fail');
     await sweepNow(engine);
-    const other = address();
+    const other = newAddress();
     const more = { to: other, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     await engine.call('POST', '/v1/send', more);
     await engine.mailsTo(other, 1, 40_000);

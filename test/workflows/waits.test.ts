@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -12,6 +11,7 @@ import type { Graph } from '../../domain/graph.ts';
 import { createServices } from '../../worker/services.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createContact, createWorkflow, executionIn, startByHand } from '../support/journeys.ts';
+import { newAddress } from '../support/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let engine: Engine;
@@ -25,8 +25,6 @@ beforeAll(async () => {
   activities = createStepActivities(services);
 });
 afterAll(() => engine.close());
-
-const address = () => `${randomUUID()}@people.test`;
 
 /** TRIGGER → Wait → one exit for each way it can end. */
 function createWaiting(eventName: string, timeout?: number) {
@@ -49,7 +47,7 @@ function createWaiting(eventName: string, timeout?: number) {
 /** An execution without a run: what a run would do is called by hand. */
 async function insertedExecution(workflow: { id: string; steps: Record<string, string> }) {
   const { db } = engine.api;
-  const contactId = await createContact(engine, address());
+  const contactId = await createContact(engine, newAddress());
   const execution = await db.transaction().execute((tx) =>
     insertExecution(tx, {
       projectId: engine.project.id,
@@ -175,7 +173,7 @@ describe('an event that comes while its wait is being registered', () => {
   it('wakes the journey, and the time-out does not, in 80 journeys at once', async () => {
     const racing = await createWaiting('raced', 20);
     const track = async (turn: number) => {
-      const email = address();
+      const email = newAddress();
       const began = await engine.call('POST', '/v1/track', { email, event: 'raced' });
       await sleep((turn * 7) % 31);
       const clicked = await engine.call('POST', '/v1/track', {
@@ -255,7 +253,7 @@ describe('an event at the very moment of the time-out', () => {
     const workflow = await createWaiting('aimed', 2);
     const contacts = await Promise.all(
       Array.from({ length: 80 }, async () => {
-        const email = address();
+        const email = newAddress();
         const executionId = await startByHand(
           engine,
           workflow.id,
