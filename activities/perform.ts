@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { endExecution } from '../db/executions.ts';
 import {
@@ -46,8 +47,9 @@ export class StepFailure extends Error {
 }
 
 /**
- * Enters a step, does its effect and commits both. It may be repeated: there is one step
- * execution per execution and step, and what ended before is told again.
+ * Enters a step, does its effect and commits both; of an effect that fails nothing stays but the
+ * failure. It may be repeated: there is one step execution per execution and step, and what ended
+ * before is told again.
  * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
  */
 export async function performStep<T = StepResult>(
@@ -58,10 +60,12 @@ export async function performStep<T = StepResult>(
   const result = await db.transaction().execute(async (tx) => {
     const visit = await enterStep(tx, call.executionId, call.step.id);
     if (!visit) return endedResult(tx, call);
+    await sql`savepoint effect`.execute(tx);
     try {
       return await effect(tx, visit, call);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
+      await sql`rollback to savepoint effect`.execute(tx);
       // Committed, not rolled back: the record has to say what Temporal says.
       await failStep(tx, visit, error.message, error.output);
       return error;

@@ -133,7 +133,7 @@ const decideCondition: StepEffect = async (tx, visit, call) => {
 };
 
 const exit: StepEffect = async (tx, visit, call) => {
-  const reason = (call.step.config as StepConfig<'EXIT'>).reason ?? 'exit_step';
+  const reason = (call.step.config as StepConfig<'EXIT'>).reason || 'exit_step';
   await completeStep(tx, visit.stepExecution.id, { exited: true, reason });
   await endExecution(tx, call.executionId, { status: 'EXITED', reason });
   return { outcome: { kind: 'exited' } };

@@ -9,6 +9,7 @@ import { foldEventTally } from '../db/event-stats.ts';
 import { type BrokenRun, repairExecutions } from '../db/executions.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../db/payments.ts';
+import { cancelLateExecutions } from '../db/suspension.ts';
 import { deleteExpiredTokens } from '../db/users.ts';
 import { deleteOldJobs, wakeStalledJobs } from '../db/jobs.ts';
 import { claimForgottenRunWakes } from '../db/run-wakes.ts';
@@ -23,6 +24,8 @@ export interface SweepChores {
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Ends executions whose run was ended by somebody in Temporal instead of through the API. */
   REPAIR_EXECUTIONS(): Promise<void>;
+  /** Ends executions that an event started just as their project was being disabled. */
+  CANCEL_LATE_EXECUTIONS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
   /** Lets campaigns go on whose run is gone. */
@@ -94,6 +97,13 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
         page = [];
       }
       await repairExecutions(db, page);
+    },
+    async CANCEL_LATE_EXECUTIONS() {
+      for (;;) {
+        const executions = await cancelLateExecutions(db, pageSize);
+        dispatcher.dispatch({ executions });
+        if (executions.length < pageSize) break;
+      }
     },
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;

@@ -94,6 +94,9 @@ export async function recordEvents(
               select from execution earlier
                 where earlier.workflow_id = workflow.id
                   and earlier.contact_id = recorded.contact_id))
+          order by workflow.id
+          -- Waits for one that is being deleted, and then starts nothing.
+          for key share of workflow
         on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
         returning id, project_id, current_step_id, started_at, workflow_id
     ), triggered as (

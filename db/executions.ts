@@ -1,9 +1,10 @@
 import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
-import { Problem } from '../domain/errors.ts';
+import { notFound, Problem } from '../domain/errors.ts';
 import type { DueStart } from '../domain/execution.ts';
 import { findStep, type Graph } from '../domain/graph.ts';
 import type { Database } from './database.ts';
 import { dispatchGrace } from './events.ts';
+import { holdEnabledProject } from './projects.ts';
 import type { DB, Execution } from './tables.ts';
 
 export type ExecutionRow = Selectable<Execution>;
@@ -12,7 +13,8 @@ export const activeStatuses = ['RUNNING', 'WAITING'] as const;
 
 /**
  * Starts an execution by hand, in the caller's transaction.
- * @throws Problem WORKFLOW_NOT_ENABLED, EXECUTION_EXISTS.
+ * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, CONTACT_NOT_FOUND, WORKFLOW_NOT_FOUND,
+ *   WORKFLOW_NOT_ENABLED, EXECUTION_EXISTS.
  */
 export async function insertExecution(
   tx: Database,
@@ -23,69 +25,111 @@ export async function insertExecution(
     context: Record<string, unknown> | null;
   },
 ): Promise<ExecutionRow> {
-  // The lock of the contact makes parallel starts, by hand or by event, one after the other.
-  await tx
-    .selectFrom('contact')
-    .select('id')
-    .where('id', '=', given.contactId)
-    .forNoKeyUpdate()
-    .execute();
+  const { projectId, workflowId, contactId, context } = given;
+  await holdEnabledProject(tx, projectId);
+  if (!(await lockContact(tx, contactId))) throw notFound('CONTACT', contactId);
+  // A workflow that is being deleted is waited for: then it is gone.
   const workflow = await tx
     .selectFrom('workflow')
     .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
     .select(['workflow.version', 'workflow.name', 'workflow.enabled', 'workflow.allow_reentry'])
     .select('step.id as trigger_step_id')
-    .where('workflow.id', '=', given.workflowId)
+    .where('workflow.id', '=', workflowId)
     .where('step.type', '=', 'TRIGGER')
-    .executeTakeFirstOrThrow();
-  if (!workflow.enabled) throw new Problem('WORKFLOW_NOT_ENABLED');
-  const earlier = await tx
-    .selectFrom('execution')
-    .select(['id', 'status'])
-    .where('workflow_id', '=', given.workflowId)
-    .where('contact_id', '=', given.contactId)
-    .$if(workflow.allow_reentry, (query) => query.where('status', 'in', activeStatuses))
-    .orderBy('started_at', 'desc')
-    .limit(1)
+    .forKeyShare('workflow')
     .executeTakeFirst();
-  if (earlier) {
-    throw new Problem('EXECUTION_EXISTS', {
-      details: { executionId: earlier.id, status: earlier.status },
-    });
-  }
+  if (!workflow) throw notFound('WORKFLOW', workflowId);
+  if (!workflow.enabled) throw new Problem('WORKFLOW_NOT_ENABLED');
+  await refuseSecond(tx, given, workflow.allow_reentry ? activeStatuses : null);
   const execution = await tx
     .insertInto('execution')
     .values({
-      project_id: given.projectId,
-      workflow_id: given.workflowId,
+      project_id: projectId,
+      workflow_id: workflowId,
       workflow_version: workflow.version,
       workflow_name: workflow.name,
-      contact_id: given.contactId,
+      contact_id: contactId,
       current_step_id: workflow.trigger_step_id,
-      context: given.context && JSON.stringify(given.context),
+      context: context && JSON.stringify(context),
       dispatch: 'start',
       dispatch_at: dispatchGrace,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+  await insertTriggerStep(tx, execution, workflow.trigger_step_id);
+  return execution;
+}
+
+/**
+ * Makes parallel starts for a contact, by hand or by event, one after the other. Answers whether
+ * it is there.
+ */
+async function lockContact(tx: Database, id: string): Promise<boolean> {
+  const contact = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return contact !== undefined;
+}
+
+/**
+ * @param given.besides one that is not meant.
+ * @param statuses of the executions that are in the way; null: each is.
+ * @throws Problem EXECUTION_EXISTS naming the newest that is.
+ */
+async function refuseSecond(
+  tx: Database,
+  given: { workflowId: string; contactId: string; besides?: string },
+  statuses: typeof activeStatuses | null,
+): Promise<void> {
+  const earlier = await tx
+    .selectFrom('execution')
+    .select(['id', 'status'])
+    .where('workflow_id', '=', given.workflowId)
+    .where('contact_id', '=', given.contactId)
+    .$if(statuses !== null, (query) => query.where('status', 'in', statuses ?? []))
+    .$if(given.besides !== undefined, (query) => query.where('id', '<>', given.besides ?? ''))
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!earlier) return;
+  const { id: executionId, status } = earlier;
+  throw new Problem('EXECUTION_EXISTS', { details: { executionId, status } });
+}
+
+/** The step an execution begins with is complete from the beginning. */
+async function insertTriggerStep(
+  tx: Database,
+  execution: ExecutionRow,
+  stepId: string,
+): Promise<void> {
+  const { id, project_id, started_at } = execution;
+  const timestamp = started_at.toISOString();
   await tx
     .insertInto('step_execution')
     .values({
-      project_id: given.projectId,
-      execution_id: execution.id,
-      step_id: workflow.trigger_step_id,
+      project_id,
+      execution_id: id,
+      step_id: stepId,
       status: 'COMPLETED',
-      output: JSON.stringify({
-        triggered: true,
-        eventName: 'manual',
-        timestamp: execution.started_at.toISOString(),
-      }),
-      started_at: execution.started_at,
-      completed_at: execution.started_at,
+      output: JSON.stringify({ triggered: true, eventName: 'manual', timestamp }),
+      started_at,
+      completed_at: started_at,
     })
     .execute();
-  return execution;
 }
+
+/**
+ * When the step an execution is at began, to the microsecond: at the end of the one before, or
+ * when the delay before it was over. Only events from then on count for a wait.
+ */
+const stepBegin = sql<string>`(
+  select greatest(execution.started_at,
+      max(completed_at) filter (where status = 'COMPLETED' and step_id <> current_step_id),
+      max(scheduled_for) filter (where step_id = current_step_id))::text
+    from step_execution where execution_id = execution.id)`;
 
 /**
  * The executions among `ids` whose run is not known to have been started. One that has left its
@@ -110,6 +154,7 @@ export async function listExecutionStarts(
       'execution.workflow_version as version',
       'execution.contact_id as contactId',
       sql<string>`execution.started_at::text`.as('startedAt'),
+      stepBegin.as('since'),
       'version.graph as graph',
       'execution.current_step_id as currentStepId',
       'execution.temporal_run_id as failedRunId',
@@ -118,10 +163,10 @@ export async function listExecutionStarts(
     .where('execution.id', '=', sql<string>`any(${ids}::uuid[])`)
     .where('execution.dispatch', '=', 'start')
     .execute();
-  return rows.map(({ currentStepId, failedRunId, status, ...row }) => {
+  return rows.map(({ currentStepId, failedRunId, status, since, ...row }) => {
     const start = { ...row, graph: row.graph as unknown as Graph, format: 2 as const };
     const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
-    const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since: row.startedAt };
+    const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since };
     const hasEnded = !activeStatuses.some((active) => active === status);
     return { start: resume ? { ...start, resume } : start, failedRunId, hasEnded };
   });
@@ -234,27 +279,21 @@ export async function cancelExecutions(
 /**
  * Makes a failed execution active again at its failed step, in the caller's transaction; its run
  * is due to be started anew.
- * @throws Problem EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
+ * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
+ *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
  */
 export async function retryExecution(tx: Database, execution: ExecutionRow): Promise<ExecutionRow> {
-  await tx
-    .selectFrom('contact')
+  const { id, workflow_id: workflowId, contact_id: contactId } = execution;
+  await holdEnabledProject(tx, execution.project_id);
+  if (!(await lockContact(tx, contactId))) throw notFound('EXECUTION', id);
+  const workflow = await tx
+    .selectFrom('workflow')
     .select('id')
-    .where('id', '=', execution.contact_id)
-    .forNoKeyUpdate()
-    .execute();
-  const active = await tx
-    .selectFrom('execution')
-    .select(['id', 'status'])
-    .where('workflow_id', '=', execution.workflow_id)
-    .where('contact_id', '=', execution.contact_id)
-    .where('status', 'in', activeStatuses)
+    .where('id', '=', workflowId)
+    .forKeyShare()
     .executeTakeFirst();
-  if (active && active.id !== execution.id) {
-    throw new Problem('EXECUTION_EXISTS', {
-      details: { executionId: active.id, status: active.status },
-    });
-  }
+  if (!workflow) throw notFound('WORKFLOW', workflowId);
+  await refuseSecond(tx, { workflowId, contactId, besides: id }, activeStatuses);
   const again = {
     status: 'RUNNING',
     error: null,
@@ -264,7 +303,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
   const row = await tx
     .updateTable('execution')
     .set({ ...again, dispatch: 'start', dispatch_at: dispatchGrace })
-    .where('id', '=', execution.id)
+    .where('id', '=', id)
     .where('status', '=', 'FAILED')
     .returningAll()
     .executeTakeFirst();
@@ -272,7 +311,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
   await tx
     .updateTable('step_execution')
     .set({ ...again, attempts: 0 })
-    .where('execution_id', '=', execution.id)
+    .where('execution_id', '=', id)
     .where('status', '=', 'FAILED')
     .execute();
   return row;

@@ -1,6 +1,6 @@
 import type { Selectable, Updateable } from 'kysely';
 import { sql } from 'kysely';
-import { notFound } from '../domain/errors.ts';
+import { notFound, Problem } from '../domain/errors.ts';
 import type { Role } from '../domain/roles.ts';
 import type { Database } from './database.ts';
 import type { Project } from './tables.ts';
@@ -46,6 +46,25 @@ export async function holdProject(tx: Database, id: string): Promise<void> {
     .forKeyShare()
     .executeTakeFirst();
   if (!row) throw notFound('PROJECT', id);
+}
+
+/**
+ * As `holdProject`, and keeps it from being disabled: who disables it finds what is started here,
+ * or nothing is. Before any contact is locked. Not for what comes all the time: whoever changes
+ * the project waits until nobody holds it so.
+ * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
+ */
+export async function holdEnabledProject(tx: Database, id: string): Promise<void> {
+  const row = await tx
+    .selectFrom('project')
+    .select('disabled_reason as reason')
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .forShare()
+    .executeTakeFirst();
+  if (!row) throw notFound('PROJECT', id);
+  const { reason } = row;
+  if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
 }
 
 /** Whether there is a project that the outside knows by an id: a reset one goes on under its own. */

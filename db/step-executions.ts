@@ -64,6 +64,8 @@ export async function enterStep(
           status = case when step_execution.status in ('COMPLETED', 'WAITING')
             then step_execution.status else 'RUNNING' end,
           started_at = coalesce(step_execution.started_at, clock_timestamp()),
+          completed_at = case when step_execution.status = 'COMPLETED'
+            then step_execution.completed_at end,
           updated_at = now()
         returning *
     )

@@ -44,6 +44,30 @@ export async function disableProject(
   return { executions: cancelled.map((row) => row.id), runs };
 }
 
+/**
+ * Cancels executions of disabled projects, at most so many: an event that was recorded just as its
+ * project was being disabled has started them, or somebody disabled it in the database. Answers
+ * them, for Temporal to be told.
+ */
+export async function cancelLateExecutions(db: Database, max: number): Promise<string[]> {
+  return db.transaction().execute(async (tx) => {
+    const late = await tx
+      .selectFrom('project')
+      .innerJoin('workflow', 'workflow.project_id', 'project.id')
+      // By workflow: that index holds active executions alone.
+      .innerJoin('execution', 'execution.workflow_id', 'workflow.id')
+      .select('execution.id')
+      .where('project.disabled_reason', 'is not', null)
+      .where('project.removal', 'is', null)
+      .where('execution.status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
+      .limit(max)
+      .execute();
+    const ids = late.map((row) => row.id);
+    const cancelled = await cancelExecutions(tx, { ids }, 'project_disabled');
+    return cancelled.map((row) => row.id);
+  });
+}
+
 /** Enables a project that was disabled for a reason. Answers whether it was. */
 export async function enableProject(
   tx: Database,

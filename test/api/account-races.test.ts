@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../db/database.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { type FakeStripe, startFakeStripe } from '../support/fake-stripe.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { overtaken } from '../support/overtaken.ts';
 
 let api: TestApi;
 let stripe: FakeStripe;
@@ -19,28 +18,6 @@ afterAll(async () => {
   await stripe.close();
 });
 
-/**
- * What is answered to a request that finds a row, and waits for `change` to be committed before it
- * can write.
- */
-async function overtaken(
-  change: (tx: Database) => Promise<unknown>,
-  send: () => Promise<TestAnswer>,
-) {
-  const { answer } = await api.db.transaction().execute(async (tx) => {
-    await change(tx);
-    const sent = send();
-    await waitFor('the request to wait', async () => {
-      const { rows } = await sql`select 1 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(api.db);
-      return rows.length > 0;
-    });
-    return { answer: sent };
-  });
-  const { status, body } = await answer;
-  return [status, body.error?.code];
-}
-
 describe('a membership that ends meanwhile', () => {
   it.each([
     ['DELETE', undefined],
@@ -53,6 +30,7 @@ describe('a membership that ends meanwhile', () => {
       body: { email: bob.email },
     });
     const answer = await overtaken(
+      api,
       (tx) => tx.deleteFrom('membership').where('user_id', '=', bob.userId).execute(),
       () =>
         api.request(method, `/projects/${id}/members/${bob.userId}`, {
@@ -78,6 +56,7 @@ describe('a project that is deleted meanwhile', () => {
     await api.db.transaction().execute((tx) => change(tx, { subscription: `sub_${id}` }));
     const body = given === 'a member' ? { email: (await api.signUp()).email } : given;
     const answer = await overtaken(
+      api,
       (tx) => change(tx, { removal: 'delete', public_key: randomUUID() }),
       () =>
         api.request(method, path.replace(':id', id), {
