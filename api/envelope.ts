@@ -42,7 +42,12 @@ const suggestions: Partial<Record<ProblemCode, string>> = {
   WORKFLOW_NOT_ENABLED: 'Enable the workflow with PATCH /workflows/{id}.',
   IDEMPOTENCY_KEY_REUSED: 'Use a new Idempotency-Key for every new request.',
   RATE_LIMIT_EXCEEDED: 'Wait for the seconds named in Retry-After.',
-  UNSUPPORTED_MEDIA_TYPE: 'Set Content-Type to application/json.',
+  UNSUPPORTED_MEDIA_TYPE: 'Set the Content-Type that the message names.',
+  INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
+  EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
+  DOMAIN_EXISTS: 'Remove it from the other project first, or use another domain.',
+  TEMPLATE_IN_USE: 'Give those steps another template first.',
+  EXECUTION_NOT_FAILED: 'Only FAILED executions are tried again; start a new one instead.',
 };
 
 function suggestionFor(status: number): string {

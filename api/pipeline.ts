@@ -184,7 +184,9 @@ async function readJson(ctx: Context): Promise<unknown> {
     if (status === 413) throw new Problem('PAYLOAD_TOO_LARGE');
     const why = message?.includes('forbidden prototype')
       ? { message: 'The request body holds a key named __proto__, which is not taken.' }
-      : {};
+      : error instanceof SyntaxError
+        ? { message: 'The request body is not valid JSON.' }
+        : {};
     throw new Problem('INVALID_REQUEST_BODY', why);
   }
   refuseUnstorable(ctx.request.body, ctx.request.rawBody ?? '');

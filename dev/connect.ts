@@ -8,9 +8,17 @@ export interface Servers {
   databaseUrl: string | null;
 }
 
-/** Nothing is reached yet: the first call does that. The caller closes `temporal`. */
+/**
+ * Nothing is reached yet: the first call does that. The caller closes `temporal`.
+ * @throws Error when neither the environment nor a running `npm start` says where they are.
+ */
 export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {
   const stack = await readStackFile(env['EVERPOST_DATA_DIR'] ?? './var');
+  if (!stack && !env['TEMPORAL_ADDRESS'] && !env['DATABASE_URL']) {
+    throw new Error(
+      'Nothing runs here. Run "npm start" first, or set TEMPORAL_ADDRESS and DATABASE_URL.',
+    );
+  }
   const temporal = connectTemporal({
     address: env['TEMPORAL_ADDRESS'] ?? stack?.temporalAddress ?? 'localhost:7233',
     namespace: env['TEMPORAL_NAMESPACE'] ?? 'default',

@@ -38,10 +38,14 @@ async function main(): Promise<number> {
   }
   // What replaying says about a divergence is told in our own words.
   Runtime.install({
+    // Ctrl-C ends this command at once.
+    shutdownSignals: [],
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  const history = isUuid(source) ? await fetchHistory(source) : await readHistory(source);
+  // Also by the name its run has in Temporal.
+  const id = source.replace(/^execution-/, '');
+  const history = isUuid(id) ? await fetchHistory(id) : await readHistory(source);
   if (values.save) await writeFile(values.save, historyToJSON(history));
 
   for (const { at, text } of tellStory(history)) console.log(`${at}  ${text}`);
@@ -71,7 +75,17 @@ async function fetchHistory(executionId: string): Promise<History> {
 }
 
 async function readHistory(path: string): Promise<History> {
-  return historyFromJSON(JSON.parse(await readFile(path, 'utf8')));
+  try {
+    return historyFromJSON(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `${path} is neither the id of an execution nor an exported history: ${reason}`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 /** Opens the debugger's port on loopback and holds this process until one is attached. */

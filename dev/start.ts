@@ -55,7 +55,7 @@ ${rows.join('\n')}
 Your first request makes your account and keeps the session in cookies.txt:
 
   curl -c cookies.txt -H 'content-type: application/json' \\
-    -d '{"email":"you@example.com","password":"choose-a-long-one"}' \\
+    -d '{"email":"first@example.com","password":"choose-a-long-one"}' \\
     ${facts.apiUrl}/auth/signup
 
 "npm run demo" plays the main job. Ctrl-C stops everything; your data stays.

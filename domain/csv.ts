@@ -43,7 +43,12 @@ export function readHeader(names: readonly string[]): CsvHeader {
     }
     return key === '' || droppedKeys.has(key) ? 'dropped' : { key };
   });
-  if (!seen.has('email')) throw new CsvFault('The header has no column "email".');
+  if (!seen.has('email')) {
+    const found = names.map((name) => `"${name.trim().slice(0, 50)}"`).slice(0, 10);
+    throw new CsvFault(
+      `The header has no column "email". It has ${found.join(', ')}; columns are separated by commas.`,
+    );
+  }
   return header;
 }
 

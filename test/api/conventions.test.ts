@@ -21,6 +21,7 @@ describe('a request body', () => {
   it('that is broken JSON answers 400 INVALID_REQUEST_BODY', async () => {
     const { status, body } = await post('{"domain":');
     expect([status, body.error.code]).toEqual([400, 'INVALID_REQUEST_BODY']);
+    expect(body.error.message).toBe('The request body is not valid JSON.');
   });
 
   it.each(['[]', '"text"', '""', '7', 'null', 'true'])(

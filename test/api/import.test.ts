@@ -74,7 +74,9 @@ describe('POST /contacts/import', () => {
 
   it('answers another kind of file 415', async () => {
     const png = await formWith('\x89PNG', { type: 'image/png', filename: 'people.png' });
-    expect(refusal(await post(png))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    const answer = await post(png);
+    expect(refusal(answer)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    expect(answer.body.error.suggestion).toBe('Set the Content-Type that the message names.');
   });
 
   it('answers a JSON body 415, before anybody asks for credentials', async () => {
