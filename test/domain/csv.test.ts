@@ -190,7 +190,11 @@ describe('a file', () => {
     ['a quote that is not closed', 'email,name\na@b.example,"Ada\n', /not closed, at line 2/],
     ['a quote in the middle', 'email,name\na@b.example,5" disk\n', /quote stands .* line 2/],
     ['text behind a quote', 'email,name\na@b.example,"Ada"m\n', /quote stands .* line 2/],
-    ['no column for the address', 'mail\na@b.example', /no column "email". It has "mail"; columns are separated by commas/],
+    [
+      'no column for the address',
+      'mail\na@b.example',
+      /no column "email". It has "mail"; columns are separated by commas/,
+    ],
   ])('of %s is refused', async (_, file, reason) => {
     await expect(read(file)).rejects.toThrow(reason);
     await expect(read(file)).rejects.toBeInstanceOf(CsvFault);
