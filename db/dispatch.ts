@@ -5,7 +5,7 @@ import {
   listExecutionStarts,
   updateExecutionCancelled,
   updateExecutionsStarted,
-} from './executions.ts';
+} from './execution-dispatch.ts';
 import { deleteRunWakes, listRunWakes } from './run-wakes.ts';
 import { listClaimedWaits } from './waits.ts';
 import type { RunWake } from '../domain/runs.ts';

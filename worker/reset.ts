@@ -3,7 +3,8 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Database } from '../db/database.ts';
-import { activeStatuses, updateExecutionsStarted } from '../db/executions.ts';
+import { updateExecutionsStarted } from '../db/execution-dispatch.ts';
+import { activeStatuses } from '../db/executions.ts';
 import { executionRunId } from '../domain/execution.ts';
 import { replayHistory } from './replay.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../db/database.ts';
-import { listExecutionStarts } from '../../db/executions.ts';
+import { listExecutionStarts } from '../../db/execution-dispatch.ts';
 import { disableProject } from '../../db/suspension.ts';
 import { lockWorkflows } from '../../db/workflows.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
