@@ -131,6 +131,37 @@ describe('the workflow bundle', () => {
   });
 });
 
+describe('the packages', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { integrity?: string; resolved?: string; hasInstallScript?: boolean }>;
+  };
+  const installed = Object.entries(packages).filter(([place]) => place !== '');
+
+  it('are pinned by their content, not by the word of a registry', () => {
+    expect(installed.length).toBeGreaterThan(500);
+    const loose = installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'));
+    expect(loose.map(([place]) => place)).toEqual([]);
+    const elsewhere = installed.filter(
+      ([, { resolved }]) => resolved && !resolved.startsWith('https://registry.npmjs.org/'),
+    );
+    expect(elsewhere.map(([place]) => place)).toEqual([]);
+  });
+
+  it('run no script when installed unless it is allowed, and report to nobody', () => {
+    const { allowScripts, scarfSettings } = JSON.parse(read('package.json')) as {
+      allowScripts: Record<string, boolean>;
+      scarfSettings: { enabled: boolean };
+    };
+    const undecided = installed
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([place]) => place.replace(/.*node_modules\//, ''))
+      .filter((name) => allowScripts[name] === undefined);
+    expect(undecided).toEqual([]);
+    // swagger-ui-dist brings it. npm that knows no `allowScripts` runs it: it asks this setting.
+    expect([allowScripts['@scarf/scarf'], scarfSettings.enabled]).toEqual([false, false]);
+  });
+});
+
 describe('the documents', () => {
   const pages = tracked.filter((file) => file.endsWith('.md'));
 
