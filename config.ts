@@ -208,7 +208,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
       personal: env.PERSONAL_DOMAINS_FILE ?? null,
       alias: env.ALIAS_DOMAINS_FILE ?? null,
     },
-    localMailboxPublic: env.LOCAL_MAILBOX_PUBLIC,
     /** Topics whose notifications are taken; null: all that are signed. */
     snsTopics: env.SNS_TOPIC_ARN?.split(',').map((topic) => topic.trim()) ?? null,
     /** Whether a project whose mail is refused too often is disabled. */
@@ -337,6 +336,7 @@ function mailSettings(env: z.output<typeof Environment>) {
     mode: ses ? ('ses' as const) : ('local' as const),
     ses,
     smtp,
+    mailboxReaders: ses || smtp ? ('none' as const) : mailboxReaders(env),
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     /** What the DNS records of a sender domain point to. */
     records: {
@@ -358,6 +358,15 @@ function mailSettings(env: z.output<typeof Environment>) {
     /** Who puts pixel and links into tracked mail: Everpost, or SES by configuration set. */
     tracking: env.TRACKING_MODE ?? (local ? ('own' as const) : ('ses' as const)),
   };
+}
+
+/**
+ * Who may read the local mailbox, which shows every mail: clients on this machine and its private
+ * network where it is a developer's, nobody in production, and anybody only where that is asked for.
+ */
+function mailboxReaders(env: z.output<typeof Environment>): 'none' | 'private' | 'all' {
+  if (env.LOCAL_MAILBOX_PUBLIC) return 'all';
+  return env.NODE_ENV === 'production' ? 'none' : 'private';
 }
 
 export type Config = ReturnType<typeof readConfig>;

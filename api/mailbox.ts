@@ -100,18 +100,34 @@ const getMailboxMail = endpoint({
 export const mailboxEndpoints = [listMailbox, getMailboxMail];
 
 /**
- * The mailbox exists where nothing else takes the mail, and only for this machine and its
- * network: it shows every mail to whoever asks.
+ * The mailbox shows every mail to whoever asks, so it is shown on this machine and its network
+ * alone. A private address of the client is not enough for that:
+ * - A page of a stranger can make the reader's own browser ask, by a name that the stranger lets
+ *   point here (DNS rebinding). Only addresses and names nobody else can give away are answered.
+ * - Behind a proxy every client has the proxy's address, and the name asked for may be lost.
  * @throws Problem ROUTE_NOT_FOUND
  */
-function refuseStrangers({
-  config,
-  request,
-}: Pick<Call<'open', unknown, unknown, unknown>, 'config' | 'request'>): void {
-  const exists = config.mail.mode === 'local' && config.mail.smtp === null;
-  const isWelcome = config.localMailboxPublic || isPrivateAddress(request.ip);
-  if (!exists || !isWelcome) throw new Problem('ROUTE_NOT_FOUND');
+function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'>): void {
+  const { mailboxReaders } = config.mail;
+  const isNear =
+    isPrivateAddress(request.ip) &&
+    !forwardingHeaders.some((name) => request.header(name) !== '') &&
+    isOwnHost(request.header('host'), config.apiUrl);
+  if (mailboxReaders === 'all' || (mailboxReaders === 'private' && isNear)) return;
+  throw new Problem('ROUTE_NOT_FOUND');
 }
+
+/** What proxies say of themselves: RFC 9110 §7.6.3 (Via), RFC 7239 (Forwarded), and by custom. */
+const forwardingHeaders = [
+  'Via',
+  'Forwarded',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Port',
+  'X-Forwarded-Server',
+  'X-Real-IP',
+];
 
 const privateRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
 
@@ -119,12 +135,17 @@ function isPrivateAddress(ip: string): boolean {
   return ipaddr.isValid(ip) && privateRanges.has(ipaddr.process(ip).range());
 }
 
+/** `host` as the Host header has it, with or without a port. */
+function isOwnHost(host: string, apiUrl: string): boolean {
+  if (!URL.canParse(`http://${host}`)) return false;
+  const name = new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '');
+  return name === 'localhost' || name === new URL(apiUrl).hostname || isPrivateAddress(name);
+}
+
+type AnyCall = Call<'open', unknown, unknown, unknown>;
 type FoundMail = ReturnType<typeof presentSummary> & { email: Email; raw: string };
 
-async function findMail(
-  { db }: Pick<Call<'open', unknown, unknown, unknown>, 'db'>,
-  id: string,
-): Promise<FoundMail | null> {
+async function findMail({ db }: Pick<AnyCall, 'db'>, id: string): Promise<FoundMail | null> {
   const row = isUuid(id) ? await findMailboxMessage(db, id) : undefined;
   if (!row) return null;
   const email = await PostalMime.parse(row.raw, { attachmentEncoding: 'base64' });

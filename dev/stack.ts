@@ -96,13 +96,15 @@ async function startParts(options: StackOptions, stops: Stops): Promise<Omit<Sta
 function programEnv(
   env: NodeJS.ProcessEnv,
   found: { dataDir: string; secret: string; port: number; facts: StackFile },
-): NodeJS.ProcessEnv & { EVERPOST_DATA_DIR: string; PORT: string } {
+): NodeJS.ProcessEnv & { EVERPOST_DATA_DIR: string; HOST: string; PORT: string } {
   return {
     ...env,
     EVERPOST_DATA_DIR: found.dataDir,
     DATABASE_URL: found.facts.databaseUrl,
     TEMPORAL_ADDRESS: found.facts.temporalAddress,
     JWT_SECRET: found.secret,
+    // Nobody else's business, unless said otherwise: this is a developer's machine.
+    HOST: env['HOST'] || '127.0.0.1',
     PORT: String(found.port),
     API_URL: found.facts.apiUrl,
   };
@@ -128,7 +130,7 @@ async function startPrograms(
     signal,
   });
   let health = 'no answer yet';
-  const url = `http://${listenerHost(env['HOST'])}:${env.PORT}/health/ready`;
+  const url = `http://${listenerHost(env.HOST)}:${env.PORT}/health/ready`;
   const isReady = async (over: AbortSignal) => {
     const patience = AbortSignal.any([over, AbortSignal.timeout(5000)]);
     const answer = await fetch(url, { signal: patience });
@@ -261,7 +263,7 @@ function logFile(dataDir: string, name: string): (line: string) => void {
   return (line) => void file.write(`${line}\n`);
 }
 
-function listenerHost(host: string | undefined): string {
-  if (!host || host === '0.0.0.0' || host === '::') return '127.0.0.1';
+function listenerHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -92,6 +92,7 @@ describe('startStack', { timeout: 90_000 }, () => {
     expect(apiEnv['TEMPORAL_ADDRESS']).toBe(stack.facts.temporalAddress);
     expect(apiEnv['API_URL']).toBe(`http://localhost:${apiEnv['PORT']}`);
     expect(apiEnv['EVERPOST_DATA_DIR']).toBe(dataDir);
+    expect(apiEnv['HOST']).toBe('127.0.0.1');
     expect(apiEnv['JWT_SECRET']).toHaveLength(64);
     expect(await query(stack.facts.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
 
@@ -138,13 +139,15 @@ describe('startStack', { timeout: 90_000 }, () => {
 
   it('uses the servers of DATABASE_URL and TEMPORAL_ADDRESS and starts none', async () => {
     const dataDir = await newDataDir();
-    const { stack } = await start({
+    const { stack, apiEnv } = await start({
       EVERPOST_DATA_DIR: dataDir,
+      HOST: '0.0.0.0',
       DATABASE_URL: inject('databaseUrl'),
       TEMPORAL_ADDRESS: inject('temporalAddress'),
     });
     expect(stack.facts.databaseUrl).toBe(inject('databaseUrl'));
     expect(stack.facts.temporalUiUrl).toBeNull();
+    expect(apiEnv['HOST']).toBe('0.0.0.0');
     expect(Object.keys(await stackPids(dataDir))).toEqual(['api', 'worker']);
   });
 
