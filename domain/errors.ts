@@ -127,7 +127,8 @@ export type FieldCode =
   | 'circular_reference'
   | 'invalid_template'
   | 'not_allowed'
-  | 'not_found';
+  | 'not_found'
+  | 'too_common';
 
 /** One fault of a request. `field` is a dot path in the body, a parameter name, or '' for the body. */
 export interface FieldProblem {

@@ -1,8 +1,17 @@
 import { hash, verify } from '@node-rs/argon2';
 import { z } from 'zod';
+import { fault } from '../schemas.ts';
+import { isCommonPassword, passwordCharsMin } from './common-passwords.ts';
+
+const tooCommon = fault('too_common', 'Is one of the 10,000 most common passwords.');
 
 /** A password to be set. */
-export const NewPassword = z.string().min(8).max(256);
+export const NewPassword = z
+  .string()
+  .min(passwordCharsMin)
+  .max(256)
+  .refine((password) => !isCommonPassword(password), tooCommon)
+  .meta({ description: 'None of the 10,000 most common passwords, in any case' });
 
 /** A password to be compared. */
 export const GivenPassword = z.string().min(1);
