@@ -35,6 +35,20 @@ const optionalNumber = z
   .transform(Number)
   .optional();
 
+/** A comma list whose parts are as `part` says. */
+const listOf = (part: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((value) => value.split(',').flatMap((item) => item.trim() || []))
+    .pipe(z.array(part))
+    .optional();
+const secret = z
+  .string('is required: at least 32 characters')
+  .min(32, 'must have at least 32 characters');
+const encryptionKey = z
+  .string()
+  .refine((value) => Buffer.from(value, 'base64').length === 32, 'must be 32 bytes as base64');
+
 /** `ip[:port]`; an IPv6 address with a port in brackets. */
 const nameServer = z.union([
   z.ipv4(),
@@ -57,13 +71,10 @@ const Environment = z.object({
   DASHBOARD_URL: url.default('http://localhost:3000'),
   LANDING_URL: url.optional(),
   DOCS_URL: url.optional(),
-  JWT_SECRET: z
-    .string('is required: at least 32 characters')
-    .min(32, 'must have at least 32 characters'),
-  DATA_ENCRYPTION_KEY: z
-    .string()
-    .refine((value) => Buffer.from(value, 'base64').length === 32, 'must be 32 bytes as base64')
-    .optional(),
+  JWT_SECRET: secret,
+  JWT_SECRET_PREVIOUS: listOf(secret),
+  DATA_ENCRYPTION_KEY: encryptionKey.optional(),
+  DATA_ENCRYPTION_KEY_PREVIOUS: listOf(encryptionKey),
   DATABASE_URL: z
     .string('is required: a PostgreSQL URL')
     .regex(/^postgres(ql)?:\/\//, 'must be a PostgreSQL URL'),
@@ -180,7 +191,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
     jwtSecret: env.JWT_SECRET,
+    /** Secrets before the one in use: what was signed with them is still believed. */
+    jwtSecretsPrevious: env.JWT_SECRET_PREVIOUS ?? [],
     dataEncryptionKey: env.DATA_ENCRYPTION_KEY ?? null,
+    /** Keys before the one in use: what was sealed with them is still read. */
+    dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,
     databaseMigrateOnStart: env.DATABASE_MIGRATE_ON_START,

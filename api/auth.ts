@@ -117,7 +117,7 @@ export async function findSessionUser(
   services: Services,
 ): Promise<UserCaller | null> {
   const { db, config } = services;
-  const session = await readSession(ctx.cookies.get(sessionCookie), config.jwtSecret);
+  const session = await readSession(ctx.cookies.get(sessionCookie), config);
   const user = session ? await findUser(db, session.userId) : undefined;
   if (!user || user.session_version !== session?.version) return null;
   refuseForeignOrigin(ctx, services);

@@ -53,7 +53,7 @@ async function main(): Promise<void> {
     payments: config.billing && createPayments(config.billing),
     files: createFiles(config.storage, config.apiUrl),
     sns: createSns(),
-    seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
+    seal: createSeal(config),
     rateLimits: createRateLimits(pool, config.rateLimit),
     log,
     temporalAnswers: () => temporal.answers(),

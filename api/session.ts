@@ -1,4 +1,5 @@
-import { SignJWT, jwtVerify } from 'jose';
+import { type JWTPayload, SignJWT, jwtVerify } from 'jose';
+import { keyId, type Secrets } from '../db/sealed.ts';
 import { isUuid } from '../domain/ids.ts';
 
 export const sessionCookie = 'everpost_session';
@@ -12,13 +13,15 @@ export interface Session {
   version: number;
 }
 
+type SessionSecrets = Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>;
+
 /** The `Set-Cookie` value that starts a session. */
 export async function startSession(
   session: Session,
   settings: { jwtSecret: string; apiUrl: string },
 ): Promise<string> {
   const token = await new SignJWT({ id: session.userId, sv: session.version })
-    .setProtectedHeader({ alg: 'HS256' })
+    .setProtectedHeader({ alg: 'HS256', kid: keyId(settings.jwtSecret) })
     .setIssuedAt()
     .setExpirationTime(`${sessionSeconds}s`)
     .sign(secretBytes(settings.jwtSecret));
@@ -33,15 +36,27 @@ export function endSession(settings: { apiUrl: string }): string {
 /** The session of a cookie value, or null when it is missing, forged or expired. */
 export async function readSession(
   token: string | undefined,
-  jwtSecret: string,
+  secrets: SessionSecrets,
 ): Promise<Session | null> {
   if (!token) return null;
-  const verified = await jwtVerify(token, secretBytes(jwtSecret), {
-    algorithms: ['HS256'],
-    requiredClaims: ['exp'],
-  }).catch(() => null);
-  const { id, sv } = verified?.payload ?? {};
+  const { id, sv } = (await readClaims(token, secrets)) ?? {};
   return isUuid(id) && typeof sv === 'number' ? { userId: id, version: sv } : null;
+}
+
+/** Of a token under the secret in use or one before it. Tokens older than key ids name none. */
+async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPayload | null> {
+  for (const secret of [secrets.jwtSecret, ...secrets.jwtSecretsPrevious]) {
+    const verified = await jwtVerify(
+      token,
+      ({ kid }) => {
+        if (kid !== undefined && kid !== keyId(secret)) throw new Error('Of another key.');
+        return secretBytes(secret);
+      },
+      { algorithms: ['HS256'], requiredClaims: ['exp'] },
+    ).catch(() => null);
+    if (verified) return verified.payload;
+  }
+  return null;
 }
 
 function cookie(value: string, maxAge: number, apiUrl: string): string {

@@ -1,12 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { recordFeedback } from '../db/feedback.ts';
-import { createSigner } from '../db/sealed.ts';
+import { isSigned } from '../db/sealed.ts';
 import { Problem } from '../domain/errors.ts';
 import type { Feedback } from '../domain/feedback.ts';
 import { isUuid } from '../domain/ids.ts';
 import { readTrackedTarget } from '../domain/tracking.ts';
-import { answer, type Call, endpoint } from './endpoint.ts';
+import { answer, type Call, endpoint, type Services } from './endpoint.ts';
 
 /** What the pixel and the links lead to that Everpost puts into mail. */
 
@@ -53,7 +52,7 @@ const followLink = endpoint({
   problems: ['RESOURCE_NOT_FOUND'],
   async handle(call) {
     const { config, params, query } = call;
-    const link = trustedTarget(config.jwtSecret, params.emailId, query);
+    const link = trustedTarget(config, params.emailId, query);
     await count(call, params.emailId, { kind: 'click', link, at: new Date() });
     return answer(null, {
       headers: { Location: headerSafe(link), 'Cache-Control': 'no-store' },
@@ -67,12 +66,13 @@ export const trackingEndpoints = [openPixel, followLink];
  * Where a link leads that we made ourselves: nobody else can make us lead anywhere.
  * @throws Problem RESOURCE_NOT_FOUND
  */
-function trustedTarget(secret: string, id: string, { u, s }: { u?: unknown; s?: unknown }): string {
+function trustedTarget(
+  secrets: Services['config'],
+  id: string,
+  { u, s }: { u?: unknown; s?: unknown },
+): string {
   const read = typeof u === 'string' ? readTrackedTarget(id, u) : null;
-  if (!read || typeof s !== 'string') throw new Problem('RESOURCE_NOT_FOUND');
-  const expected = Buffer.from(createSigner(secret, 'tracking links')(read.signed));
-  const given = Buffer.from(s);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+  if (!read || typeof s !== 'string' || !isSigned(secrets, 'tracking links', read.signed, s)) {
     throw new Problem('RESOURCE_NOT_FOUND');
   }
   return read.target;

@@ -49,7 +49,7 @@ export async function createServices(config: Config, db: Database, client: Clien
       apiUrl: config.apiUrl,
       sign: createSigner(config.jwtSecret, 'tracking links'),
     },
-    seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
+    seal: createSeal(config),
     webhooks: createWebhookSender(config.webhook),
     webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {

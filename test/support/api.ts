@@ -131,7 +131,7 @@ function startServices(
     payments: config.billing && createPayments(config.billing),
     files: createFiles(config.storage, config.apiUrl),
     sns: createSns(),
-    seal: createSeal(config.dataEncryptionKey, config.jwtSecret),
+    seal: createSeal(config),
     rateLimits: createRateLimits(database.pool, config.rateLimit),
     log,
     temporalAnswers: async () => true,

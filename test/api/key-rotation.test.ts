@@ -1,0 +1,190 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reEncrypt } from '../../db/re-encryption.ts';
+import { createSeal, createSigner, type Secrets } from '../../db/sealed.ts';
+import { trackingLinks } from '../../domain/tracking.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+
+/** A server, and the same one after its secrets were replaced: two APIs on one database. */
+
+const oldSecret = 'a secret of thirty-two characters or more';
+const newSecret = 'another secret of thirty-two characters or more';
+const newKey = randomBytes(32).toString('base64');
+
+let before: TestApi;
+let after: TestApi;
+/** Replaced without keeping what was before. */
+let careless: TestApi;
+let cookie: string;
+let project: { id: string; secretKey: string };
+
+beforeAll(async () => {
+  before = await startTestApi({ JWT_SECRET: oldSecret });
+  ({ cookie } = await before.signUp());
+  project = await before.createProject(cookie);
+  const DATABASE_URL = before.services.config.databaseUrl;
+  after = await startTestApi({
+    DATABASE_URL,
+    JWT_SECRET: newSecret,
+    JWT_SECRET_PREVIOUS: `${'x'.repeat(40)}, ${oldSecret}`,
+    DATA_ENCRYPTION_KEY: newKey,
+  });
+  careless = await startTestApi({ DATABASE_URL, JWT_SECRET: newSecret });
+});
+afterAll(async () => {
+  await after.close();
+  await careless.close();
+  await before.close();
+});
+
+const projectOn = async (api: TestApi) => {
+  const { body } = await api.request('GET', '/users/@me/projects', { cookie });
+  return (body as { id: string; webhookSigningSecret: string }[]).find(
+    ({ id }) => id === project.id,
+  );
+};
+
+describe('after the secrets were replaced', () => {
+  it('sessions go on that were begun before', async () => {
+    expect((await after.request('GET', '/users/@me', { cookie })).status).toBe(200);
+    expect((await careless.request('GET', '/users/@me', { cookie })).status).toBe(401);
+  });
+
+  it('sessions go on that name no key, as those of the version before', async () => {
+    const { userId } = await before.signUp();
+    const token = await new SignJWT({ id: userId, sv: 1 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuedAt()
+      .setExpirationTime('7d')
+      .sign(new TextEncoder().encode(oldSecret));
+    const me = { cookie: `everpost_session=${token}` };
+    expect((await after.request('GET', '/users/@me', me)).status).toBe(200);
+    expect((await careless.request('GET', '/users/@me', me)).status).toBe(401);
+  });
+
+  it('new sessions are under the new secret', async () => {
+    const made = await after.signUp();
+    expect((await careless.request('GET', '/users/@me', made)).status).toBe(200);
+    expect((await before.request('GET', '/users/@me', made)).status).toBe(401);
+  });
+
+  it('links of mail that was sent before still count and lead on', async () => {
+    const links = trackingLinks('', project.id, createSigner(oldSecret, 'tracking links'));
+    const path = links.clickUrl('https://shop.test/');
+    const followed = await after.request('GET', path);
+    expect([followed.status, followed.headers.get('location')]).toEqual([
+      302,
+      'https://shop.test/',
+    ]);
+    expect((await careless.request('GET', path)).status).toBe(404);
+  });
+
+  it('opt-out links of mail that was sent before still work', async () => {
+    const made = await before.request('POST', '/contacts', {
+      key: project.secretKey,
+      body: { email: 'ada@x.example' },
+    });
+    const { status } = await after.request('POST', `/unsubscribe/${made.body.id}`);
+    const { body } = await after.request('GET', `/contacts/${made.body.id}`, {
+      key: project.secretKey,
+    });
+    expect([status, body.subscribed]).toEqual([200, false]);
+  });
+
+  it('sealed secrets and answers are read that were stored before', async () => {
+    const stored = await projectOn(before);
+    expect(stored?.webhookSigningSecret).toMatch(/^whsec_/);
+    expect(await projectOn(after)).toEqual(stored);
+    const request = {
+      key: project.secretKey,
+      headers: { 'Idempotency-Key': 'before' },
+      body: { email: 'grace@x.example', event: 'bought' },
+    };
+    const first = await before.request('POST', '/v1/track', request);
+    const again = await after.request('POST', '/v1/track', request);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+  });
+
+  it('re-encryption lets the former secret go', async () => {
+    const stored = await projectOn(before);
+    const finished: Secrets = {
+      jwtSecret: newSecret,
+      jwtSecretsPrevious: [],
+      dataEncryptionKey: newKey,
+      dataEncryptionKeysPrevious: [],
+    };
+    const sealed = () =>
+      before.db
+        .selectFrom('project')
+        .select('webhook_signing_secret')
+        .where('id', '=', project.id)
+        .executeTakeFirstOrThrow();
+    const opened = async () => createSeal(finished).open((await sealed()).webhook_signing_secret);
+    await expect(opened()).rejects.toThrow('cannot be opened');
+    const { stdout } = await promisify(execFile)(
+      'node',
+      ['--import', 'tsx', 'db/main.ts', 're-encrypt'],
+      {
+        env: {
+          ...process.env,
+          DATABASE_URL: before.services.config.databaseUrl,
+          JWT_SECRET: newSecret,
+          JWT_SECRET_PREVIOUS: oldSecret,
+          DATA_ENCRYPTION_KEY: newKey,
+        },
+      },
+    );
+    expect(stdout).toBe('1 sealed values were brought under the key in use.\n');
+    expect(await opened()).toBe(stored?.webhookSigningSecret);
+    expect(await reEncrypt(after.db, after.services.seal)).toBe(0);
+    expect(await projectOn(after)).toEqual(stored);
+  });
+});
+
+describe('a seal', () => {
+  const key = () => randomBytes(32).toString('base64');
+  const [first, second] = [key(), key()];
+  const secrets = (dataEncryptionKey: string | null, ...previous: string[]): Secrets => ({
+    jwtSecret: oldSecret,
+    jwtSecretsPrevious: [],
+    dataEncryptionKey,
+    dataEncryptionKeysPrevious: previous,
+  });
+
+  it('names its key once there are several, and nothing before: the version before reads it', () => {
+    const marked = (seal: { close(text: string): Buffer }) =>
+      seal.close('text').subarray(0, 4).toString('latin1') === 'EPK1';
+    expect(marked(createSeal(secrets(first)))).toBe(false);
+    expect(marked(createSeal(secrets(second, first)))).toBe(true);
+  });
+
+  it('opens what a former key has sealed, and seals anew under the key in use', () => {
+    const old = createSeal(secrets(first)).close('text');
+    const seal = createSeal(secrets(second, first));
+    expect(seal.open(old)).toBe('text');
+    const renewed = seal.renew(old);
+    expect(renewed && createSeal(secrets(second)).open(renewed)).toBe('text');
+    expect(renewed && seal.renew(renewed)).toBeNull();
+    expect(() => createSeal(secrets(second)).open(old)).toThrow('cannot be opened');
+  });
+
+  it('opens what was sealed before there was a key, with the secret of that time', () => {
+    const derived = createSeal(secrets(null)).close('text');
+    expect(createSeal(secrets(first)).open(derived)).toBe('text');
+  });
+
+  it('refuses bytes that were changed', () => {
+    const seal = createSeal(secrets(second, first));
+    const bytes = seal.close('text');
+    for (const at of [0, 5, 13, 30, bytes.length - 1]) {
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 1;
+      expect(() => seal.open(changed)).toThrow('cannot be opened');
+    }
+    expect(() => seal.open(Buffer.alloc(3))).toThrow('cannot be opened');
+  });
+});
