@@ -99,6 +99,11 @@ export interface Endpoint<
    * `request.bytes`, whatever its type: for pages and for receivers, which others call.
    */
   asSent?: boolean;
+  /**
+   * Bytes of the body, at most. When not given: `limits.openBodyBytes` without credentials,
+   * `limits.jsonBodyBytes` with them.
+   */
+  bodyBytesMax?: number;
   /** False: `Idempotency-Key` is ignored. By default every POST with a caller honours it. */
   idempotent?: boolean;
   /** Content type of an answer that is not JSON. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { problems } from '../domain/errors.ts';
+import { bodyBytesMax } from './body.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
 type JsonSchema = Record<string, unknown>;
@@ -55,6 +56,7 @@ function operation(endpoint: AnyEndpoint): JsonSchema {
     ...(endpoint.body
       ? {
           requestBody: {
+            description: `At most ${shownSize(bodyBytesMax(endpoint))}.`,
             required: !endpoint.body.safeParse({}).success,
             content: {
               [endpoint.upload ? 'multipart/form-data' : 'application/json']: {
@@ -82,6 +84,11 @@ function operation(endpoint: AnyEndpoint): JsonSchema {
       ...errorResponses(endpoint),
     },
   };
+}
+
+function shownSize(bytes: number): string {
+  const kilobytes = Math.floor(bytes / 1024);
+  return kilobytes < 1024 ? `${kilobytes} KB` : `${Math.floor(kilobytes / 1024)} MB`;
 }
 
 function security(endpoint: AnyEndpoint): JsonSchema[] {

@@ -1,9 +1,6 @@
-import { koaBody } from 'koa-body';
 import type { Context, Middleware } from 'koa';
-import { invalidField, Problem } from '../domain/errors.ts';
+import { Problem } from '../domain/errors.ts';
 import { isUuid } from '../domain/ids.ts';
-import { findLossyNumber, isNestedDeeper } from '../domain/json-body.ts';
-import { limits } from '../domain/limits.ts';
 import { findMembership } from '../db/projects.ts';
 import {
   type Caller,
@@ -13,10 +10,11 @@ import {
   refuseDisabled,
   requireVerified,
 } from './auth.ts';
+import { readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
 import { type AnyEndpoint, Answer, type Services } from './endpoint.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import { type FirstUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
-import { readUpload, refuseUnreadableUpload } from './upload.ts';
+import { readUpload } from './upload.ts';
 import { checkRequest } from './validation.ts';
 
 /**
@@ -25,10 +23,7 @@ import { checkRequest } from './validation.ts';
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   return async (ctx) => {
-    const takesBody = ['POST', 'PUT', 'PATCH'].includes(endpoint.method) || !!endpoint.body;
-    const { upload } = endpoint;
-    if (upload) refuseUnreadableUpload(ctx, upload);
-    else if (takesBody) refuseUnreadableBody(ctx, endpoint);
+    refuseUnreadableBody(ctx, endpoint);
     const caller = await identify(ctx, endpoint, services);
     const project =
       caller?.kind === 'project'
@@ -40,12 +35,8 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const lacking = endpoint.unavailable?.(services.config);
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
-    const body = upload
-      ? await readUpload(ctx, upload)
-      : takesBody && !endpoint.asSent
-        ? await readJson(ctx)
-        : undefined;
-    const bytes = endpoint.asSent ? await readBytes(ctx) : Buffer.alloc(0);
+    const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
+    const body = await readBody(ctx, endpoint, bytes);
 
     const ownerId = idempotencyOwner(endpoint, caller);
     const key = ctx.get('idempotency-key');
@@ -157,65 +148,10 @@ function send(ctx: Context, { status, text, bytes }: StoredAnswer): void {
   ctx.body = bytes ?? text;
 }
 
-function refuseUnreadableBody(ctx: Context, { asSent }: AnyEndpoint): void {
-  const length = ctx.request.length ?? 0;
-  if (length > limits.jsonBodyBytes) throw new Problem('PAYLOAD_TOO_LARGE');
-  const hasBody = length > 0 || ctx.get('transfer-encoding') !== '';
-  if (hasBody && !asSent && !ctx.request.is('application/json'))
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE');
-}
-
-const parseJson = koaBody({
-  json: true,
-  jsonStrict: false,
-  jsonLimit: limits.jsonBodyBytes,
-  includeUnparsed: true,
-  text: false,
-  urlencoded: false,
-  multipart: false,
-  parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
-});
-
-async function readJson(ctx: Context): Promise<unknown> {
-  try {
-    await parseJson(ctx, async () => {});
-  } catch (error) {
-    const { status, message } = error as { status?: number; message?: string };
-    if (status === 413) throw new Problem('PAYLOAD_TOO_LARGE');
-    const why = message?.includes('forbidden prototype')
-      ? { message: 'The request body holds a key named __proto__, which is not taken.' }
-      : error instanceof SyntaxError
-        ? { message: 'The request body is not valid JSON.' }
-        : {};
-    throw new Problem('INVALID_REQUEST_BODY', why);
-  }
-  refuseUnstorable(ctx.request.body, ctx.request.rawBody ?? '');
-  // Without a body the parser answers nothing or ''; a body may itself be the text "".
-  const body: unknown = ctx.request.body;
-  return body === undefined || (body === '' && !ctx.request.length) ? {} : body;
-}
-
-/** Refuses JSON that could not be kept as it was sent. */
-function refuseUnstorable(body: unknown, json: string): void {
-  if (isNestedDeeper(body, limits.jsonDepth)) {
-    const message = `Objects and lists nest at most ${limits.jsonDepth} deep.`;
-    throw invalidField('', 'too_big', message);
-  }
-  const lossy = findLossyNumber(json);
-  if (!lossy) return;
-  const message = 'Has more digits than a number keeps: send it as text.';
-  throw invalidField(lossy.path.join('.'), 'too_big', message);
-}
-
-async function readBytes(ctx: Context): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limits.jsonBodyBytes) throw new Problem('PAYLOAD_TOO_LARGE');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Promise<unknown> {
+  if (endpoint.asSent || !takesBody(endpoint)) return undefined;
+  const { upload } = endpoint;
+  return upload ? readUpload(bytes, ctx.get('content-type'), upload) : readJson(bytes);
 }
 
 /** The project that the path names, if the user is a member; strangers are refused later. */

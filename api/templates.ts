@@ -14,6 +14,7 @@ import {
 } from '../db/templates.ts';
 import type { Database } from '../db/database.ts';
 import { found, invalidField, notFound, Problem } from '../domain/errors.ts';
+import { limits } from '../domain/limits.ts';
 import { checkTemplate } from '../domain/render.ts';
 import { isQuicklyRead } from '../domain/render-cost.ts';
 import type { TemplateRenderer } from '../providers/renderer.ts';
@@ -154,6 +155,7 @@ export const createTemplate = endpoint({
   tag,
   summary: 'Create a template',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   status: 201,
   body: TemplateInput,
   response: Template,
@@ -203,6 +205,7 @@ export const updateTemplate = endpoint({
   tag,
   summary: 'Change a template',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   params: ById,
   body: TemplateInput.partial(),
   response: Template,
@@ -255,6 +258,7 @@ export const duplicateTemplate = endpoint({
   tag,
   summary: 'Copy a template',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   status: 201,
   params: ById,
   response: Template,
@@ -321,6 +325,7 @@ export const bulkUpdateTemplates = endpoint({
   tag,
   summary: 'Delete many templates: all of them or none',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,
   response: BulkUpdated,
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],

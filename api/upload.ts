@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { Writable } from 'node:stream';
-import { type ExtendedFormidableOptions, koaBody } from 'koa-body';
-import type { Context } from 'koa';
 import { z } from 'zod';
 import { Problem } from '../domain/errors.ts';
+import { type FormFields, type FormFile, readForm } from './form.ts';
 
 /** What an endpoint takes that takes a file. */
 export interface UploadLimits {
@@ -12,7 +10,7 @@ export interface UploadLimits {
 }
 
 /** Parts beside the file, and the lines between the parts: what the whole body may have more. */
-const besideFileBytes = 64 * 1024;
+export const besideFileBytes = 64 * 1024;
 
 /** A file of a request, in memory. */
 export class UploadedFile {
@@ -21,10 +19,15 @@ export class UploadedFile {
   readonly contentType: string;
   readonly #chunks: Buffer[];
 
-  constructor(filename: string, contentType: string, chunks: Buffer[]) {
+  constructor({ filename, contentType, chunks }: FormFile) {
     this.filename = filename;
     this.contentType = contentType;
     this.#chunks = chunks;
+  }
+
+  /** Bytes of the content. */
+  get size(): number {
+    return this.#chunks.reduce((size, chunk) => size + chunk.length, 0);
   }
 
   /** The content, put together anew by each call. */
@@ -52,74 +55,28 @@ export const UploadFile = z
   .meta({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' });
 
 /**
- * Refuses a body that is too large by its own word or is no form, before anything of it is read.
- * @throws Problem FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
- */
-export function refuseUnreadableUpload(ctx: Context, { bytesMax }: UploadLimits): void {
-  const length = ctx.request.length ?? 0;
-  if (length > bytesMax + besideFileBytes) throw new Problem('FILE_TOO_LARGE');
-  const hasBody = length > 0 || ctx.get('transfer-encoding') !== '';
-  if (hasBody && !ctx.request.is('multipart/form-data')) {
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
-      message: 'Send the body as multipart/form-data.',
-    });
-  }
-}
-
-/**
- * Reads a form: its texts, and its files as `UploadedFile`, by the name of their field.
+ * The form of an upload: its texts, and its files as `UploadedFile`, by the name of their field.
+ * A name that comes twice has a list.
  * @throws Problem INVALID_REQUEST_BODY, FILE_TOO_LARGE.
  */
-export async function readUpload(ctx: Context, { bytesMax }: UploadLimits): Promise<unknown> {
-  const contents = new Map<unknown, Buffer[]>();
-  const formidable: ExtendedFormidableOptions & { minFileSize: number } = {
-    allowEmptyFiles: true,
-    minFileSize: 0,
-    maxFileSize: bytesMax,
-    maxFields: 20,
-    maxFieldsSize: besideFileBytes,
-    onPart(part, handle) {
-      // What has a name of its own is a file, also without a type.
-      if (part.originalFilename !== null) part.mimetype ??= 'application/octet-stream';
-      handle(part);
-    },
-    // Nothing touches the disk: the machine that goes on with the file may be another one.
-    fileWriteStreamHandler(file?: unknown) {
-      const chunks: Buffer[] = [];
-      contents.set(file, chunks);
-      return new Writable({
-        write(chunk: Buffer, _encoding, done) {
-          chunks.push(chunk);
-          done();
-        },
-      });
-    },
-  };
-  const parse = koaBody({
-    json: false,
-    text: false,
-    urlencoded: false,
-    multipart: true,
-    formidable,
-  });
-  try {
-    await parse(ctx, async () => {});
-  } catch (error) {
-    const isTooLarge = (error as { httpCode?: number }).httpCode === 413;
-    throw new Problem(isTooLarge ? 'FILE_TOO_LARGE' : 'INVALID_REQUEST_BODY');
+export async function readUpload(
+  bytes: Buffer,
+  contentType: string,
+  { bytesMax }: UploadLimits,
+): Promise<Record<string, unknown>> {
+  // A body that is not there is an empty form.
+  const fields: FormFields =
+    bytes.length === 0
+      ? []
+      : await readForm(bytes, contentType).catch(() => {
+          throw new Problem('INVALID_REQUEST_BODY');
+        });
+  const read = new Map<string, (string | UploadedFile)[]>();
+  for (const [name, field] of fields) {
+    const value = typeof field === 'string' ? field : new UploadedFile(field);
+    if (typeof value !== 'string' && value.size > bytesMax) throw new Problem('FILE_TOO_LARGE');
+    read.set(name, [...(read.get(name) ?? []), value]);
   }
-  const files = Object.entries(ctx.request.files ?? {}).map(([field, parts]) => {
-    const uploaded = [parts]
-      .flat()
-      .map(
-        (file) =>
-          new UploadedFile(
-            file.originalFilename ?? '',
-            file.mimetype ?? '',
-            contents.get(file) ?? [],
-          ),
-      );
-    return [field, uploaded.length === 1 ? uploaded[0] : uploaded] as const;
-  });
-  return { ...(ctx.request.body as object | undefined), ...Object.fromEntries(files) };
+  const entries = [...read].map(([name, values]) => [name, values.length > 1 ? values : values[0]]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }

@@ -79,15 +79,50 @@ function wholeNumber(value: number): bigint {
   return BigInt(whole + behind.padEnd(Number(exponent), '0'));
 }
 
-/** True when more than `depth` objects and lists lie in one another. */
-export function isNestedDeeper(value: unknown, depth: number): boolean {
-  let level = [value].filter(isContainer);
-  for (let left = depth; left > 0 && level.length > 0; left--) {
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
-  }
-  return level.length > 0;
+/** How large the value of a JSON text is. */
+export interface JsonSize {
+  /** How many objects and lists lie in one another, at the deepest place. */
+  depth: number;
+  /** Values in all objects and lists together, and those themselves. An empty one counts twice. */
+  items: number;
 }
 
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+/**
+ * Measures JSON before it is parsed, in one pass and without memory. Of what is no JSON the
+ * numbers mean nothing.
+ * @param json as UTF-8.
+ * @param itemsMax where the pass may end, because more is of no interest.
+ */
+export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
+  let [depth, deepest, items] = [0, 0, 1];
+  for (let at = 0; at < json.length && items <= itemsMax; at++) {
+    switch (json[at]) {
+      case 0x22: // "
+        at = endOfTextBytes(json, at + 1);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        items += 1;
+        depth += 1;
+        if (depth > deepest) deepest = depth;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth -= 1;
+        break;
+      case 0x2c: // ,
+        items += 1;
+    }
+  }
+  return { depth: deepest, items };
+}
+
+/** Where the quotation mark stands that ends a text; the end where there is none. */
+function endOfTextBytes(json: Uint8Array, start: number): number {
+  for (let quote = json.indexOf(0x22, start); ; quote = json.indexOf(0x22, quote + 1)) {
+    if (quote < 0) return json.length;
+    let backslashes = 0;
+    while (json[quote - 1 - backslashes] === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return quote;
+  }
 }

@@ -1,6 +1,13 @@
 /** Every fixed limit of the API in one place. Sizes in bytes, texts in characters. */
 export const limits = {
-  jsonBodyBytes: 50 * 1024 * 1024,
+  /** A body that anybody may send, without credentials. */
+  openBodyBytes: 16 * 1024,
+  /** Any other body, but those that carry the text of mails. */
+  jsonBodyBytes: 1024 * 1024,
+  /** Of templates and campaigns. */
+  contentBodyBytes: 5 * 1024 * 1024,
+  /** Of mail that is sent, with its attachments. */
+  sendBodyBytes: 50 * 1024 * 1024,
   nameChars: 100,
   descriptionChars: 500,
   subjectChars: 998,
@@ -54,6 +61,9 @@ export const limits = {
   /** How many objects and lists of a body lie in one another: writing JSON recurses into them,
    * and so does PostgreSQL, both some thousands deep. */
   jsonDepth: 1000,
+  /** Values in one body: three times what a mail to all recipients with the largest data holds.
+   * Reading so many takes some 10 ms, in which a process answers nobody else. */
+  jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
   /** Errors a job lists; it counts all. */

@@ -16,6 +16,7 @@ import { findProject, holdProject } from '../../db/projects.ts';
 import { insertSingleMail } from '../../db/single-mail.ts';
 import { campaignActions } from '../../domain/campaign.ts';
 import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter-value.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Email, fault } from '../schemas.ts';
@@ -92,6 +93,7 @@ export const sendCampaign = endpoint({
   tag,
   summary: 'Send a campaign now, or at a time; a scheduled one can be given another time',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
   body: z
     .object({ scheduledFor: SendTime, scheduledAt: SendTime })
@@ -143,6 +145,7 @@ export const cancelCampaign = endpoint({
   tag,
   summary: 'Cancel a campaign: no further mail of it is sent',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
   response: CampaignDone,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_CANCELLABLE'],
@@ -168,6 +171,7 @@ export const pauseCampaign = endpoint({
   tag,
   summary: 'Pause a campaign that is sending; what was handed over is finished',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
   params: CampaignById,
   response: Campaign,
@@ -192,6 +196,7 @@ export const resumeCampaign = endpoint({
   tag,
   summary: 'Let a paused campaign go on, with its content as it is now',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
   params: CampaignById,
   response: Campaign,
@@ -216,6 +221,7 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     tag,
     summary: archived ? 'Put a campaign away, out of the list' : 'Bring a campaign back',
     access: 'secret',
+    bodyBytesMax: limits.contentBodyBytes,
     wrapped: true,
     params: CampaignById,
     response: Campaign,
@@ -236,6 +242,7 @@ export const testCampaign = endpoint({
   tag,
   summary: 'Send a campaign to one address as it is written, without any record',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
   body: z.object({ email: Email }),
   response: z.object({ success: z.literal(true), message: z.string() }),

@@ -15,6 +15,7 @@ import { findSegment, lockSegmentReferences } from '../../db/segments.ts';
 import { findTemplate } from '../../db/templates.ts';
 import { campaignActions, type CampaignStatus } from '../../domain/campaign.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
 import {
   BulkUpdate,
@@ -81,6 +82,7 @@ export const createCampaign = endpoint({
   tag,
   summary: 'Create a campaign as a draft',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   status: 201,
   wrapped: true,
   body: NewCampaign,
@@ -191,6 +193,7 @@ export const updateCampaign = endpoint({
   tag,
   summary: 'Change a campaign; a whole record can be sent back',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
   params: CampaignById,
   body: CampaignChange,
@@ -296,6 +299,7 @@ export const duplicateCampaign = endpoint({
   tag,
   summary: 'Copy a campaign into a new draft',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   status: 201,
   params: CampaignById,
   response: CampaignDone,
@@ -344,6 +348,7 @@ export const bulkUpdateCampaigns = endpoint({
   tag,
   summary: 'Delete many campaigns: all of them or none',
   access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,
   response: BulkUpdated,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],

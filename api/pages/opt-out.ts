@@ -6,6 +6,7 @@ import { localeOf } from '../../domain/mail-content.ts';
 import { type OptOutTexts, optOutTexts } from '../../domain/opt-out-texts.ts';
 import { Attribution, changeSubscription } from '../contacts/public.ts';
 import { type Answer, answer, type Call, endpoint } from '../endpoint.ts';
+import { readForm } from '../form.ts';
 import { type PageForm, showPage } from './page.ts';
 
 /**
@@ -79,7 +80,7 @@ const unsubscribe = endpoint({
   summary: 'Unsubscribe: one click in a mail program (RFC 8058), or the form of the page',
   limit: 'none',
   async handle(call) {
-    const isOneClick = oneClick.test(call.request.bytes.toString('latin1'));
+    const isOneClick = await isOneClickForm(call);
     // Mail providers repeat what is not answered 200, and blame the sender for it.
     const contact = await changed(call, false, isOneClick ? 'one_click' : 'public_page');
     if (isOneClick) return answer('You are unsubscribed.\n', plainText);
@@ -109,8 +110,16 @@ const subscribe = endpoint({
 
 export const optOutPages = [unsubscribePage, subscribePage, managePage, unsubscribe, subscribe];
 
-/** The one field of RFC 8058, as a form sends it in either encoding. */
-const oneClick = /(?:^|[&"\s])list-unsubscribe(?:=|"[^\r\n]*\r?\n\r?\n)one-click/i;
+/** Whether a body is the form of RFC 8058, in whatever encoding. */
+async function isOneClickForm({ request }: PageCall): Promise<boolean> {
+  const fields = await readForm(request.bytes, request.header('content-type')).catch(() => []);
+  return fields.some(
+    ([name, value]) =>
+      name.toLowerCase() === 'list-unsubscribe' &&
+      typeof value === 'string' &&
+      value.trim().toLowerCase() === 'one-click',
+  );
+}
 
 const plainText = {
   contentType: 'text/plain',

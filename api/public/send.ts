@@ -12,6 +12,7 @@ import type { MessageClass } from '../../domain/class-headers.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact-data.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
 import { localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
 import { readCustomHeaders } from '../../domain/mail-headers.ts';
 import { type CompiledTemplate, compileTemplate, type Renderer } from '../../domain/render.ts';
@@ -37,6 +38,7 @@ export const send = endpoint({
   tag: 'Public API',
   summary: 'Send a mail now, to one or several recipients',
   access: 'secret',
+  bodyBytesMax: limits.sendBodyBytes,
   wrapped: true,
   body: SendBody,
   response: z.object({ emails: z.array(SentEmail), timestamp: Time }),

@@ -14,6 +14,7 @@ import { insertPlatformMail } from '../../db/platform-mail.ts';
 import { type DisabledReason, disableProject, enableProject } from '../../db/suspension.ts';
 import { paymentFailedMail } from '../../domain/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
 import { InvalidSignature, type PaymentEvent, type Payments } from '../../providers/payments.ts';
 import type { DueWork } from '../../workflows/dispatcher.ts';
 import { askProvider } from '../accounts/billing.ts';
@@ -30,6 +31,7 @@ const receivePayments = (id: string, path: `/${string}`) =>
     access: 'open',
     limit: 'none',
     asSent: true,
+    bodyBytesMax: limits.jsonBodyBytes,
     unavailable: (config) => (config.billing ? null : 'BILLING_DISABLED'),
     response: z.object({ success: z.literal(true), received: z.literal(true) }),
     problems: ['BILLING_DISABLED', 'MISSING_SIGNATURE', 'INVALID_SIGNATURE', 'SERVICE_UNAVAILABLE'],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { insertSnsReceipt, recordFeedback } from '../../db/feedback.ts';
 import { recordInboundMail } from '../../db/inbound.ts';
 import { invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
 import type { SnsEnvelope } from '../../providers/sns.ts';
 import type { DueWork } from '../../workflows/dispatcher.ts';
 import { endpoint, type Services } from '../endpoint.ts';
@@ -31,6 +32,7 @@ function receiver(id: string, path: `/${string}`) {
     access: 'open',
     limit: 'none',
     asSent: true,
+    bodyBytesMax: limits.jsonBodyBytes,
     response: z.object({ success: z.literal(true), message: z.string().optional() }),
     problems: [
       'INVALID_REQUEST_BODY',

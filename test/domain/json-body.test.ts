@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findLossyNumber, isNestedDeeper } from '../../domain/json-body.ts';
+import { findLossyNumber, measureJson } from '../../domain/json-body.ts';
 
 describe('a lossy number', () => {
   it.each([
@@ -72,15 +72,46 @@ function isKept(number: bigint): boolean {
   return BigInt(whole + behind) * 10n ** BigInt(Number(zeros) - behind.length) === number;
 }
 
-describe('nesting', () => {
-  it('counts objects and lists in one another', () => {
-    const nested = (depth: number) =>
-      JSON.parse(`${'[{"a":'.repeat(depth / 2)}1${'}]'.repeat(depth / 2)}`) as unknown;
-    expect(isNestedDeeper(1, 0)).toBe(false);
-    expect(isNestedDeeper([], 0)).toBe(true);
-    expect(isNestedDeeper(nested(10), 10)).toBe(false);
-    expect(isNestedDeeper(nested(10), 9)).toBe(true);
-    expect(isNestedDeeper(nested(100_000), 1000)).toBe(true);
-    expect(isNestedDeeper([[], [[]], {}], 3)).toBe(false);
+describe('the size of JSON', () => {
+  const measure = (json: string, itemsMax = Infinity) =>
+    measureJson(new TextEncoder().encode(json), itemsMax);
+
+  it.each([
+    ['1', 0, 1],
+    ['"a,[{"', 0, 1],
+    ['[]', 1, 2],
+    ['[1,[2],{"a":[]}]', 3, 7],
+    ['{"a\\"[":"\\\\","b":[",]\\\\\\"["]}', 2, 4],
+  ])('of %s is %s deep and %s items', (json, depth, items) => {
+    expect(measure(json)).toEqual({ depth, items });
+  });
+
+  it('is that of the value, whatever is written', () => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+        : 0;
+    const itemsOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).reduce<number>((sum, one) => sum + itemsOf(one), 1) +
+          (Object.keys(value).length === 0 ? 1 : 0)
+        : 1;
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 2), (value, indent) => {
+        const expected = { depth: depthOf(value), items: itemsOf(value) };
+        expect(measure(JSON.stringify(value, null, indent))).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('of what is no JSON is measured to its end', () => {
+    for (const text of ['', '"', '"\\', '[[', ']]', '{"a', '\\"\\']) {
+      expect(measure(text).items).toBeGreaterThanOrEqual(1);
+    }
+  });
+
+  it('is no longer measured where it is too large', () => {
+    expect(measure('[[],[],[],[],[]]', 3)).toEqual({ depth: 2, items: 4 });
   });
 });
