@@ -4,6 +4,7 @@ import { listAdministrators } from '../db/members.ts';
 import { insertPlatformMail } from '../db/platform-mail.ts';
 import { limitWarningMail } from '../domain/account-mail.ts';
 import { capOf, categories, percentOf, warningPercent } from '../domain/billing.ts';
+import { transact } from '../db/transaction.ts';
 
 export interface WarningServices {
   db: Database;
@@ -40,7 +41,7 @@ export async function warnOfLimits({
         usage,
         link: dashboardUrl,
       });
-      const started = await db.transaction().execute(async (tx) => {
+      const started = await transact(db, async (tx) => {
         if (!(await insertAllowanceWarning(tx, project.id, limited))) return [];
         const to = await listAdministrators(tx, project.id);
         return insertPlatformMail(tx, platformFrom, to, mail);

@@ -11,6 +11,7 @@ import {
 } from '../db/step-executions.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import type { Outcome } from '../domain/journey.ts';
+import { transact } from '../db/transaction.ts';
 
 /** What a step's activity is told. */
 export interface StepCall {
@@ -57,7 +58,7 @@ export async function performStep<T = StepResult>(
   call: StepCall,
   effect: StepEffect<T>,
 ): Promise<T | StepResult> {
-  const result = await db.transaction().execute(async (tx) => {
+  const result = await transact(db, async (tx) => {
     const visit = await enterStep(tx, call.executionId, call.step.id);
     if (!visit) return endedResult(tx, call);
     await sql`savepoint effect`.execute(tx);

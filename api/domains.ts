@@ -23,6 +23,7 @@ import { IdentityProviderError } from '../providers/identities.ts';
 import { authorizeProject, type CallerOf } from './auth.ts';
 import { endpoint, type Services } from './endpoint.ts';
 import { fault, Time, time, Uuid } from './schemas.ts';
+import { transact } from '../db/transaction.ts';
 
 const Status = z.enum(['pending', 'verified', 'failed']);
 
@@ -179,7 +180,7 @@ const removeDomain = endpoint({
   async handle(call) {
     const { db, dispatcher, params } = call;
     const domain = await requireDomain(call, params.id, { admin: true, write: true });
-    const runs = await db.transaction().execute(async (tx) => {
+    const runs = await transact(db, async (tx) => {
       const users = await listDomainUsers(tx, domain);
       if (users.templates.length + users.campaigns.length > 0) {
         throw new Problem('DOMAIN_IN_USE', { details: users });
@@ -248,9 +249,9 @@ async function registerDomain(
     const recordStatuses = Object.fromEntries(
       records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
     );
-    const made = await db
-      .transaction()
-      .execute((tx) => updateDomainTokens(tx, id, { dkimTokens, recordStatuses, verified }));
+    const made = await transact(db, (tx) =>
+      updateDomainTokens(tx, id, { dkimTokens, recordStatuses, verified }),
+    );
     if (made) dispatcher.dispatch({ runs: [made.runId] });
     else await forget();
     return made?.row;

@@ -39,6 +39,7 @@ import {
   Uuid,
 } from './schemas.ts';
 import { requireVerifiedSender } from './sender.ts';
+import { transact } from '../db/transaction.ts';
 
 const tag = 'Templates';
 
@@ -164,7 +165,7 @@ export const createTemplate = endpoint({
   async handle({ db, renderer, caller: { projectId }, body }) {
     await requireReadable(renderer, body);
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
-    const row = await db.transaction().execute(async (tx) => {
+    const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       return insertTemplate(tx, {
         project_id: projectId,
@@ -244,7 +245,7 @@ export const deleteTemplate = endpoint({
   response: z.void(),
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
   async handle({ db, caller, params: { id } }) {
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       await lockKnownTemplates(tx, caller.projectId, [id]);
       await removeTemplates(tx, [id]);
     });
@@ -332,7 +333,7 @@ export const bulkUpdateTemplates = endpoint({
   example: bulkUpdateExample,
   async handle({ db, caller, body }) {
     const ids = [...new Set(body.ids)];
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       await lockKnownTemplates(tx, caller.projectId, ids);
       if (body.delete) await removeTemplates(tx, ids);
     });

@@ -6,6 +6,7 @@ import type { Feedback } from '../domain/feedback.ts';
 import { isUuid } from '../domain/ids.ts';
 import { readTrackedTarget } from '../domain/tracking.ts';
 import { answer, type Call, endpoint, type Services } from './endpoint.ts';
+import { transact } from '../db/transaction.ts';
 
 /** What the pixel and the links lead to that Everpost puts into mail. */
 
@@ -98,7 +99,7 @@ async function count(
     autoDisable: config.autoProjectDisable,
   };
   try {
-    const due = await db.transaction().execute((tx) => recordFeedback(tx, given));
+    const due = await transact(db, (tx) => recordFeedback(tx, given));
     if (due) dispatcher.dispatch(due);
   } catch (error) {
     log.error({ error, emailId: id, kind: feedback.kind }, 'could not be counted');

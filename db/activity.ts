@@ -3,7 +3,7 @@ import { itemForms, pastTypes, type PastType, rowsBefore } from '../domain/activ
 import type { Database } from './database.ts';
 import { type KeptBody, readBodies } from './email-bodies.ts';
 import type { Period } from './event-stats.ts';
-import { isoTime } from './events.ts';
+import { isoTime } from './instants.ts';
 
 /** What happened in a project, read from the rows that it happened to. */
 

@@ -9,6 +9,7 @@ import {
 } from '../domain/billing.ts';
 import { Problem } from '../domain/errors.ts';
 import type { Database } from './database.ts';
+import { transact } from './transaction.ts';
 
 /** How much may be sent without a subscription; null where nothing is billed and nothing limited. */
 export type BillingRules = { freeTierPerMonth: number } | null;
@@ -114,7 +115,7 @@ export async function requireAllowance(
 ): Promise<void> {
   const cap = await findCap(db, rules, given.projectId, given.category);
   if (!cap) return;
-  const { taken } = await db.transaction().execute((tx) => lockAllowance(tx, given.projectId));
+  const { taken } = await transact(db, (tx) => lockAllowance(tx, given.projectId));
   refuseOver(cap, taken, given.category, given.units);
 }
 
@@ -136,21 +137,21 @@ export async function takeAllowances(
   projectId: string,
   emails: readonly ClaimedShare[],
 ): Promise<Set<string>> {
-  const over = new Set<string>();
   const open = emails.filter(
     (email) =>
       email.allowance_month === null && ['WORKFLOW', 'CAMPAIGN'].includes(email.source_type),
   );
-  if (!rules || open.length === 0) return over;
+  if (!rules || open.length === 0) return new Set();
   const project = await findBillingProject(db, projectId);
-  if (!project) return over;
+  if (!project) return new Set();
   const capped = open.flatMap((email) => {
     const category = categoryOf(email.source_type);
     const cap = capOf(category, project, rules.freeTierPerMonth);
     return cap ? [{ email, category, cap }] : [];
   });
-  if (capped.length === 0) return over;
-  await db.transaction().execute(async (tx) => {
+  if (capped.length === 0) return new Set();
+  return transact(db, async (tx) => {
+    const over = new Set<string>();
     const { month, taken } = await lockAllowance(tx, projectId);
     const added: Record<string, number> = {};
     for (const { email, category, cap } of capped) {
@@ -168,8 +169,8 @@ export async function takeAllowances(
     const granted = capped.map(({ email }) => email.id).filter((id) => !over.has(id));
     await sql`update email set allowance_month = ${month}::date
       where id = any(${granted}::uuid[])`.execute(tx);
+    return over;
   });
-  return over;
 }
 
 async function findCap(

@@ -18,6 +18,7 @@ import {
   lockOpenJob,
   updateJobProgress,
 } from './jobs.ts';
+import { transact } from './transaction.ts';
 
 /** Contacts of one batch, all in one transaction. */
 const batchSize = 1000;
@@ -58,7 +59,7 @@ export async function insertBulk(
 
 /** The first shift of a job: its contacts are fixed, those made later are not among them. */
 export async function startBulk(db: Database, job: JobRef): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     if (row?.state !== 'waiting') return;
     const given = row.data as unknown as BulkData;
@@ -112,7 +113,7 @@ async function insertMatching(
  * be done: the job has ended.
  */
 export async function recordBulkBatch(db: Database, job: JobRef): Promise<Due | null> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     const batch = row && (await takeBatch(tx, job.jobId));
     if (!row || !batch) return null;

@@ -9,6 +9,8 @@ import { withheldBy } from './campaign-progress.ts';
 import type { CampaignRow } from './campaigns.ts';
 import type { Database } from './database.ts';
 import { claimed } from './emails.ts';
+import { millisecondsUntil } from './instants.ts';
+import { transact } from './transaction.ts';
 
 /** The messages of campaigns: how they come into the ledger, and how they are claimed. */
 
@@ -34,7 +36,7 @@ export async function insertCampaignEmails(
     campaign.frozen_to_id === null
       ? sql`true`
       : sql`(created_at, id) > (${campaign.frozen_to_at}, ${campaign.frozen_to_id})`;
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const { rows } = await sql<{ looked_at: number; at: Date | null; id: string | null }>`
       with page as materialized (
         select * from contact
@@ -193,8 +195,8 @@ export interface CampaignWork {
 export async function findCampaignWork(db: Database, campaignId: string): Promise<CampaignWork> {
   const { rows } = await sql<CampaignWork>`
     select
-      (select ceil(greatest(0, extract(epoch from due_at - clock_timestamp()) * 1000))::float8
-        from email where campaign_id = ${campaignId} and status = 'PENDING'
+      (select ${millisecondsUntil(sql`due_at`)} from email
+        where campaign_id = ${campaignId} and status = 'PENDING'
         order by due_at, id limit 1) as "nextDueMs",
       exists (select from email
         where campaign_id = ${campaignId} and status = 'SENDING') as "isUnsettled"`.execute(db);

@@ -12,6 +12,7 @@ import {
 } from './campaigns.ts';
 import type { Database } from './database.ts';
 import { findSenderDomain } from './domains.ts';
+import { transact } from './transaction.ts';
 
 export interface CampaignRef {
   projectId: string;
@@ -29,7 +30,7 @@ export async function advanceCampaign(
   db: Database,
   { projectId, campaignId }: CampaignRef,
 ): Promise<CampaignView> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
     // Deleted, maybe while its last messages were still waiting.
     if (!row) return { phase: 'cancelled' };

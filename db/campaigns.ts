@@ -4,6 +4,7 @@ import type { Condition } from '../domain/filter.ts';
 import type { Database } from './database.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { Campaign } from './tables.ts';
+import { transact } from './transaction.ts';
 
 export type CampaignRow = Omit<Selectable<Campaign>, 'status' | 'audience_condition'> & {
   status: CampaignStatus;
@@ -238,7 +239,7 @@ export async function listTemplateCampaigns(
  * minutes: somebody ended the run in Temporal. Answers them.
  */
 export async function wakeStalledCampaigns(db: Database, max: number): Promise<string[]> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string; name: string }>`
       update campaign set looked_at = now()
         where id in (select id from campaign

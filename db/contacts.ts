@@ -234,16 +234,13 @@ async function mergeContact(tx: Database, before: ContactRow, change: ContactCha
     .returningAll()
     .executeTakeFirst()
     .catch((error: { code?: unknown }) => {
-      throw addressTaken.includes(error.code) ? new Problem('CONTACT_EXISTS') : error;
+      throw error.code === uniqueViolation ? new Problem('CONTACT_EXISTS') : error;
     });
   return (row as ContactRow | undefined) ?? before;
 }
 
-/**
- * A unique violation; or a deadlock: the only lock that this statement waits for is that of an
- * address, and contacts that ask for each other's at once wait in a circle.
- */
-const addressTaken: readonly unknown[] = ['23505', '40P01'];
+/** SQLSTATE: another contact has the address. */
+const uniqueViolation = '23505';
 
 /** Records the event of a subscription that has just changed to what `contact`, locked, says. */
 export async function recordSubscription(

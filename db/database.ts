@@ -3,6 +3,7 @@ import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Kysely, Migrator, PostgresDialect, sql } from 'kysely';
 import { Client, Pool } from 'pg';
+import { isOutdatedPlan, isTransient } from './transaction.ts';
 import type { DB } from './tables.ts';
 
 /** The database handle every query takes: the pool, or the transaction of the caller. */
@@ -31,6 +32,10 @@ export function openDatabase(url: string, options: { poolMax?: number } = {}): O
   // only, not for those inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
+  // A connection that is ended when it is given back is replaced by the pool.
+  pool.on('release', (_error, client) => {
+    if (client instanceof PreparingClient && client.isOutdated) void client.end();
+  });
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   return { db, pool, close: () => db.destroy() };
 }
@@ -52,18 +57,38 @@ function statementName(text: string): string | undefined {
   return typeof next === 'string' ? next : undefined;
 }
 
+/** How often a statement of its own is given before its error is the caller's. */
+const attemptsMax = 3;
+
 /**
  * Prepares the statements that come again and again: PostgreSQL then plans them once for each
- * connection. Planning was two thirds of the cost of recording an event.
+ * connection. Planning was two thirds of the cost of recording an event. A statement outside a
+ * transaction that PostgreSQL gave up although nothing was wrong with it is given again; one inside
+ * is the business of `transact`.
  */
 class PreparingClient extends Client {
+  /** Set when a migration has changed what a statement prepared here answers. */
+  isOutdated = false;
+
   override query(...args: unknown[]): never {
-    const [text, values] = args;
-    if (typeof text === 'string' && Array.isArray(values)) {
-      const name = statementName(text);
-      if (name) args.splice(0, 1, { text, name });
+    const [text, values, callback] = args;
+    if (typeof text !== 'string' || !Array.isArray(values) || callback) {
+      return super.query(...(args as [string])) as never;
     }
-    return super.query(...(args as [string])) as never;
+    return this.#give(text, values) as never;
+  }
+
+  async #give(text: string, values: unknown[]): Promise<unknown> {
+    const isAlone = this.getTransactionStatus() === 'I';
+    for (let attempt = 1; ; attempt += 1) {
+      const name = this.isOutdated ? undefined : statementName(text);
+      try {
+        return await (name ? super.query({ text, name }, values) : super.query(text, values));
+      } catch (error) {
+        if (isOutdatedPlan(error)) this.isOutdated = true;
+        if (!isAlone || attempt === attemptsMax || !isTransient(error)) throw error;
+      }
+    }
   }
 }
 

@@ -7,9 +7,11 @@ import {
   stateAfterCheck,
 } from '../domain/domain-check.ts';
 import type { Database } from './database.ts';
+import { millisecondsUntil } from './instants.ts';
 import { holdProject } from './projects.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { Domain } from './tables.ts';
+import { transact } from './transaction.ts';
 
 export type DomainRow = Omit<Selectable<Domain>, 'status' | 'record_statuses'> & {
   status: DomainStatus;
@@ -68,7 +70,7 @@ export async function insertDomain(
   db: Database,
   domain: { projectId: string; name: string },
 ): Promise<{ id: string } | undefined> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     await holdProject(tx, domain.projectId);
     await lockName(tx, domain.name);
     return tx
@@ -102,7 +104,7 @@ export async function withFreeName(
   name: string,
   work: () => Promise<void>,
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     await lockName(tx, name);
     const row = await tx
       .selectFrom('domain')
@@ -163,7 +165,7 @@ export async function recordDomainCheck(
   { recordStatuses, dkimValid }: DomainFinding,
   { isScheduled }: { isScheduled: boolean },
 ): Promise<{ row: DomainRow; runId: string | null } | undefined> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const before = await tx
       .selectFrom('domain')
       .selectAll()
@@ -220,12 +222,7 @@ export async function findDomainDue(
   const row = await db
     .selectFrom('domain')
     .select('status')
-    .select(
-      sql<number | null>`case when next_check_at is not null then
-        greatest(0, ceil(extract(epoch from next_check_at - now()) * 1000))::float8 end`.as(
-        'dueMs',
-      ),
-    )
+    .select(millisecondsUntil(sql`next_check_at`).as('dueMs'))
     .where('id', '=', id)
     .executeTakeFirst();
   return row && { status: row.status as DomainStatus, dueMs: row.dueMs };

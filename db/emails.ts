@@ -2,9 +2,10 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../domain/tracking.ts';
 import { withholdIfCancelled } from './campaign-progress.ts';
 import type { Database } from './database.ts';
-import { isoTime } from './events.ts';
+import { isoTime, millisecondsUntil } from './instants.ts';
 import type { DB, Email } from './tables.ts';
 import { traceEntry } from './trace.ts';
+import { transact } from './transaction.ts';
 
 /** A file as the ledger names it; its content lies in `attachment`. */
 export interface StoredAttachment {
@@ -172,7 +173,7 @@ export function claimed(given: { attemptId: string; leaseSeconds: number; thrott
  * their campaign is over by now.
  */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     const released = await tx
       .updateTable('email')
       .set((eb) => ({
@@ -200,8 +201,7 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
 /** Milliseconds until the project's next message is due (0: now), or null when none waits. */
 export async function findNextDue(db: Database, projectId: string): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
-    select ceil(greatest(0, extract(epoch from min(due_at) - clock_timestamp()) * 1000))::int as ms
-      from email
+    select ${millisecondsUntil(sql`min(due_at)`)} as ms from email
       where project_id = ${projectId} and status = 'PENDING' and campaign_id is null`.execute(db);
   return rows[0]?.ms ?? null;
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
+import { isoTime } from './instants.ts';
 
 /** Ids of rows that Temporal must hear about once their transaction is committed. */
 export interface Due {
@@ -130,11 +131,6 @@ async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();
-}
-
-/** A moment as the API writes it, made by the database. */
-export function isoTime(moment: ReturnType<typeof sql>) {
-  return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 /** The newest events of a project with the address of their contact, newest first. */

@@ -6,6 +6,7 @@ import { limits } from '../domain/limits.ts';
 import type { Database } from './database.ts';
 import { type Due, mergeDue, nothingDue, recordEvents } from './events.ts';
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from './jobs.ts';
+import { transact } from './transaction.ts';
 
 /** Some thousand rows: what is imported in one transaction. */
 const pieceBytes = 128 * 1024;
@@ -60,7 +61,7 @@ export async function* readImportFile(
 
 /** The file was read and can be imported: the job is active, or complete when there is no row. */
 export async function startImport(db: Database, job: JobRef, totalRows: number): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     if (row?.state !== 'waiting') return;
     const result: ImportResult = {
@@ -79,7 +80,7 @@ export async function startImport(db: Database, job: JobRef, totalRows: number):
 
 /** The file cannot be imported. */
 export async function failImport(db: Database, job: JobRef, reason: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     if (await lockOpenJob(tx, job)) await endJob(tx, job.jobId, { state: 'failed', reason });
   });
 }
@@ -93,7 +94,7 @@ export async function recordImportBatch(
   job: JobRef,
   batch: { position: number; rows: readonly (ImportRow | RowError)[] },
 ): Promise<Due | null> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     if (row?.position !== batch.position) return null;
     const outcome = await recordRows(tx, job.projectId, batch.rows);

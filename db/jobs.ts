@@ -5,6 +5,7 @@ import type { RunKind } from '../domain/runs.ts';
 import type { Database } from './database.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { Job } from './tables.ts';
+import { transact } from './transaction.ts';
 
 export type JobRow = Selectable<Job>;
 
@@ -190,7 +191,7 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
  * ids of the runs.
  */
 export async function wakeStalledJobs(db: Database, max: number): Promise<string[]> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const rows = await tx
       .updateTable('job')
       .set({ touched_at: sql<Date>`now()` })

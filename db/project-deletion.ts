@@ -4,6 +4,7 @@ import type { Database } from './database.ts';
 import { deleteDomains } from './domains.ts';
 import { cancelJobs } from './jobs.ts';
 import { insertRunWake } from './run-wakes.ts';
+import { transact } from './transaction.ts';
 
 /**
  * Reset and deletion of a project. Its row is taken out of everybody's reach in one short
@@ -218,7 +219,7 @@ const wakesThatStay: readonly RunKind[] = ['projectReset', 'projectDelete', 'dom
 
 /** Removes the last of a project, its row. */
 export async function deleteRemovedProject(db: Database, id: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     for (const table of [...keptOnReset, 'run_wake'] as const) {
       const others = table === 'run_wake' ? sql`and kind <> all(${wakesThatStay}::text[])` : sql``;
       await sql`delete from ${sql.table(table)} where project_id = ${id} ${others}`.execute(tx);

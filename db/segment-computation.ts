@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 import { type Due, recordEvents } from './events.ts';
 import { membershipSql, recordStoredCount, withinConditionTime } from './segment-members.ts';
 import { findSegment, lockSegment, type SegmentRow } from './segments.ts';
+import { transact } from './transaction.ts';
 
 /** The membership of a tracked segment, and the events of those who come and go. */
 
@@ -102,7 +103,7 @@ async function recordChanges(
   contactIds: readonly string[],
   { now }: ComputationOptions,
 ): Promise<{ added: number; removed: number; due: Due } | null> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const segment = await lockSegment(tx, computed.project_id, computed.id, { for: 'edit' });
     const isSame = isJsonEqual(segment?.condition, computed.condition);
     if (!segment?.track_membership || !isSame) return null;

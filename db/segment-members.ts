@@ -6,6 +6,7 @@ import type { ContactRow } from './contacts.ts';
 import type { Database } from './database.ts';
 import { conditionSql } from './filter-sql.ts';
 import { listConditionsFor, type SegmentRow, updateMemberCount } from './segments.ts';
+import { transact } from './transaction.ts';
 
 /**
  * Runs queries that evaluate a condition of a customer over all contacts, in one transaction that
@@ -18,7 +19,7 @@ export async function withinConditionTime<Result>(
   timeMs: number = limits.conditionTimeMs,
 ): Promise<Result> {
   try {
-    return await db.transaction().execute(async (tx) => {
+    return await transact(db, async (tx) => {
       await sql`select set_config('statement_timeout', ${String(timeMs)}, true)`.execute(tx);
       return work(tx);
     });

@@ -5,9 +5,11 @@ import { wakeCampaign } from './campaigns.ts';
 import { sendAttemptsMax } from '../domain/retry.ts';
 import { storableText } from '../domain/text-rules.ts';
 import type { Database } from './database.ts';
-import { type Due, isoTime, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
+import { type Due, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
 import { recordFeedback, recordSimulatedFeedback } from './feedback.ts';
+import { isoTime } from './instants.ts';
 import { traceEntry } from './trace.ts';
+import { transact } from './transaction.ts';
 
 /** What a message says: its body as it is, or as the values in a frame of its campaign. */
 export type MailText = { subject: string } & (
@@ -63,7 +65,7 @@ export interface Attempt {
  */
 export async function recordSettlements(db: Database, attempt: Attempt): Promise<Due> {
   const { projectId, settlements, campaign } = attempt;
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     // The contacts first, in order, as everywhere: see `enterStep`.
     await sql`
       select from contact
@@ -264,7 +266,7 @@ export async function settleUncertainEmails(
   db: Database,
   given: { settleMinutes: number; policy: 'fail' | 'resend'; max: number },
 ): Promise<{ settled: number; runs: string[] }> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const detail = sql`jsonb_build_object('by', 'policy', 'policy', ${given.policy}::text)`;
     const { rows } = await sql<{ campaign_id: string | null }>`
       with unknown as (

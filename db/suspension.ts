@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import { activeStatuses, cancelExecutions } from './executions.ts';
 import { stopRuns } from './project-deletion.ts';
+import { transact } from './transaction.ts';
 
 /** Why a project is disabled. */
 export type DisabledReason =
@@ -50,7 +51,7 @@ export async function disableProject(
  * them, for Temporal to be told.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<string[]> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const late = await tx
       .selectFrom('project')
       .innerJoin('workflow', 'workflow.project_id', 'project.id')

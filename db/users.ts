@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import type { AppUser } from './tables.ts';
+import { transact } from './transaction.ts';
 
 export type UserRow = Selectable<AppUser>;
 
@@ -100,7 +101,7 @@ export async function deleteUser(
   db: Database,
   userId: string,
 ): Promise<'deleted' | 'owner' | 'missing'> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const user = await lockUser(tx, userId);
     if (!user) return 'missing';
     const owned = await tx

@@ -32,6 +32,17 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
     except: /^(?!domain\/)/,
     instead: 'an argument',
   },
+  {
+    word: /\.transaction\(\)/,
+    except: /^(test\/|db\/transaction\.ts$)/,
+    instead: 'transact',
+  },
+  {
+    // PostgreSQL's greatest ignores nulls: of a missing moment it makes 0, and a run never rests.
+    word: /greatest\(\s*0\s*,/,
+    except: /^db\/instants\.ts$/,
+    instead: 'millisecondsUntil',
+  },
   { word: /from 'zod'/, except: /^(api|config\.ts|dev|domain\/steps\.ts|test)/, instead: 'a type' },
 ];
 

@@ -19,6 +19,7 @@ import { currencies, type Payments } from '../../providers/payments.ts';
 import { authorizeProject, type UserCaller } from '../auth.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Time, time, Uuid } from '../schemas.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** What every endpoint here shares. Without a payment provider there is none of them. */
 const common = {
@@ -141,7 +142,7 @@ const setBillingLimits = endpoint({
     if (project.subscription === null) throw new Problem('SUBSCRIPTION_REQUIRED');
     const given = Object.entries(call.body).filter(([, limit]) => limit !== undefined);
     const limits = Object.fromEntries(given) as Partial<BillingProject['limits']>;
-    await call.db.transaction().execute(async (tx) => {
+    await transact(call.db, async (tx) => {
       await holdProject(tx, projectId);
       await updateOwnLimits(tx, projectId, limits);
     });

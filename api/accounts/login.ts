@@ -8,6 +8,7 @@ import { Email } from '../schemas.ts';
 import { endSession, startSession } from '../session.ts';
 import { recordVerification } from './mail.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
+import { transact } from '../../db/transaction.ts';
 
 const Account = z.object({ id: z.uuid(), email: z.string() });
 const account = { id: 'f0000000-0000-4000-8000-000000000001', email: 'ada@shop.example' };
@@ -36,7 +37,7 @@ const signUp = endpoint({
       if (!valid || isDisposable) throw new Problem('INVALID_EMAIL');
     }
     const passwordHash = await hashPassword(body.password);
-    const { user, runs } = await db.transaction().execute(async (tx) => {
+    const { user, runs } = await transact(db, async (tx) => {
       const made = await insertUser(tx, {
         email: body.email,
         passwordHash,

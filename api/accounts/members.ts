@@ -16,6 +16,7 @@ import { roles } from '../../domain/roles.ts';
 import { authorizeProject, type ProjectCaller, type UserCaller } from '../auth.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Email, Time, time, Uuid } from '../schemas.ts';
+import { transact } from '../../db/transaction.ts';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
 const Role = z.enum(roles);
@@ -74,7 +75,7 @@ const addMember = endpoint({
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
-    const runs = await db.transaction().execute(async (tx) => {
+    const runs = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const isNew = await insertMember(tx, { projectId, userId: user.id, role: body.role });
       if (!isNew) throw new Problem('MEMBER_EXISTS');

@@ -4,6 +4,7 @@ import { found } from '../../domain/errors.ts';
 import { authorizeProject } from '../auth.ts';
 import { endpoint } from '../endpoint.ts';
 import { Uuid } from '../schemas.ts';
+import { transact } from '../../db/transaction.ts';
 
 const Done = z.object({ success: z.literal(true), message: z.string() });
 
@@ -22,7 +23,7 @@ const deleteProject = endpoint({
   async handle({ db, dispatcher, caller, params }) {
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
-    const runs = await db.transaction().execute((tx) => removeProject(tx, projectId));
+    const runs = await transact(db, (tx) => removeProject(tx, projectId));
     dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
     return { success: true as const, message: 'The project is deleted.' };
   },
@@ -43,7 +44,7 @@ const resetMyProject = endpoint({
   async handle({ db, dispatcher, caller, params }) {
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
-    const runs = await db.transaction().execute((tx) => resetProject(tx, projectId));
+    const runs = await transact(db, (tx) => resetProject(tx, projectId));
     dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
     return { success: true as const, message: 'The project is empty.' };
   },

@@ -11,6 +11,7 @@ import { endpoint } from '../endpoint.ts';
 import { Email } from '../schemas.ts';
 import { hashToken, recordPasswordReset, recordVerification, Token } from './mail.ts';
 import { hashPassword, NewPassword } from './passwords.ts';
+import { transact } from '../../db/transaction.ts';
 
 const Message = z.object({ message: z.string() });
 const token = '8f'.repeat(32);
@@ -32,7 +33,7 @@ const verifyEmail = endpoint({
     response: { success: true, data: { message: 'Your address is verified.' } },
   },
   async handle({ db, body }) {
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       const userId = await useToken(tx, ['sign_up', 'verify_email'], hashToken(body.token));
       if (!userId) throw new Problem('INVALID_TOKEN');
       await updateEmailVerified(tx, userId);
@@ -55,9 +56,7 @@ const requestVerification = endpoint({
     const user = await findUser(db, caller.userId);
     if (!user) throw new Problem('UNAUTHORIZED');
     if (user.email_verified) return { message: 'Your address is verified already.' };
-    const runs = await db
-      .transaction()
-      .execute((tx) => recordVerification(tx, config, user, 'verify_email'));
+    const runs = await transact(db, (tx) => recordVerification(tx, config, user, 'verify_email'));
     if (runs === null) {
       throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: 60 * 60 } });
     }
@@ -87,7 +86,7 @@ const requestPasswordReset = endpoint({
   async handle({ db, config, dispatcher, body }) {
     const user = await findUserByEmail(db, body.email);
     if (user?.type === 'PASSWORD') {
-      const runs = await db.transaction().execute((tx) => recordPasswordReset(tx, config, user));
+      const runs = await transact(db, (tx) => recordPasswordReset(tx, config, user));
       dispatcher.dispatch({ runs: runs ?? [] });
     }
     return { message: 'If there is an account with this address, a mail is on its way.' };
@@ -111,7 +110,7 @@ const resetPassword = endpoint({
     response: { success: true, data: { message: 'Your password is changed. Log in with it.' } },
   },
   async handle({ db, body }) {
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
       if (!userId) throw new Problem('INVALID_TOKEN');
       await updatePassword(tx, userId, await hashPassword(body.newPassword));

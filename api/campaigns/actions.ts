@@ -29,6 +29,7 @@ import {
   presentCampaign,
   tag,
 } from './present.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** What is done with a campaign as a whole. Each action changes its row and wakes its run. */
 
@@ -55,7 +56,7 @@ async function act(
   change: (tx: Database, row: CampaignRow) => Promise<void>,
 ) {
   const { projectId, id, action } = given;
-  const runId = await db.transaction().execute(async (tx) => {
+  const runId = await transact(db, async (tx) => {
     await holdProject(tx, projectId);
     const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
     requireState(row, action);
@@ -261,7 +262,7 @@ export const testCampaign = endpoint({
       }
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));
-    const runId = await db.transaction().execute((tx) =>
+    const runId = await transact(db, (tx) =>
       insertSingleMail(tx, {
         kind: 'campaign-test',
         project_id: projectId,

@@ -51,6 +51,7 @@ import {
   tag,
 } from './present.ts';
 import { recipientEndpoints } from './recipients.ts';
+import { transact } from '../../db/transaction.ts';
 
 export const listCampaigns = endpoint({
   id: 'listCampaigns',
@@ -112,7 +113,7 @@ export const createCampaign = endpoint({
     await requireVerifiedSender(db, projectId, values.from_email);
     await refuseBadReferences(db, projectId, body);
     const total = await countAudience(db, projectId, audienceOf(values), values.message_class);
-    const id = await db.transaction().execute(async (tx) => {
+    const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await holdReferences(tx, projectId, values, body);
       return insertCampaign(tx, { ...values, project_id: projectId, total_recipients: total });
@@ -220,7 +221,7 @@ export const updateCampaign = endpoint({
     if (plan.changesAudience) await refuseBadReferences(db, projectId, body);
     // Before anything is locked: this may take a while.
     const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
       const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
       const { values } = planEdit(locked, body);
@@ -275,7 +276,7 @@ async function removeCampaigns(
   ids: readonly string[],
   options: { delete?: boolean | undefined } = { delete: true },
 ): Promise<string[]> {
-  return db.transaction().execute(async (tx) => {
+  return transact(db, async (tx) => {
     const known = new Map<string, CampaignStatus>(
       (await lockCampaigns(tx, projectId, ids)).map(({ id, status }) => [id, status]),
     );
@@ -314,7 +315,7 @@ export const duplicateCampaign = endpoint({
   async handle({ db, caller: { projectId }, params: { id } }) {
     const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const total = await countOf(db, original);
-    const copyId = await db.transaction().execute(async (tx) => {
+    const copyId = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockSegmentReferences(tx, projectId);
       // As it is now: its segment may have been deleted meanwhile.

@@ -7,6 +7,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
 import { fault, ignoring, Uuid } from '../schemas.ts';
 import { JobAccepted } from './jobs.ts';
+import { transact } from '../../db/transaction.ts';
 
 const missing = (field: string) => ({
   path: [field],
@@ -58,7 +59,7 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
         mode === 'ids'
           ? { contactIds: contactIds ?? [] }
           : { query: { filter: filter ?? {}, excludeIds } };
-      await db.transaction().execute(async (tx) => {
+      await transact(db, async (tx) => {
         await holdProject(tx, caller.projectId);
         await insertBulk(tx, job, { operation, ...which });
       });

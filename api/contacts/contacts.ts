@@ -28,6 +28,7 @@ import {
   time,
   Uuid,
 } from '../schemas.ts';
+import { transact } from '../../db/transaction.ts';
 
 export const tag = 'Contacts';
 
@@ -147,7 +148,7 @@ export const upsertContact = endpoint({
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
   async handle({ db, caller, dispatcher, body }) {
-    const { contact, isNew, due } = await db.transaction().execute(async (tx) => {
+    const { contact, isNew, due } = await transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
       return recordContact(tx, caller.projectId, {
         email: body.email,
@@ -208,11 +209,9 @@ export const updateContact = endpoint({
       data: data === null ? null : planContactData(data),
       source: 'api' as const,
     };
-    const { contact, due } = await db
-      .transaction()
-      .execute(async (tx) =>
-        found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),
-      );
+    const { contact, due } = await transact(db, async (tx) =>
+      found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),
+    );
     dispatcher.dispatch(due);
     return presentContact(contact);
   },
@@ -230,9 +229,7 @@ export const deleteContact = endpoint({
   response: z.void(),
   problems: ['CONTACT_NOT_FOUND'],
   async handle({ db, caller, dispatcher, params: { id } }) {
-    const { deleted, due } = await db
-      .transaction()
-      .execute((tx) => deleteContacts(tx, caller.projectId, [id]));
+    const { deleted, due } = await transact(db, (tx) => deleteContacts(tx, caller.projectId, [id]));
     if (deleted.length === 0) throw notFound('CONTACT', id);
     dispatcher.dispatch(due);
   },

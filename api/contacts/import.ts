@@ -7,6 +7,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
 import { type UploadedFile, UploadFile } from '../upload.ts';
 import { JobAccepted } from './jobs.ts';
+import { transact } from '../../db/transaction.ts';
 
 const filenameChars = 255;
 
@@ -35,7 +36,7 @@ export const importContacts = endpoint({
     const jobId = `import-${caller.project.publicId}-${randomUUID()}`;
     const job = { projectId: caller.projectId, jobId };
     const filename = file.filename.slice(0, filenameChars).replace(/[\uD800-\uDBFF]$/, '');
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
       await insertImport(tx, job, { filename, content: file.bytes() });
     });

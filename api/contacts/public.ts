@@ -9,6 +9,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail-content.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { Uuid } from '../schemas.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** For opt-out pages of the customer's own: the id of the contact is all they need to know. */
 
@@ -110,9 +111,7 @@ export async function changeSubscription(
 ): Promise<PublicContact | undefined> {
   const { e, ...given } = change;
   const emailId = isUuid(e) ? e : null;
-  const changed = await db
-    .transaction()
-    .execute((tx) => recordLinkSubscription(tx, { ...given, emailId }));
+  const changed = await transact(db, (tx) => recordLinkSubscription(tx, { ...given, emailId }));
   if (changed) dispatcher.dispatch(changed.due);
   return changed?.contact;
 }

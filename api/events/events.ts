@@ -17,6 +17,7 @@ import {
 import { JsonObject, queryInt, Uuid } from '../schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './present.ts';
+import { transact } from '../../db/transaction.ts';
 
 const NamedEvent = z.object({
   name: TrackedEventName,
@@ -76,7 +77,7 @@ async function recordNamed(
     name: body.name,
     data: eventData(body.data),
   };
-  const result = await db.transaction().execute(async (tx) => {
+  const result = await transact(db, async (tx) => {
     await holdProject(tx, projectId);
     return recordContactEvent(tx, projectId, given);
   });

@@ -23,6 +23,7 @@ import { asProblem } from '../envelope.ts';
 import { Time } from '../schemas.ts';
 import { requireVerifiedSender } from '../sender.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
+import { transact } from '../../db/transaction.ts';
 
 const SentEmail = z.object({
   contact: z.object({ id: z.uuid(), email: z.string() }),
@@ -188,9 +189,7 @@ async function sendTo(
 ): Promise<SentEmail> {
   const ids = { email: uuidV7(), newContact: randomUUID() };
   const { contact, due } = await renderAhead(renderer, (known) =>
-    db
-      .transaction()
-      .execute((tx) => recordMail(tx, { config, renderer: known }, mail, recipient, ids)),
+    transact(db, (tx) => recordMail(tx, { config, renderer: known }, mail, recipient, ids)),
   );
   dispatcher.dispatch({ ...due, lanes: [mail.project.id] });
   return { contact: { id: contact.id, email: contact.email }, email: ids.email };

@@ -7,6 +7,7 @@ import { isReservedEvent } from '../../domain/event-names.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint, type Services } from '../endpoint.ts';
 import { ContactData, Email, fault, Time } from '../schemas.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** A name a customer may give an event. */
 export const TrackedEventName = z
@@ -77,7 +78,7 @@ export async function recordTracked(
   { projectId }: { projectId: string },
   body: z.output<typeof TrackBody>,
 ): Promise<z.input<typeof TrackAnswer>> {
-  const { contact, event, due } = await db.transaction().execute(async (tx) => {
+  const { contact, event, due } = await transact(db, async (tx) => {
     await holdProject(tx, projectId);
     const written = await recordContact(tx, projectId, {
       email: body.email,

@@ -16,6 +16,7 @@ import { ContactAnswer, contactExample, presentContact } from '../contacts/conta
 import { endpoint } from '../endpoint.ts';
 import { pageExample, pageOf, presentPage, queryInt } from '../schemas.ts';
 import { SegmentById, tag } from './present.ts';
+import { transact } from '../../db/transaction.ts';
 
 export const listSegmentContacts = endpoint({
   id: 'listSegmentContacts',
@@ -89,7 +90,7 @@ export const addSegmentMembers = endpoint({
   async handle({ db, caller, params: { id }, body }) {
     const { spellings, unreadable } = readEmails(body.emails);
     const create = body.createMissing ? { subscribed: body.subscribed } : undefined;
-    const members = await db.transaction().execute(async (tx) => {
+    const members = await transact(db, async (tx) => {
       const segment = await lockStatic(tx, caller.projectId, id);
       return recordMembers(tx, segment, [...spellings.keys()], { create });
     });
@@ -117,7 +118,7 @@ export const removeSegmentMembers = endpoint({
   example: { body: { emails: ['ada@shop.example'] }, response: { removed: 1 } },
   async handle({ db, caller, params: { id }, body }) {
     const emails = [...readEmails(body.emails).spellings.keys()];
-    const removed = await db.transaction().execute(async (tx) => {
+    const removed = await transact(db, async (tx) => {
       const segment = await lockStatic(tx, caller.projectId, id);
       return deleteMembers(tx, segment, emails);
     });

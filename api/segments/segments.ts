@@ -21,6 +21,7 @@ import { endpoint } from '../endpoint.ts';
 import { Description, Name } from '../schemas.ts';
 import { memberEndpoints } from './members.ts';
 import { presentSegment, Segment, SegmentById, segmentExample, tag } from './present.ts';
+import { transact } from '../../db/transaction.ts';
 
 export const listSegments = endpoint({
   id: 'listSegments',
@@ -72,7 +73,7 @@ export const createSegment = endpoint({
     const given = givenCondition(body.type, body, { isRequired: true });
     if (given) await refuseBadReferences(db, projectId, given);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
-    return db.transaction().execute(async (tx) => {
+    return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockSegmentReferences(tx, projectId);
       if (given) await refuseBadReferences(tx, projectId, given);
@@ -185,7 +186,7 @@ export const updateSegment = endpoint({
     if (given) await refuseBadReferences(db, projectId, given, id);
     // Before anything is locked: this may take a while.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
-    return db.transaction().execute(async (tx) => {
+    return transact(db, async (tx) => {
       if (given) {
         await lockSegmentReferences(tx, projectId);
         await refuseBadReferences(tx, projectId, given, id);
@@ -217,7 +218,7 @@ export const deleteSegment = endpoint({
   response: z.void(),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_IN_USE'],
   async handle({ db, caller: { projectId }, params: { id } }) {
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       await lockSegmentReferences(tx, projectId);
       found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'delete' }));
       const users = await listSegmentUsers(tx, projectId, id);

@@ -19,6 +19,7 @@ import { InvalidSignature, type PaymentEvent, type Payments } from '../../provid
 import type { DueWork } from '../../workflows/dispatcher.ts';
 import { askProvider } from '../accounts/billing.ts';
 import { endpoint, type Services } from '../endpoint.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** What the payment provider tells us. The body must be read as it was sent: it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>
@@ -95,7 +96,7 @@ async function handleEvent(
   ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
-  const due = await db.transaction().execute(async (tx) => {
+  const due = await transact(db, async (tx) => {
     const isNew = await insertPaymentReceipt(tx, event.id);
     return isNew ? effectOf(tx, event, ask, { config, log }) : {};
   });

@@ -14,6 +14,7 @@ import {
   readSesMessage,
   taggedEmailId,
 } from './ses-message.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** The receiver of what Amazon SES reports through SNS, under each address it may be given. */
 export const snsEndpoints = [
@@ -107,7 +108,7 @@ async function handleNotification(call: Services, envelope: SnsEnvelope): Promis
   const feedback = isReceipt ? null : feedbackOf(message, now);
   if (!inbound && !feedback) return;
   const name = { emailId: taggedEmailId(message), messageId: message.mail.messageId };
-  const due = await db.transaction().execute(async (tx): Promise<DueWork> => {
+  const due = await transact(db, async (tx): Promise<DueWork> => {
     if (!(await insertSnsReceipt(tx, envelope['MessageId'] as string))) return {};
     if (inbound) return recordInboundMail(tx, inbound);
     if (!feedback) return {};

@@ -30,6 +30,7 @@ import {
   StepName,
 } from './execution-record.ts';
 import { stepExample, tag, WorkflowById, workflowExample } from './present.ts';
+import { transact } from '../../db/transaction.ts';
 
 const ExecutionById = WorkflowById.extend({ executionId: Uuid });
 
@@ -57,7 +58,7 @@ export const startExecution = endpoint({
   async handle({ db, caller: { projectId }, dispatcher, params: { id }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     found('CONTACT', body.contactId, await findContact(db, projectId, body.contactId));
-    const execution = await db.transaction().execute((tx) =>
+    const execution = await transact(db, (tx) =>
       insertExecution(tx, {
         projectId,
         workflowId: id,
@@ -168,9 +169,9 @@ export const cancelExecution = endpoint({
   async handle({ db, caller, dispatcher, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
-    const [cancelled] = await db
-      .transaction()
-      .execute((tx) => cancelExecutions(tx, { ids: [executionId] }, 'cancelled'));
+    const [cancelled] = await transact(db, (tx) =>
+      cancelExecutions(tx, { ids: [executionId] }, 'cancelled'),
+    );
     if (!cancelled) throw new Problem('EXECUTION_NOT_ACTIVE');
     dispatcher.dispatch({ executions: [executionId] });
     return presentExecution(cancelled);
@@ -190,9 +191,7 @@ export const cancelExecutionsOfWorkflow = endpoint({
   example: { response: { cancelled: 12 } },
   async handle({ db, caller, dispatcher, params: { id } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
-    const rows = await db
-      .transaction()
-      .execute((tx) => cancelExecutions(tx, { workflowId: id }, 'cancelled'));
+    const rows = await transact(db, (tx) => cancelExecutions(tx, { workflowId: id }, 'cancelled'));
     dispatcher.dispatch({ executions: rows.map((row) => row.id) });
     return { cancelled: rows.length };
   },
@@ -217,7 +216,7 @@ export const retryFailedExecution = endpoint({
   async handle({ db, caller, dispatcher, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
-    const row = await db.transaction().execute((tx) => retryExecution(tx, failed));
+    const row = await transact(db, (tx) => retryExecution(tx, failed));
     // The answer names the new run, unless Temporal is away: then the sweep starts it.
     const runId = await dispatcher.startNow(executionId);
     return presentExecution({ ...row, temporal_run_id: runId });

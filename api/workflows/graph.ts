@@ -23,6 +23,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../endpoint.ts';
 import { Uuid } from '../schemas.ts';
 import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './present.ts';
+import { transact } from '../../db/transaction.ts';
 
 /** A workflow being edited: its row is locked, nobody else changes its graph. */
 export interface Edit {
@@ -40,7 +41,7 @@ export async function editGraph<T>(
   edit: (edit: Edit) => Promise<{ changed: boolean; answer: T }>,
 ): Promise<T> {
   const { id } = call.params;
-  return call.db.transaction().execute(async (tx) => {
+  return transact(call.db, async (tx) => {
     const [row] = await lockWorkflows(tx, call.caller.projectId, [id], { for: 'edit' });
     const workflow = found('WORKFLOW', id, row);
     const graph = await findWorkflowGraph(tx, id);

@@ -54,6 +54,7 @@ import {
   workflowGraphExample,
 } from './present.ts';
 import { stepEndpoints } from './steps.ts';
+import { transact } from '../../db/transaction.ts';
 
 const TriggerEvent = z
   .string()
@@ -117,7 +118,7 @@ export const createWorkflow = endpoint({
   },
   async handle({ db, caller: { projectId }, body }) {
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
-    return db.transaction().execute(async (tx) => {
+    return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const workflow = await insertWorkflow(tx, {
         project_id: projectId,
@@ -209,7 +210,7 @@ export const updateWorkflow = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: { body: { enabled: true }, response: { ...workflowExample, enabled: true } },
   async handle({ db, caller, params: { id }, body }) {
-    return db.transaction().execute(async (tx) => {
+    return transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
       const before = found('WORKFLOW', id, row);
       const edited = await changeTrigger(tx, before, body);
@@ -275,7 +276,7 @@ export const deleteWorkflow = endpoint({
   response: z.void(),
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
   async handle({ db, caller, params: { id } }) {
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       await lockKnownWorkflows(tx, caller.projectId, [id]);
       await removeWorkflows(tx, [id]);
     });
@@ -310,7 +311,7 @@ export const duplicateWorkflow = endpoint({
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { ...workflowExample, name: copyName(workflowExample.name), version: 1 } },
   async handle({ db, caller: { projectId }, params: { id } }) {
-    return db.transaction().execute(async (tx) => {
+    return transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
       const original = found('WORKFLOW', id, row);
       const copy = await insertWorkflow(tx, {
@@ -364,7 +365,7 @@ export const bulkUpdateWorkflows = endpoint({
   example: bulkUpdateExample,
   async handle({ db, caller, body }) {
     const ids = [...new Set(body.ids)];
-    await db.transaction().execute(async (tx) => {
+    await transact(db, async (tx) => {
       await lockKnownWorkflows(tx, caller.projectId, ids);
       if (body.delete) await removeWorkflows(tx, ids);
     });

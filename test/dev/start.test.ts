@@ -1,61 +1,23 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { claimFreePort } from '../../dev/ports.ts';
+import { createLaptop, type Laptop, PORTS, READY_WITHIN, ROOT } from '../support/npm-start.ts';
 import { isRunning, stackPids } from '../support/servers.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-const READY_WITHIN = { timeout: 120_000, interval: 100 };
-const PORTS = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
 const USER = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });
 
+let laptop: Laptop;
 let dataDir: string;
 let env: NodeJS.ProcessEnv;
-const launched: ChildProcess[] = [];
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'everpost-start-'));
-  const { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI } = process.env;
-  env = { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI, EVERPOST_DATA_DIR: dataDir };
-  for (const variable of PORTS) {
-    const { port, release } = await claimFreePort();
-    await release();
-    env[variable] = String(port);
-  }
+  laptop = await createLaptop();
+  ({ dataDir, env } = laptop);
 });
-afterAll(async () => {
-  for (const child of launched) {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    }
-  }
-  await rm(dataDir, { recursive: true });
-});
-
-function npmStart(more: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
-    cwd: ROOT,
-    env: { ...env, ...more },
-  });
-  launched.push(child);
-  const output = { text: '' };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => (output.text += chunk.toString()));
-  }
-  const ready = () =>
-    vi.waitFor(() => {
-      if (child.exitCode !== null) throw new Error(`npm start ended: ${output.text}`);
-      expect(output.text).toContain('Everpost is running.');
-    }, READY_WITHIN);
-  return { child, output, ready };
-}
+afterAll(() => laptop.close());
 
 function post(path: string): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
@@ -84,7 +46,7 @@ describe('npm start', { timeout: 300_000 }, () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const { child, output } = npmStart({ TEMPORAL_PORT: String(port) });
+    const { child, output } = laptop.start({ TEMPORAL_PORT: String(port) });
     const [code] = await once(child, 'close');
     other.close();
     expect(code).toBeGreaterThan(0);
@@ -92,7 +54,7 @@ describe('npm start', { timeout: 300_000 }, () => {
   });
 
   it('runs, survives a killed API, stops without a trace, keeps the data, and plays the demo', async () => {
-    const first = npmStart();
+    const first = laptop.start();
     await first.ready();
     expect(first.output.text).toContain(`http://localhost:${env['PORT']}/docs`);
     expect(first.output.text).toContain(`http://localhost:${env['TEMPORAL_UI_PORT']}`);
@@ -108,7 +70,7 @@ describe('npm start', { timeout: 300_000 }, () => {
 
     // Addresses have to be verified then: the demo reads its mail.
     env['PLATFORM_FROM_ADDRESS'] = 'no-reply@everpost.test';
-    const second = npmStart();
+    const second = laptop.start();
     await second.ready();
     expect((await post('/auth/login')).status).toBe(200);
     expect(await demo()).toContain("The workflow's execution is COMPLETED.");
