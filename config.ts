@@ -186,8 +186,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     environment: env.NODE_ENV,
     port: env.PORT,
     host: env.HOST,
-    apiUrl: (env.API_URL ?? `http://localhost:${env.PORT}`).replace(/\/+$/, ''),
-    dashboardUrl: env.DASHBOARD_URL.replace(/\/+$/, ''),
+    apiUrl: withoutSlashes(env.API_URL ?? `http://localhost:${env.PORT}`),
+    dashboardUrl: withoutSlashes(env.DASHBOARD_URL),
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
     jwtSecret: env.JWT_SECRET,
@@ -304,7 +304,7 @@ function storageSettings(env: z.output<typeof Environment>) {
           bucket: env.S3_BUCKET,
           accessKeyId: env.S3_ACCESS_KEY_ID,
           accessKeySecret: env.S3_ACCESS_KEY_SECRET,
-          publicUrl: (env.S3_PUBLIC_URL ?? bucketUrl(env.S3_BUCKET, env)).replace(/\/+$/, ''),
+          publicUrl: withoutSlashes(env.S3_PUBLIC_URL ?? bucketUrl(env.S3_BUCKET, env)),
           forcePathStyle: env.S3_FORCE_PATH_STYLE,
         }
       : null;
@@ -315,10 +315,15 @@ function storageSettings(env: z.output<typeof Environment>) {
   return { driver: 'local', dir } as const;
 }
 
+/** An address without slashes at its end: paths are put behind it. */
+function withoutSlashes(address: string): string {
+  return address.endsWith('/') ? withoutSlashes(address.slice(0, -1)) : address;
+}
+
 /** Where a bucket that is open to read is found, when nobody said it. */
 function bucketUrl(bucket: string, env: z.output<typeof Environment>): string {
   return env.S3_ENDPOINT
-    ? `${env.S3_ENDPOINT.replace(/\/+$/, '')}/${bucket}`
+    ? `${withoutSlashes(env.S3_ENDPOINT)}/${bucket}`
     : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
 }
 

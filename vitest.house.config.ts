@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The house test alone: it needs no server, so `npm run check` stays quick. */
-export default defineConfig({ test: { include: ['test/house.test.ts'], testTimeout: 60_000 } });
+/** The rules of the house alone: they need no server, so `npm run check` stays quick. */
+export default defineConfig({
+  test: { include: ['test/house.test.ts', 'test/regexes.test.ts'], testTimeout: 60_000 },
+});

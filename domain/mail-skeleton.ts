@@ -4,7 +4,7 @@ import { primaryLanguage, wrapDocument } from './html-document.ts';
 import { completeMail, optOutUrls } from './mail-content.ts';
 import { CompiledTemplate } from './render.ts';
 import { readTemplate } from './template-source.ts';
-import { withTracking } from './tracking.ts';
+import { trackedCharsMax, withTracking } from './tracking.ts';
 
 /**
  * What all messages of a campaign have in common. Most templates are text with plain placeholders:
@@ -103,19 +103,34 @@ export function mailSkeleton(mail: {
     text: gaps(mail.textOf(html)),
     links,
     headers,
-    hasValuesInLinks: (html.match(/<a\b[^]*?<\/a/gi) ?? []).some((link) =>
-      link.includes(standIn.mark),
-    ),
+    hasValuesInLinks: hasValuesInLinks(html, standIn),
   };
+}
+
+/** Whether a value stands in a link: in its tag, or in what it shows. */
+function hasValuesInLinks(html: string, { mark }: StandIn): boolean {
+  // Each piece but the last is followed by the end of a link.
+  const pieces = html.split(/<\/a/i).slice(0, -1);
+  return pieces.some((piece) => {
+    const start = piece.search(/<a\b/i);
+    return start >= 0 && piece.includes(mark, start);
+  });
 }
 
 /**
  * Whether a value stands in the address of a link that was not tracked: with another value than
  * the stand-in's it might be.
  */
-function hasValueInAddress(html: string, { mark }: StandIn, count: number): boolean {
-  const addresses = new RegExp(`href\\s*=\\s*["']?[^"'>]*?v(\\d+)v${mark}`, 'gi');
-  return [...html.matchAll(addresses)].some(([, number]) => Number(number) < count);
+function hasValueInAddress(html: string, standIn: StandIn, count: number): boolean {
+  const hasValue = (text: string): boolean =>
+    gapped(text, standIn).slots.some((slot) => typeof slot === 'number' && slot < count);
+  let isAddress = false;
+  // An address ends at a quote or a bracket, and with it what may stand between it and `href`.
+  return html.split(/["'>]/).some((piece) => {
+    const start = isAddress ? 0 : piece.search(/href\s*=/i);
+    isAddress = /href\s*=\s*$/i.test(piece);
+    return start >= 0 && hasValue(piece.slice(start));
+  });
 }
 
 /** In which mails of one content a skeleton is the same. */
@@ -172,6 +187,7 @@ function gapped(text: string, { contactId, emailId, mark }: StandIn): Gapped {
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
+  // Safe regex: all three are letters, digits and `-`.
   for (const match of text.matchAll(new RegExp(`${contactId}|${emailId}|v(\\d+)v${mark}`, 'g'))) {
     texts.push(text.slice(done, match.index));
     done = match.index + match[0].length;
@@ -221,7 +237,7 @@ const plainInAddress = /^[\w.@+-]*$/;
 
 /**
  * The address of a tracked link for one recipient; null when a value in it has to be read as a
- * browser would.
+ * browser would, or makes it too long to be tracked.
  */
 export function linkTarget(
   target: Gapped,
@@ -234,7 +250,7 @@ export function linkTarget(
     if (!plainInAddress.test(value)) return null;
     address += value + (target.texts[index + 1] ?? '');
   }
-  return address;
+  return address.length > trackedCharsMax ? null : address;
 }
 
 /** A gapped text with its gaps filled. */

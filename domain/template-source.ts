@@ -36,7 +36,7 @@ export function readTemplate(source: string): TemplatePiece[] {
     const inner = match.index + 2;
     const end = isTag ? source.indexOf('%}', inner) : outputEnd(source, inner, unclosed);
     if (end === -1) break;
-    const block = isTag ? /^-?\s*(raw|comment)\b/.exec(source.slice(inner, end))?.[1] : undefined;
+    const block = isTag ? blockName(source.slice(inner, end)) : undefined;
     const closing = block && !unclosed.has(block) ? blockEnd(source, end, block) : undefined;
     if (block && closing) {
       take(closing.end, (written) => {
@@ -148,8 +148,19 @@ function quoteEnd(text: string, start: number): number {
   return -1;
 }
 
-function blockEnd(source: string, from: number, name: string) {
-  const pattern = new RegExp(`\\{%-?\\s*end${name}\\s*-?%\\}`, 'g');
+/** How the blocks end whose inside is no Liquid. */
+const blockEnds = {
+  raw: /\{%-?\s*endraw\s*-?%\}/g,
+  comment: /\{%-?\s*endcomment\s*-?%\}/g,
+};
+
+function blockName(tag: string): keyof typeof blockEnds | undefined {
+  const name = /^-?\s*(raw|comment)\b/.exec(tag)?.[1];
+  return name as keyof typeof blockEnds | undefined;
+}
+
+function blockEnd(source: string, from: number, name: keyof typeof blockEnds) {
+  const pattern = blockEnds[name];
   pattern.lastIndex = from;
   const match = pattern.exec(source);
   return match ? { text: match[0], end: match.index + match[0].length } : undefined;

@@ -73,13 +73,29 @@ export function withTracking(html: string, links: TrackingLinks): string {
 
 const optOutLink = /\/(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-/i;
 
+/**
+ * A longer address is not counted, in characters: its request would be refused by proxies that
+ * take lines of at most 8 KB (nginx, Apache), because base64url makes it longer by a third.
+ */
+export const trackedCharsMax = 4_096;
+
 /** Where a link leads, or null when it is not to be counted. `value`: as written in the HTML. */
 function trackedTarget(value: string): string | null {
   const decoded = decodeReferences(value);
-  // What the URL standard takes away before it reads: surrounding blanks, line breaks, tabs.
-  const target = decoded?.replace(/^[\0- ]+|[\0- ]+$/g, '').replace(/[\t\n\r]/g, '');
-  if (!target || !/^https?:\/\//i.test(target) || !URL.canParse(target)) return null;
+  if (decoded === null) return null;
+  const target = withoutBlanks(decoded).replace(/[\t\n\r]/g, '');
+  if (target.length > trackedCharsMax) return null;
+  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return null;
   return optOutLink.test(target) ? null : target;
+}
+
+/** Without what the URL standard takes away from both ends: control characters and spaces. */
+function withoutBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && text[start]! <= ' ') start += 1;
+  while (start < end && text[end - 1]! <= ' ') end -= 1;
+  return text.slice(start, end);
 }
 
 const namedReferences: Record<string, string> = {
@@ -140,7 +156,17 @@ interface Anchor {
 }
 
 /** Elements whose content is text alone, up to their end tag. */
-const rawText = /^(?:script|style|textarea|title|xmp|iframe|noembed|noframes|plaintext)$/;
+const rawText = new Set([
+  'script',
+  'style',
+  'textarea',
+  'title',
+  'xmp',
+  'iframe',
+  'noembed',
+  'noframes',
+  'plaintext',
+]);
 
 /** The links to look at, in order, and where something may be added at the end of the document. */
 function findAnchors(html: string): { anchors: Anchor[]; end: number } {
@@ -160,7 +186,7 @@ function findAnchors(html: string): { anchors: Anchor[]; end: number } {
         if (tag.name === 'body' && after > 0) bodyEnd = start;
       } else if (after > 0) {
         if (tag.name === 'a' && tag.href && !tag.isExempt) anchors.push(tag.href);
-        if (rawText.test(tag.name)) after = endOfRawText(html, tag.name, after);
+        if (rawText.has(tag.name)) after = endOfRawText(html, tag.name, after);
       }
     } else if (next === '!' || next === '?' || next === '/') {
       after = endOfComment(html, start);
@@ -240,6 +266,7 @@ function endOfComment(html: string, start: number): number {
 
 /** Position of the end tag of an element whose content is text alone; -1: there is none. */
 function endOfRawText(html: string, name: string, start: number): number {
+  // Safe regex: `name` is one of `rawText`, letters alone.
   const close = new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');
   close.lastIndex = start;
   return close.exec(html)?.index ?? -1;

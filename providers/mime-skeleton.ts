@@ -80,6 +80,7 @@ function gappedIds(
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
+  // Safe regex: both are letters, digits and `-`.
   for (const match of text.matchAll(new RegExp(`${contactId}|(?<!_)${emailId}`, 'g'))) {
     texts.push(text.slice(done, match.index));
     slots.push(match[0] === contactId ? 'contactId' : 'emailId');

@@ -3,6 +3,7 @@ import { compile, type FormatCallback } from 'html-to-text';
 import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
 import MimeNode from 'nodemailer/lib/mime-node';
 import * as qp from 'nodemailer/lib/qp';
+import { cutHtml } from '../domain/html.ts';
 import { limits } from '../domain/limits.ts';
 import { isHeaderName } from '../domain/mail-headers.ts';
 
@@ -223,10 +224,7 @@ export function messageBytesEstimate(
 }
 
 /** Limits of the text part. It serves readers without HTML; nobody reads a book in it. */
-const HTML_CHARS_MAX = 500_000;
 const TEXT_CHARS_MAX = 250_000;
-/** The parser's cost grows with the square of the nesting: 20,000 open tags take 0.1 s. */
-const HTML_TAGS_MAX = 20_000;
 /** Five nested layout tables are 20 levels. Each level of lists indents all lines below it. */
 const HTML_DEPTH_MAX = 100;
 
@@ -267,17 +265,6 @@ const convertHtml = compile({
 export function textFromHtml(html: string): string {
   // A picture written into the HTML can be larger than all the rest, and is no text.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
-  const text = convertHtml(withoutData.slice(0, endOfReadable(withoutData)));
+  const text = convertHtml(cutHtml(withoutData));
   return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX - 1)}…` : text;
-}
-
-/** Index after which HTML is not looked at any more. */
-function endOfReadable(html: string): number {
-  const end = Math.min(html.length, HTML_CHARS_MAX);
-  let at = -1;
-  for (let tags = 0; tags < HTML_TAGS_MAX; tags += 1) {
-    at = html.indexOf('<', at + 1);
-    if (at < 0 || at >= end) return end;
-  }
-  return at;
 }

@@ -97,5 +97,5 @@ function tell(view: CampaignView): void {
 
 /** 12500 as 12,500. */
 function counted(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+  return count.toLocaleString('en-US');
 }

@@ -1,0 +1,63 @@
+import { parseSync, Visitor } from 'oxc-parser';
+import { check } from 'recheck';
+
+/** Finds the regular expressions of our code, and those that take long for what is long. */
+
+export interface Regex {
+  /** Of the file, from 1. */
+  line: number;
+  /** null: it is put together while the program runs. */
+  pattern: string | null;
+  flags: string;
+  /** Why it is safe although it cannot be shown to be: the comment before it, or null. */
+  reason: string | null;
+}
+
+/** A comment that answers for the expression on its own line or on the next. */
+const safe = /^[\s*]*Safe regex: (\S.{9,})$/s;
+
+/** The regular expressions of a TypeScript source, in order. */
+export function regexesOf(file: string, source: string): Regex[] {
+  const { program, comments, errors } = parseSync(file, source);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
+  const lineOf = (at: number) => source.slice(0, at).split('\n').length;
+  const reasons = new Map<number, string>();
+  for (const { value, end } of comments) {
+    const reason = safe.exec(value)?.[1];
+    if (reason !== undefined) reasons.set(lineOf(end), reason.trim());
+  }
+  const found: Regex[] = [];
+  const add = (start: number, pattern: string | null, flags: string) => {
+    const line = lineOf(start);
+    const reason = reasons.get(line) ?? reasons.get(line - 1) ?? null;
+    found.push({ line, pattern, flags, reason });
+  };
+  const addMade = (node: { start: number; callee: { type: string } }) => {
+    const { callee } = node;
+    const isRegExp = callee.type === 'Identifier' && 'name' in callee && callee.name === 'RegExp';
+    if (isRegExp) add(node.start, null, '');
+  };
+  new Visitor({
+    Literal(node) {
+      if ('regex' in node) add(node.start, node.regex.pattern, node.regex.flags);
+    },
+    NewExpression: addMade,
+    CallExpression: addMade,
+  }).visit(program);
+  return found.toSorted((a, b) => a.line - b.line);
+}
+
+/**
+ * Why an expression may take more than time proportional to the text, or null. One that repeats
+ * nothing without end looks at a bounded piece from each place, so that only others are analysed.
+ * What the analysis cannot tell counts as a fault.
+ */
+export async function faultOf({ pattern, flags, reason }: Regex): Promise<string | null> {
+  if (reason !== null) return null;
+  if (pattern === null) return 'is made while the program runs';
+  if (!/[*+]|\{\d+,\}/.test(pattern)) return null;
+  const found = await check(pattern, flags, { timeout: 20_000 });
+  if (found.status === 'safe') return null;
+  if (found.status === 'unknown') return `cannot be analysed (${found.error.kind})`;
+  return `is ${found.complexity.summary}, as for ${found.attack.pattern}`;
+}
