@@ -89,6 +89,7 @@ const delay: StepEffect = async (tx, visit, call) => {
   const { amount, unit } = call.step.config as StepConfig<'DELAY'>;
   const resumeAt = new Date(visit.stepExecution.started_at.getTime() + amount * delayUnitMs[unit]);
   const until = resumeAt.toISOString();
+  if (visit.completedAt) return { outcome: { kind: 'resting', until } };
   await completeDelay(tx, visit, {
     output: { delayAmount: amount, delayUnit: unit, resumeAt: until },
     nextStepId: call.nextStepId,
@@ -113,7 +114,10 @@ const waitForEvent: StepEffect = async (tx, visit, call) => {
 const settle: StepEffect = async (tx, visit, call) => {
   if (visit.completedAt) return settledResult(visit, visit.completedAt);
   const { eventName } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
-  return endWait(tx, visit, eventName, await settleWait(tx, visit.stepExecution.id));
+  const settled = await settleWait(tx, visit.stepExecution.id);
+  if ('event' in settled) return endWait(tx, visit, eventName, settled.event);
+  await updateExecutionWaiting(tx, call.executionId);
+  return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
 };
 
 const decideCondition: StepEffect = async (tx, visit, call) => {

@@ -50,6 +50,8 @@ export async function callWebhook(services: WebhookServices, call: StepCall): Pr
     now: new Date(),
   });
   const result = await performStep<StepResult | 'again'>(db, call, async (tx, visit) => {
+    // Temporal has given this attempt up, and another has brought the step to its end.
+    if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
     if (delayMs !== null) {
       await postponeStep(tx, visit.stepExecution.id, attempts);
       return 'again';

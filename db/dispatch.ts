@@ -8,6 +8,7 @@ import {
 } from './execution-dispatch.ts';
 import { deleteRunWakes, listRunWakes } from './run-wakes.ts';
 import { listClaimedWaits } from './waits.ts';
+import type { DueCancel, StartedRun } from '../domain/execution.ts';
 import type { RunWake } from '../domain/runs.ts';
 
 /** What the dispatcher reads and notes: the `DispatchStore` of `workflows/dispatcher.ts`. */
@@ -16,9 +17,8 @@ export function dispatchStore(db: Database) {
     listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
     listCancels: (ids: readonly string[]) => listExecutionCancels(db, ids),
     listClaimedWaits: (ids: readonly string[]) => listClaimedWaits(db, ids),
-    noteStarted: (started: readonly { executionId: string; runId: string }[]) =>
-      updateExecutionsStarted(db, started),
-    noteCancelled: (id: string) => updateExecutionCancelled(db, id),
+    noteStarted: (started: readonly StartedRun[]) => updateExecutionsStarted(db, started),
+    noteCancelled: (due: DueCancel) => updateExecutionCancelled(db, due),
     listRunWakes: (ids: readonly string[]) => listRunWakes(db, ids),
     noteWoken: (told: readonly RunWake[]) => deleteRunWakes(db, told),
   };

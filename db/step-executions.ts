@@ -23,7 +23,8 @@ export interface StepVisit {
 
 /**
  * Enters a step, in the caller's transaction: the contact and then the execution are locked, the
- * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing.
+ * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing, and a
+ * step that was completed moves nothing: an attempt that comes late finds the execution elsewhere.
  * Answers null when the execution is no longer active. Whoever locks both locks the contact
  * first, or two of them could wait for each other.
  */
@@ -51,15 +52,15 @@ export async function enterStep(
       select id from contact
         where id = (select contact_id from execution where id = ${executionId})
         for no key update
-    ), entered as (
-      update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now()
-        from held
+    ), active as (
+      select execution.id, project_id, contact_id, workflow_id, workflow_name, started_at, context
+        from execution, held
         where execution.id = ${executionId} and execution.contact_id = held.id
           and status in ('RUNNING', 'WAITING')
-        returning execution.*
+        for no key update of execution
     ), step as (
       insert into step_execution (project_id, execution_id, step_id, status, started_at)
-        select project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp() from entered
+        select project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp() from active
         on conflict (execution_id, step_id) do update set
           status = case when step_execution.status in ('COMPLETED', 'WAITING')
             then step_execution.status else 'RUNNING' end,
@@ -67,14 +68,18 @@ export async function enterStep(
           completed_at = case when step_execution.status = 'COMPLETED'
             then step_execution.completed_at end,
           updated_at = now()
-        returning *
+        returning id, status, attempts, output, started_at, completed_at
+    ), entered as (
+      update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now()
+        from step
+        where execution.id = ${executionId} and step.status <> 'COMPLETED'
     )
-    select entered.id, entered.project_id, entered.contact_id, entered.workflow_id,
-        entered.workflow_name, entered.started_at, entered.context,
+    select active.id, active.project_id, active.contact_id, active.workflow_id,
+        active.workflow_name, active.started_at, active.context,
         step.id as step_execution_id, step.attempts, step.output,
         step.started_at as step_started_at,
         case when step.status = 'COMPLETED' then step.completed_at::text end as completed_at
-      from entered cross join step`.execute(tx);
+      from active cross join step`.execute(tx);
   const [row] = rows;
   if (!row) return null;
   const { step_execution_id: id, attempts, output, step_started_at, completed_at } = row;
@@ -105,7 +110,7 @@ export async function completeStep(
   return row.at;
 }
 
-/** Puts a step back between two attempts: begun, but with nothing under way. */
+/** Puts a step back between two attempts: begun, but with nothing under way. None is counted back. */
 export async function postponeStep(
   tx: Database,
   stepExecutionId: string,
@@ -113,7 +118,11 @@ export async function postponeStep(
 ): Promise<void> {
   await tx
     .updateTable('step_execution')
-    .set({ status: 'PENDING', attempts, updated_at: sql<Date>`now()` })
+    .set({
+      status: 'PENDING',
+      attempts: sql<number>`greatest(attempts, ${attempts})`,
+      updated_at: sql<Date>`now()`,
+    })
     .where('id', '=', stepExecutionId)
     .execute();
 }

@@ -224,6 +224,7 @@ export interface Execution {
   current_step_id: string | null;
   dispatch: string | null;
   dispatch_at: Timestamp | null;
+  dispatch_generation: Generated<number>;
   error: string | null;
   exit_reason: string | null;
   history: Generated<Json>;

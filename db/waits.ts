@@ -58,26 +58,40 @@ export async function registerWait(
 }
 
 /**
+ * How far the clocks of Temporal and of the database may be apart: a wait whose run says that its
+ * time is out is believed when no more than this is left of it.
+ */
+const clockSkew = sql`interval '1 minute'`;
+
+/**
  * Ends a wait, in the caller's transaction, and answers the event that claimed it, or null when
  * none did: then its time is out. Of an event and the time-out at one moment the row lock lets
- * exactly one win.
+ * exactly one win. A wait that has neither (its run was woken by a late or stray signal) goes on:
+ * then the answer is until when.
  */
 export async function settleWait(
   tx: Database,
   stepExecutionId: string,
-): Promise<MatchedEvent | null> {
+): Promise<{ event: MatchedEvent | null } | { until: Date | null }> {
   const wait = await tx
-    .deleteFrom('wait')
+    .selectFrom('wait')
+    .select(['event_id', 'expires_at'])
+    .select(
+      sql<boolean>`event_id is null
+        and coalesce(expires_at > clock_timestamp() + ${clockSkew}, true)`.as('is_open'),
+    )
     .where('step_execution_id', '=', stepExecutionId)
-    .returning('event_id')
+    .forUpdate()
     .executeTakeFirst();
-  if (!wait?.event_id) return null;
+  if (wait?.is_open) return { until: wait.expires_at };
+  await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecutionId).execute();
+  if (!wait?.event_id) return { event: null };
   const event = await tx
     .selectFrom('event')
     .select(['id', 'name', 'data', 'created_at'])
     .where('id', '=', wait.event_id)
     .executeTakeFirst();
-  return event ? matched(event) : null;
+  return { event: event ? matched(event) : null };
 }
 
 /** Claimed waits among `ids`, with the run and the step to tell. */

@@ -28,10 +28,25 @@ export interface ExecutionStart {
 /** A start that Temporal has not been told of. */
 export interface DueStart {
   start: ExecutionStart;
+  /** Which start of the execution this is: each retry has a higher one. */
+  generation: number;
   /** The run that failed, when the execution is tried again. */
   failedRunId: string | null;
   /** Its run came to the end before anybody could note that it had started. */
   hasEnded: boolean;
+}
+
+/** A run that serves a start of its execution. */
+export interface StartedRun {
+  executionId: string;
+  generation: number;
+  runId: string;
+}
+
+/** A cancel that Temporal has not been told of; without a generation its execution is deleted. */
+export interface DueCancel {
+  executionId: string;
+  generation: number | null;
 }
 
 /** The address of an execution's run in Temporal. */

@@ -3,7 +3,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Database } from '../db/database.ts';
-import { updateExecutionsStarted } from '../db/execution-dispatch.ts';
+import { updateExecutionRun } from '../db/execution-dispatch.ts';
 import { activeStatuses } from '../db/executions.ts';
 import { executionRunId } from '../domain/execution.ts';
 import { replayHistory } from './replay.ts';
@@ -32,7 +32,7 @@ export async function resetExecution(
   executionId: string,
 ): Promise<{ runId: string; eventId: number }> {
   const { client, db } = services;
-  await refuseByRow(db, executionId);
+  const { generation } = await refuseByRow(db, executionId);
   const workflowId = executionRunId(executionId);
   const description = await client.workflow.getHandle(workflowId).describe();
   const history = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
@@ -44,15 +44,19 @@ export async function resetExecution(
     reason: 'npm run reset',
     requestId: randomUUID(),
   });
-  await updateExecutionsStarted(db, [{ executionId, runId }]);
+  if (!(await updateExecutionRun(db, { executionId, generation, runId }))) {
+    // The request to stop may have come before that run was there.
+    await client.workflow.getHandle(workflowId, runId).cancel();
+    throw new NotReset('The execution was cancelled meanwhile.');
+  }
   return { runId, eventId: Number(point.eventId) };
 }
 
 /** The row is what clients see: only an execution that they see active may go on. */
-async function refuseByRow(db: Database, id: string): Promise<void> {
+async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
-    .select(['workflow_id', 'status', 'error', 'dispatch'])
+    .select(['workflow_id', 'status', 'error', 'dispatch', 'dispatch_generation as generation'])
     .where('id', '=', id)
     .executeTakeFirst();
   if (!row) throw new NotReset(`There is no execution ${id}.`);
@@ -69,6 +73,7 @@ async function refuseByRow(db: Database, id: string): Promise<void> {
   if (row.dispatch === 'start') {
     throw new NotReset('Temporal has not been told of this start yet: the sweep tells it.');
   }
+  return row;
 }
 
 /** The end of the workflow task to go back to. */

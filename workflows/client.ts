@@ -3,6 +3,7 @@ import {
   Connection,
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
+  type WorkflowExecutionDescription,
   WorkflowFailedError,
 } from '@temporalio/client';
 import {
@@ -86,44 +87,68 @@ const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttri
 const keywordType = 2;
 
 /**
- * Starts the run of an execution, or finds it started. A run that just failed and is tried again
- * may not be closed yet: then its end is waited for. Answers the run's id.
+ * Starts the run of an execution, or finds it started. A run of an earlier start that has just
+ * failed may not be closed yet: then its end is waited for. Answers the run's id.
+ * @throws when Temporal does not answer, or a run of an earlier start does not end.
  */
 export async function startExecution(
   client: Client,
   taskQueue: string,
-  { start, failedRunId, hasEnded }: DueStart,
+  due: DueStart,
 ): Promise<string> {
-  const workflowId = executionRunId(start.executionId);
-  for (;;) {
-    try {
-      const handle = await client.workflow.start<typeof customerWorkflow>('customerWorkflow', {
-        taskQueue,
-        workflowId,
-        args: [start],
-        workflowIdReusePolicy: hasEnded ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${start.workflowName} v${start.version}`,
-        typedSearchAttributes: [
-          { key: projectKey, value: start.projectId },
-          { key: contactKey, value: start.contactId },
-          { key: workflowKey, value: start.workflowId },
-          { key: statusKey, value: 'RUNNING' },
-        ],
-      });
-      return handle.firstExecutionRunId;
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
-    const { runId } = await client.workflow.getHandle(workflowId).describe();
-    // Started before, and we died before we could note it.
-    if (runId !== failedRunId) return runId;
-    await client.workflow
-      .getHandle(workflowId, runId)
-      .result()
-      .catch((error: unknown) => {
-        if (!(error instanceof WorkflowFailedError)) throw error;
-      });
+  const reuse = due.hasEnded ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY';
+  const started = await tryStart(client, taskQueue, due, reuse);
+  if (started) return started;
+  const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
+  // Started before, and whoever did it died before it could be noted.
+  if (due.hasEnded || servesStart(found, due)) return found.runId;
+  await client.workflow
+    .getHandle(found.workflowId, found.runId)
+    .result()
+    .catch((error: unknown) => {
+      if (!(error instanceof WorkflowFailedError)) throw error;
+    });
+  // However that one ended: the row says that this start is due.
+  const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
+  if (!next) throw new Error(`${found.workflowId} was started by somebody else at this moment.`);
+  return next;
+}
+
+/** Answers the run's id, or null when there is one that the policy does not let us follow. */
+async function tryStart(
+  client: Client,
+  taskQueue: string,
+  { start, generation }: DueStart,
+  workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE',
+): Promise<string | null> {
+  try {
+    const handle = await client.workflow.start<typeof customerWorkflow>('customerWorkflow', {
+      taskQueue,
+      workflowId: executionRunId(start.executionId),
+      args: [start],
+      workflowIdReusePolicy,
+      memo: { generation },
+      staticSummary: `${start.workflowName} v${start.version}`,
+      typedSearchAttributes: [
+        { key: projectKey, value: start.projectId },
+        { key: contactKey, value: start.contactId },
+        { key: workflowKey, value: start.workflowId },
+        { key: statusKey, value: 'RUNNING' },
+      ],
+    });
+    return handle.firstExecutionRunId;
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return null;
   }
+}
+
+/** Whether a run is that of this start, and not of one before. */
+function servesStart({ memo, runId }: WorkflowExecutionDescription, due: DueStart): boolean {
+  const generation = memo?.['generation'];
+  if (typeof generation === 'number') return generation >= due.generation;
+  // Of the version before, which did not number them.
+  return runId !== due.failedRunId;
 }
 
 /** Asks the run of an execution to stop. One that does not exist or has ended is no fault. */

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { DueStart } from '../domain/execution.ts';
+import type { DueCancel, DueStart, StartedRun } from '../domain/execution.ts';
 import type { RunWake } from '../domain/runs.ts';
 import {
   cancelExecution,
@@ -34,20 +34,15 @@ export interface Dispatcher {
   close(): Promise<void>;
 }
 
-export interface StartedRun {
-  executionId: string;
-  runId: string;
-}
-
 /** What the dispatcher reads and notes in the database. */
 export interface DispatchStore {
   listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
-  listCancels(executionIds: readonly string[]): Promise<string[]>;
+  listCancels(executionIds: readonly string[]): Promise<DueCancel[]>;
   listClaimedWaits(
     stepExecutionIds: readonly string[],
   ): Promise<{ executionId: string; stepId: string }[]>;
   noteStarted(started: readonly StartedRun[]): Promise<void>;
-  noteCancelled(executionId: string): Promise<void>;
+  noteCancelled(told: DueCancel): Promise<void>;
   listRunWakes(runIds: readonly string[]): Promise<RunWake[]>;
   noteWoken(told: readonly RunWake[]): Promise<void>;
 }
@@ -140,9 +135,9 @@ async function tellExecutions(options: DispatcherOptions, ids: string[]): Promis
   try {
     await inParallel(log, [
       ...starts.map((due) => async () => void started.push(await tellStart(options, due))),
-      ...cancels.map((id) => async () => {
-        await withDeadline(client, () => cancelExecution(client, id));
-        await store.noteCancelled(id);
+      ...cancels.map((due) => async () => {
+        await withDeadline(client, () => cancelExecution(client, due.executionId));
+        await store.noteCancelled(due);
       }),
     ]);
   } finally {
@@ -155,7 +150,7 @@ async function tellStart(
   due: DueStart,
 ): Promise<StartedRun> {
   const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
-  return { executionId: due.start.executionId, runId };
+  return { executionId: due.start.executionId, generation: due.generation, runId };
 }
 
 async function tellWaits({ client, store, log }: DispatcherOptions, ids: string[]): Promise<void> {

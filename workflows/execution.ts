@@ -31,6 +31,9 @@ export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 /** Commands of one run at most; then it goes on as a new one with a short history. */
 const commandsPerRun = 100;
 
+/** Pause after a wait that was woken by mistake. */
+const putBackMs = 1_000;
+
 // Transient faults are tried again for as long as they last: a step fails only when it says so
 // itself. What cannot be taken back is waited for when the execution is cancelled.
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
@@ -115,10 +118,14 @@ async function perform(
       showProgress(input, 'WAITING', `At "${step.name}", until ${command.until ?? 'its event'}`);
       await wakeUp(command, woken);
       return { outcome: { kind: 'woken' } };
-    case 'settle':
-      return bookkeeping.SETTLE_WAIT.executeWithOptions({ summary: step.name }, [
+    case 'settle': {
+      const settled = await bookkeeping.SETTLE_WAIT.executeWithOptions({ summary: step.name }, [
         stepCall(input, step, since),
       ]);
+      // Woken by mistake. Where the clocks are far apart, it must not ask without a pause.
+      if (settled.outcome.kind === 'waiting') await sleep(putBackMs);
+      return settled;
+    }
   }
 }
 
@@ -163,6 +170,7 @@ async function wakeUp(
   const isWoken = () => woken.has(step.id);
   if (until === null) await condition(isWoken);
   else await condition(isWoken, untilMs(until), { summary: `"${step.name}" times out` });
+  woken.delete(step.id);
 }
 
 /** Milliseconds from now, as this run counts time; never less than one. */

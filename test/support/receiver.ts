@@ -15,6 +15,8 @@ export interface ReceiverAnswer {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
+  /** The answer is held back until then; meanwhile the request hangs. */
+  until?: Promise<void>;
 }
 
 /** A webhook receiver: answers each path as told, the last answer for ever. */
@@ -31,11 +33,12 @@ export async function startReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     const at = Date.now();
     const path = request.url ?? '/';
-    const reply = (body: string): void => {
+    const reply = async (body: string): Promise<void> => {
       const { method = '', headers } = request;
       received.set(path, [...(received.get(path) ?? []), { at, method, headers, body }]);
       const queue = answers.get(path) ?? [{ status: 404 }];
       const answer = queue.length > 1 ? queue.shift()! : queue[0]!;
+      await answer.until;
       const isText = typeof answer.body === 'string';
       response.writeHead(answer.status, {
         'content-type': isText ? 'text/plain' : 'application/json',
