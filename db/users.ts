@@ -93,6 +93,38 @@ export async function updateEmailVerified(db: Database, userId: string): Promise
     .execute();
 }
 
+const userColumns = [
+  'id',
+  'email',
+  'type',
+  'password_hash',
+  'provider_id',
+  'email_verified',
+  'session_version',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof AppUser)[];
+
+/**
+ * Gives an account made with a password to whoever proves its address through a provider: its
+ * password and its sessions are dead. Undefined when the address is verified, or the account gone.
+ */
+export async function replacePassword(
+  db: Database,
+  userId: string,
+  login: { type: Exclude<UserType, 'PASSWORD'>; providerId: string },
+): Promise<UserRow | undefined> {
+  return db
+    .updateTable('app_user')
+    .set({ type: login.type, provider_id: login.providerId, password_hash: null })
+    .set({ email_verified: true, ...newSessions, ...touched })
+    .where('id', '=', userId)
+    .where('type', '=', 'PASSWORD')
+    .where('email_verified', '=', false)
+    .returning(userColumns)
+    .executeTakeFirst();
+}
+
 /**
  * Deletes an account with its memberships, unless it owns a project. A project it is being made
  * the owner of at this moment comes before or after.
@@ -158,30 +190,44 @@ export async function insertToken(
   return true;
 }
 
-/** Uses up a token, and with it all others of its purposes. Answers whose it was. */
+/** Whose token it is, as long as it can be used. */
+export async function findTokenOwner(
+  db: Database,
+  purposes: readonly TokenPurpose[],
+  hash: Buffer,
+): Promise<string | undefined> {
+  const token = await db
+    .selectFrom('account_token')
+    .select('user_id')
+    .where('token_hash', '=', hash)
+    .where('purpose', 'in', purposes)
+    .where('used_at', 'is', null)
+    .where('created_at', '>', tokenLife)
+    .executeTakeFirst();
+  return token?.user_id;
+}
+
+/**
+ * Uses up a token, and with it all others of its purposes. Answers whose it was. Of several that
+ * ask at once, one gets it.
+ */
 export async function useToken(
   tx: Database,
   purposes: readonly TokenPurpose[],
   hash: Buffer,
 ): Promise<string | undefined> {
+  const ownerId = await findTokenOwner(tx, purposes, hash);
+  // The account first, as whoever changes it does: the change may end the token meanwhile.
+  if (ownerId === undefined || !(await lockUser(tx, ownerId))) return undefined;
   const used = await tx
     .updateTable('account_token')
     .set({ used_at: sql<Date>`now()` })
-    .where('token_hash', '=', hash)
+    .where('user_id', '=', ownerId)
     .where('purpose', 'in', purposes)
     .where('used_at', 'is', null)
-    .where('created_at', '>', tokenLife)
-    .returning('user_id')
-    .executeTakeFirst();
-  if (!used) return undefined;
-  await tx
-    .updateTable('account_token')
-    .set({ used_at: sql<Date>`now()` })
-    .where('user_id', '=', used.user_id)
-    .where('purpose', 'in', purposes)
-    .where('used_at', 'is', null)
+    .returning('token_hash')
     .execute();
-  return used.user_id;
+  return used.some((token) => token.token_hash.equals(hash)) ? ownerId : undefined;
 }
 
 /** Forgets links that no longer work. */

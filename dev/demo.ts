@@ -56,7 +56,8 @@ const { emailVerified } = (await call('GET', '/users/@me', undefined, { cookie }
 if (!emailVerified) {
   const [mail] = await waitForMails(owner, 1);
   const { html } = await fromMailbox<{ html: string }>(`/${mail?.id}`);
-  await call('POST', '/auth/verify-email', { token: /[?&]token=(\w+)/.exec(html)?.[1] });
+  const token = /[?&]token=(\w+)/.exec(html)?.[1];
+  await call('POST', '/auth/verify-email', { token }, { cookie });
 }
 const project = (await call('POST', '/users/@me/projects', { name: 'Demo shop' }, { cookie })).body;
 const key = { authorization: `Bearer ${String(project['secret'])}` };

@@ -15,7 +15,7 @@ export function verificationMail(link: string): AccountMail {
       'Somebody, hopefully you, made an account with this address. Verify it within an hour:',
       link,
       'Verify my address',
-      'If it was not you, do nothing.',
+      'Follow the link where you are logged in. If it was not you, do nothing.',
     ),
   };
 }

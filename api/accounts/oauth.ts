@@ -5,6 +5,7 @@ import {
   findUserByEmail,
   findUserByProvider,
   insertUser,
+  replacePassword,
   type UserRow,
   type UserType,
 } from '../../db/users.ts';
@@ -134,11 +135,16 @@ async function identify(
   if (known) return known;
   const email = identity.email === null ? null : normaliseEmail(identity.email);
   if (email === null) throw new LoginRefused('oauth_failed');
+  const holder = await findUserByEmail(db, email);
+  // Who made it with a password has not shown that the address is theirs: this one has.
+  const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
   // Also where it was made through this provider: an address may have got another owner there.
-  if (await findUserByEmail(db, email)) throw new LoginRefused('wrong_method');
+  if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
-  const made = await insertUser(db, { email, emailVerified: true, type, providerId });
+  const made = holder
+    ? await replacePassword(db, holder.id, { type, providerId })
+    : await insertUser(db, { email, emailVerified: true, type, providerId });
   // Made by a second callback at this moment.
   const user = made ?? (await findUserByProvider(db, type, providerId));
   if (!user) throw new LoginRefused('wrong_method');

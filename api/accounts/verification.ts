@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import {
+  findTokenOwner,
   findUser,
   findUserByEmail,
+  type TokenPurpose,
   updateEmailVerified,
   updatePassword,
   useToken,
@@ -16,25 +18,39 @@ import { transact } from '../../db/transaction.ts';
 const Message = z.object({ message: z.string() });
 const token = '8f'.repeat(32);
 
+const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
+
+/**
+ * A link proves that somebody reads the mailbox, a session that somebody knows the password. One
+ * person has to do both: with the link alone, whoever signs up with the address of somebody else
+ * would have it verified by the first click of its curious owner.
+ */
 const verifyEmail = endpoint({
   id: 'verifyEmail',
   method: 'POST',
   path: '/auth/verify-email',
   tag: 'Accounts',
-  summary: 'Verify an address with the token of a mail',
+  summary: 'Verify the address of the logged-in user with the token of a mail',
   access: 'open',
   limit: 'auth',
   wrapped: true,
   body: z.object({ token: Token }),
   response: Message,
-  problems: ['INVALID_TOKEN'],
+  problems: ['INVALID_TOKEN', 'UNAUTHORIZED', 'ORIGIN_NOT_ALLOWED'],
   example: {
     body: { token },
     response: { success: true, data: { message: 'Your address is verified.' } },
   },
-  async handle({ db, body }) {
+  async handle({ db, body, findSessionUser }) {
+    const caller = await findSessionUser();
+    const hash = hashToken(body.token);
     await transact(db, async (tx) => {
-      const userId = await useToken(tx, ['sign_up', 'verify_email'], hashToken(body.token));
+      const ownerId = await findTokenOwner(tx, verifying, hash);
+      if (ownerId && ownerId !== caller?.userId) {
+        const message = 'Log in to the account of this address, then follow the link again.';
+        throw new Problem('UNAUTHORIZED', { message });
+      }
+      const userId = await useToken(tx, verifying, hash);
       if (!userId) throw new Problem('INVALID_TOKEN');
       await updateEmailVerified(tx, userId);
     });
@@ -110,10 +126,13 @@ const resetPassword = endpoint({
     response: { success: true, data: { message: 'Your password is changed. Log in with it.' } },
   },
   async handle({ db, body }) {
+    const passwordHash = await hashPassword(body.newPassword);
     await transact(db, async (tx) => {
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
-      if (!userId) throw new Problem('INVALID_TOKEN');
-      await updatePassword(tx, userId, await hashPassword(body.newPassword));
+      const changed = userId && (await updatePassword(tx, userId, passwordHash));
+      if (!changed) throw new Problem('INVALID_TOKEN');
+      // Who got the link reads the mailbox, and nobody else knows the password any more.
+      await updateEmailVerified(tx, changed.id);
     });
     return { message: 'Your password is changed. Log in with it.' };
   },

@@ -47,13 +47,13 @@ describe('a new address', () => {
     const { email, cookie } = await signUp();
     expect(await isVerified(cookie)).toBe(false);
     const token = await tokenTo(email, 'verify-email');
-    const verified = await post('/auth/verify-email', { token });
+    const verified = await post('/auth/verify-email', { token }, cookie);
     expect([verified.status, verified.body]).toEqual([
       200,
       { success: true, data: { message: expect.any(String) } },
     ]);
     expect(await isVerified(cookie)).toBe(true);
-    const again = await post('/auth/verify-email', { token });
+    const again = await post('/auth/verify-email', { token }, cookie);
     expect([again.status, again.body.error.code]).toEqual([400, 'INVALID_TOKEN']);
   });
 
@@ -74,7 +74,7 @@ describe('a new address', () => {
     expect([refused.status, refused.body.error.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     const token = await tokenTo(email, 'verify-email', 4);
-    expect((await post('/auth/verify-email', { token })).status).toBe(200);
+    expect((await post('/auth/verify-email', { token }, cookie)).status).toBe(200);
     // Verified already: the same answer, no mail, no limit.
     expect((await post('/auth/request-verification', {}, cookie)).status).toBe(200);
   });

@@ -102,6 +102,36 @@ describe.each([
     expect((await me(refused)).status).toBe(401);
   });
 
+  it('takes an account that nobody has verified from whoever made it with the address', async () => {
+    const hosted = await startWith({ PLATFORM_FROM_ADDRESS: 'noreply@platform.test' });
+    const { email } = fake.user;
+    const attacker = await hosted.signUp(email);
+    const answer = await logIn(provider, hosted);
+    const user = await hosted.request('GET', '/users/@me', { cookie: cookiesOf(answer) });
+    const again = await logIn(provider, hosted);
+    const session = await hosted.request('GET', '/users/@me', { cookie: attacker.cookie });
+    const body = { email, password: 'a password' };
+    const login = await hosted.request('POST', '/auth/login', { body });
+    await hosted.close();
+    expect([answer.headers.get('location'), user.body]).toEqual([
+      dashboard,
+      expect.objectContaining({ id: attacker.userId, email, type, emailVerified: true }),
+    ]);
+    expect(again.headers.get('location')).toBe(dashboard);
+    expect([session.status, login.status]).toEqual([401, 401]);
+  });
+
+  it('takes none where sign-up is switched off', async () => {
+    const closed = await startWith({ PLATFORM_FROM_ADDRESS: 'noreply@platform.test' });
+    const { userId, cookie } = await closed.signUp(fake.user.email);
+    closed.services.config.signupsEnabled = false;
+    const refused = await logIn(provider, closed);
+    const user = await closed.request('GET', '/users/@me', { cookie });
+    await closed.close();
+    expect(refused.headers.get('location')).toBe(`${dashboard}/auth/login?error=signups_disabled`);
+    expect(user.body).toMatchObject({ id: userId, type: 'PASSWORD' });
+  });
+
   it('refuses somebody else who has got the address of an account', async () => {
     await logIn(provider);
     fake.user = { ...fake.user, id: String(randomInt(2 ** 40)) };
