@@ -69,9 +69,17 @@ function requestLog({ config, log }: Services): Middleware {
   };
 }
 
+/** Of what is no page: should a browser show it as one, it may do nothing at all. */
+const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * What every answer carries, errors and files too. The pages replace the policy by one that
+ * lets them do what they need.
+ */
 function securityHeaders(apiUrl: string): Middleware {
   return async (ctx, next) => {
     ctx.set('X-Content-Type-Options', 'nosniff');
+    ctx.set('Content-Security-Policy', apiPolicy);
     ctx.set('X-Frame-Options', 'DENY');
     ctx.set('Referrer-Policy', 'no-referrer');
     if (apiUrl.startsWith('https:')) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import type { Middleware } from 'koa';
@@ -19,6 +20,12 @@ export const docsAssets: Middleware = async (ctx, next) => {
   return undefined;
 };
 
+const start = `
+SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, tryItOutEnabled: true });
+`;
+
+const startHash = createHash('sha256').update(start).digest('base64');
+
 /** The page that shows `/openapi.json`. */
 export const docsPage = `<!doctype html>
 <html lang="en">
@@ -32,9 +39,25 @@ export const docsPage = `<!doctype html>
 <div id="docs"></div>
 <noscript>The description of the API is at <a href="/openapi.json">/openapi.json</a>.</noscript>
 <script src="/docs/assets/swagger-ui-bundle.js"></script>
-<script>
-SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, tryItOutEnabled: true });
-</script>
+<script>${start}</script>
 </body>
 </html>
 `;
+
+/**
+ * What the documentation page may do: run its own two scripts, and send requests to this server,
+ * also by the address its users know it by.
+ */
+export function docsPolicy(apiUrl: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${startHash}'`,
+    // Swagger UI writes styles into its elements, and its pictures are data.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${new URL(apiUrl).origin}`,
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import { databaseAnswers } from '../db/database.ts';
-import { docsPage } from './docs.ts';
+import { docsPage, docsPolicy } from './docs.ts';
 import { answer, type AnyEndpoint, endpoint } from './endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -177,8 +177,8 @@ const getDocs = endpoint({
   access: 'open',
   contentType: 'text/html',
   response: z.string(),
-  async handle() {
-    return docsPage;
+  async handle({ config }) {
+    return answer(docsPage, { headers: { 'Content-Security-Policy': docsPolicy(config.apiUrl) } });
   },
 });
 

@@ -14,6 +14,7 @@ import { readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts'
 import { type AnyEndpoint, Answer, type Services } from './endpoint.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import { type FirstUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
+import { networkOf } from './ratelimit.ts';
 import { readUpload } from './upload.ts';
 import { checkRequest } from './validation.ts';
 
@@ -175,7 +176,7 @@ async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services)
     return await findCaller(ctx, endpoint.access, services);
   } catch (error) {
     if (error instanceof Problem && error.status === 401) {
-      await services.rateLimits.count(ctx, 'ip', ctx.ip);
+      await services.rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
     }
     throw error;
   }
@@ -193,8 +194,8 @@ async function countRequest(
   if (project) return rateLimits.count(ctx, 'project', project.id);
   if (caller?.kind === 'user') return rateLimits.count(ctx, 'user', caller.userId);
   return endpoint.limit === 'auth'
-    ? rateLimits.count(ctx, 'auth', `${endpoint.id} ${ctx.ip}`)
-    : rateLimits.count(ctx, 'ip', ctx.ip);
+    ? rateLimits.count(ctx, 'auth', `${endpoint.id} ${networkOf(ctx.ip)}`)
+    : rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
 }
 
 /** Who owns the keys of a request, or null where the header is ignored. */

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import type { Context } from 'koa';
 import type { Pool } from 'pg';
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
@@ -8,6 +9,19 @@ import { Problem } from '../domain/errors.ts';
 const windowSeconds = 60;
 
 export type Scope = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin';
+
+/**
+ * What a client is counted by: an IPv4 address as it is, also where it is written as IPv6
+ * (`::ffff:192.0.2.1`), and of an IPv6 address its /64. That is the smallest network anybody is
+ * given (RFC 6177), and one machine may take any of its 2^64 addresses.
+ */
+export function networkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  if (address.kind() === 'ipv4') return address.toString();
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${address.toString().replace(/%.*/, '')}/64`);
+  return `${network.toString()}/64`;
+}
 
 export interface RateLimits {
   /**

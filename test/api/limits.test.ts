@@ -93,6 +93,53 @@ describe('the limit of an address', () => {
   });
 });
 
+describe('the limit of an address behind a proxy', () => {
+  let proxied: TestApi;
+  beforeAll(async () => {
+    proxied = await startTestApi({
+      RATE_LIMIT_IP_PER_MINUTE: '3',
+      RATE_LIMIT_ENABLED: 'true',
+      TRUST_PROXY: 'true',
+    });
+  });
+  afterAll(() => proxied.close());
+
+  const remaining = async (ip: string) => {
+    const headers = { 'X-Forwarded-For': ip };
+    const answer = await proxied.request('GET', '/config', { headers });
+    return [answer.status, answer.headers.get('ratelimit-remaining')];
+  };
+
+  it('is one for all addresses of an IPv6 network of /64', async () => {
+    expect(await remaining('2001:db8:0:1::1')).toEqual([200, '2']);
+    expect(await remaining('2001:DB8:0:1:ffff:ffff:ffff:ffff')).toEqual([200, '1']);
+    expect(await remaining('2001:0db8:0000:0001:0:0:0:2')).toEqual([200, '0']);
+    expect(await remaining('2001:db8:0:1:abcd::')).toEqual([429, '0']);
+    expect(await remaining('2001:db8:0:2::1')).toEqual([200, '2']);
+  });
+
+  it('is one for an IPv4 address, however it is written', async () => {
+    expect(await remaining('192.0.2.1')).toEqual([200, '2']);
+    expect(await remaining('::ffff:192.0.2.1')).toEqual([200, '1']);
+    expect(await remaining('::ffff:c000:0201')).toEqual([200, '0']);
+    expect(await remaining('192.0.2.1')).toEqual([429, '0']);
+    expect(await remaining('192.0.2.2')).toEqual([200, '2']);
+    expect(await remaining('::ffff:192.0.2.3')).toEqual([200, '2']);
+  });
+
+  it('holds for logins, too', async () => {
+    const login = (ip: string) =>
+      proxied.request('POST', '/auth/login', {
+        headers: { 'X-Forwarded-For': ip },
+        body: { email: 'nobody@x.example', password: 'a wrong password' },
+      });
+    const first = await login('2001:db8:5::1');
+    const second = await login('2001:db8:5::2');
+    const left = [first, second].map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+    expect(left[0]! - left[1]!).toBe(1);
+  });
+});
+
 describe('the limit of a user', () => {
   it('counts /users/@me', async () => {
     await newWindows();

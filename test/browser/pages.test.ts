@@ -1,17 +1,11 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withTracking } from '../../domain/tracking.ts';
 import { optOutLanguages } from '../../domain/opt-out-texts.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { chromiumPath } from '../support/chromium.ts';
 
 /** The pages as people meet them, in a browser of this machine without JavaScript. */
-
-const executablePath = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((file) => existsSync(file));
 
 let browser: Browser;
 let api: TestApi;
@@ -43,12 +37,12 @@ async function open(path: string, colorScheme: 'light' | 'dark' = 'light'): Prom
 }
 
 it('finds a Chromium to try the pages in', (context) => {
-  if (!executablePath) context.skip('No Chromium is installed: no page is tried in a browser.');
+  if (!chromiumPath) context.skip('No Chromium is installed: no page is tried in a browser.');
 });
 
-describe.runIf(executablePath)('the opt-out pages in a browser', () => {
+describe.runIf(chromiumPath)('the opt-out pages in a browser', () => {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] });
+    browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });
     api = await startTestApi();
     project = await api.createProject((await api.signUp()).cookie);
   });
@@ -120,10 +114,10 @@ describe.runIf(executablePath)('the opt-out pages in a browser', () => {
   });
 });
 
-describe.runIf(executablePath)('tracked links in a browser', () => {
+describe.runIf(chromiumPath)('tracked links in a browser', () => {
   let page: Page;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] });
+    browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });
     page = await browser.newPage();
   });
   afterAll(() => browser?.close());
