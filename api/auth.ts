@@ -34,6 +34,8 @@ export interface ProjectCaller {
   role: Role;
   /** null for a key. */
   userId: string | null;
+  /** Called with the public key, which is no secret: anybody may be behind it. */
+  isPublic: boolean;
 }
 
 /** A call of a logged-in user. */
@@ -94,7 +96,7 @@ async function keyCaller(
     isSecret ? { secretKeyHash: hashSecret(key) } : { publicKey: key },
   );
   if (!project) throw new Problem('INVALID_API_KEY');
-  return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null };
+  return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null, isPublic };
 }
 
 /** The form in which a secret key is stored and looked up. */
@@ -163,7 +165,7 @@ function member(
   { project, role }: { project: Project; role: Role },
   { userId }: UserCaller,
 ): ProjectCaller {
-  return { kind: 'project', projectId: project.id, project, role, userId };
+  return { kind: 'project', projectId: project.id, project, role, userId, isPublic: false };
 }
 
 /** @throws Problem EMAIL_VERIFICATION_REQUIRED */

@@ -13,6 +13,7 @@ import type { Payments } from '../providers/payments.ts';
 import type { Sns } from '../providers/sns.ts';
 import type { TemplateRenderer } from '../providers/renderer.ts';
 import type { Seal } from '../db/sealed.ts';
+import type { AcceptedEmail } from '../db/idempotency.ts';
 import type { Access, CallerOf, UserCaller } from './auth.ts';
 import type { RateLimits, Scope } from './ratelimit.ts';
 import type { UploadLimits } from './upload.ts';
@@ -55,6 +56,18 @@ export interface Call<A extends Access, P, Q, B> extends Services {
     /** The body of an endpoint that takes it `asSent`. */
     bytes: Buffer;
   };
+  /** Of a request with an `Idempotency-Key`: for mail, which must not leave again with a repeat. */
+  keyUse: {
+    /** What earlier requests have accepted under the key without coming to their end, in order. */
+    accepted: readonly AcceptedEmail[];
+    /**
+     * Notes that a mail was accepted, in its transaction.
+     * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
+     */
+    recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
+    /** Stores the answer in the transaction of the last mail. Call it last; throws likewise. */
+    completeIn: (tx: Database, data: unknown) => Promise<void>;
+  } | null;
   /** The logged-in user, if any, where a session is not required. */
   findSessionUser: () => Promise<UserCaller | null>;
   /** Counts against one more limit. @throws Problem RATE_LIMIT_EXCEEDED */

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../domain/errors.ts';
 import {
+  type AcceptedEmail,
   claimIdempotencyKey,
   completeIdempotencyKey,
+  type EarlierUse,
+  listAccepted,
+  recordAccepted,
   releaseIdempotencyKey,
 } from '../db/idempotency.ts';
 import type { Seal } from '../db/sealed.ts';
@@ -15,21 +19,45 @@ export interface StoredAnswer {
   bytes?: Buffer;
 }
 
-/** A first use of a key: to be ended by exactly one of its two calls. */
-export interface FirstUse {
+/**
+ * The use of a key by the one request that runs under it. It ends with the answer that is stored,
+ * or with a release; in the middle of it the process may die at any moment.
+ */
+export interface KeyUse {
+  /** What earlier requests have accepted under the key without coming to their end, in order. */
+  accepted: readonly AcceptedEmail[];
+  /** Notes that a mail was accepted, in its transaction. @throws Problem IDEMPOTENCY_IN_PROGRESS */
+  recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
+  /** Stores the answer in the transaction of the last mail. @throws Problem IDEMPOTENCY_IN_PROGRESS */
+  completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
+  /** Stores the answer, if no transaction has. */
   complete(answer: StoredAnswer): Promise<void>;
+  /** Frees the key for another try, which goes on after what was accepted. */
   release(): Promise<void>;
+  /** Whether mail was accepted by this request, or by those before it. */
+  hasAccepted(): Promise<boolean>;
 }
 
 export interface IdempotentRequest {
-  /** The project, or the user of a request without one: owners do not share keys. */
-  ownerId: string;
+  /** Whose keys it uses. */
+  space: KeySpace;
   key: string;
   method: string;
   path: string;
   /** The parsed body: key order and white space do not matter. */
   body: unknown;
 }
+
+/** Requests share keys with those of the same space alone. */
+export interface KeySpace {
+  /** The project, or the user of a request without one. */
+  ownerId: string;
+  /** The public key of a project: whoever has it must not get in the way of the secret one. */
+  isPublic: boolean;
+}
+
+/** Before the keys of requests with the public key, as they are stored. No key of a request has it. */
+const publicMark = 'public\t';
 
 /**
  * Claims an idempotency key: the first use runs, a repeat gets the stored answer.
@@ -38,42 +66,51 @@ export interface IdempotentRequest {
 export async function useIdempotencyKey(
   { db, seal, ttlHours }: { db: Database; seal: Seal; ttlHours: number },
   request: IdempotentRequest,
-): Promise<{ first: FirstUse } | { replay: StoredAnswer }> {
+): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
+  const { ownerId, isPublic } = request.space;
+  const named = { ownerId, key: isPublic ? publicMark + request.key : request.key };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();
-  const claim = await claimIdempotencyKey(db, {
-    ownerId: request.ownerId,
-    key: request.key,
-    request: name,
-    bodyHash,
-    ttlHours,
+  const claim = await claimIdempotencyKey(db, { ...named, request: name, bodyHash, ttlHours });
+  if ('row' in claim) {
+    const { row } = claim;
+    if (row.request !== name || !row.body_hash.equals(bodyHash)) throw reused(request.key, row);
+    if (row.status_code === null || row.response === null) {
+      throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+    }
+    return { replay: { status: row.status_code, text: seal.open(row.response) } };
+  }
+  const held = { ...named, claimedAt: claim.claimedAt };
+  let isStored = false;
+  const store = (to: Database, { status, text }: StoredAnswer) =>
+    completeIdempotencyKey(to, held, { status, response: seal.close(text) });
+  return {
+    first: {
+      accepted: claim.accepted,
+      recordAccepted: (tx, email) => recordAccepted(tx, held, email),
+      async completeIn(tx, answer) {
+        isStored = await store(tx, answer);
+        if (!isStored) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+      },
+      async complete(answer) {
+        if (!isStored) await store(db, answer);
+      },
+      release: () => releaseIdempotencyKey(db, held),
+      hasAccepted: async () => (await listAccepted(db, held)).length > 0,
+    },
+  };
+}
+
+function reused(key: string, row: EarlierUse): Problem {
+  return new Problem('IDEMPOTENCY_KEY_REUSED', {
+    details: {
+      key,
+      originalRequest: row.request,
+      originalRequestAt: row.created_at.toISOString(),
+      originalStatusCode: row.status_code,
+    },
   });
-  if ('claimedAt' in claim) {
-    const use = { ownerId: request.ownerId, key: request.key, claimedAt: claim.claimedAt };
-    return {
-      first: {
-        complete: ({ status, text }) =>
-          completeIdempotencyKey(db, { ...use, status, response: seal.close(text) }),
-        release: () => releaseIdempotencyKey(db, use),
-      },
-    };
-  }
-  const { row } = claim;
-  if (row.request !== name || !row.body_hash.equals(bodyHash)) {
-    throw new Problem('IDEMPOTENCY_KEY_REUSED', {
-      details: {
-        key: request.key,
-        originalRequest: row.request,
-        originalRequestAt: row.created_at.toISOString(),
-        originalStatusCode: row.status_code,
-      },
-    });
-  }
-  if (row.status_code === null || row.response === null) {
-    throw new Problem('IDEMPOTENCY_IN_PROGRESS');
-  }
-  return { replay: { status: row.status_code, text: seal.open(row.response) } };
 }
 
 /** JSON with sorted keys. */

@@ -13,7 +13,7 @@ import {
 import { readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
 import { type AnyEndpoint, Answer, type Services } from './endpoint.ts';
 import { asProblem, errorBody } from './envelope.ts';
-import { type FirstUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
+import { type KeySpace, type KeyUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
 import { networkOf } from './ratelimit.ts';
 import { readUpload } from './upload.ts';
 import { checkRequest } from './validation.ts';
@@ -39,24 +39,25 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
     const body = await readBody(ctx, endpoint, bytes);
 
-    const ownerId = idempotencyOwner(endpoint, caller);
+    const space = keySpace(endpoint, caller);
     const key = ctx.get('idempotency-key');
-    const run = () => runHandler(ctx, endpoint, caller, { body, bytes }, services);
+    const run = (keyUse: KeyUse | null) =>
+      runHandler(ctx, endpoint, caller, { body, bytes, keyUse }, services);
     // A header without a value is a key that is too short, not a request without a key.
-    if (ownerId === null || ctx.headers['idempotency-key'] === undefined) {
-      send(ctx, await run());
+    if (space === null || ctx.headers['idempotency-key'] === undefined) {
+      send(ctx, await run(null));
       return;
     }
     const use = await useIdempotencyKey(
       { db: services.db, seal: services.seal, ttlHours: services.config.idempotencyTtlHours },
-      { ownerId, key, method: endpoint.method, path: ctx.path, body },
+      { space, key, method: endpoint.method, path: ctx.path, body },
     );
     if ('replay' in use) {
       ctx.set('Idempotency-Replayed', 'true');
       send(ctx, use.replay);
       return;
     }
-    const answered = await run().catch(async (error: unknown) => {
+    const answered = await run(use.first).catch(async (error: unknown) => {
       // Where the key cannot be settled, it stays taken until it is stale.
       await settleRefusal(use.first, error, ctx.state['requestId'] as string).catch(() => {});
       throw error;
@@ -68,13 +69,13 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
 
 /**
  * What an error does to the key. A refusal frees it, and so does a service that is away: the
- * request is worth trying again. What has done part of the work, as our own failure may have, is
- * kept as the answer.
+ * request is worth trying again. Where mail was accepted, the next try goes on after it. What else
+ * our own failure has done part of is kept as the answer.
  */
-async function settleRefusal(use: FirstUse, error: unknown, requestId: string): Promise<void> {
+async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);
   const isFree = problem.status < 500 || problem.status === 503;
-  if (isFree && !problem.isPartial) return use.release();
+  if (isFree || (await use.hasAccepted())) return use.release();
   const text = JSON.stringify(errorBody(problem, requestId));
   return use.complete({ status: problem.status, text });
 }
@@ -83,7 +84,7 @@ async function runHandler(
   ctx: Context,
   endpoint: AnyEndpoint,
   caller: Caller,
-  { body, bytes }: { body: unknown; bytes: Buffer },
+  { body, bytes, keyUse }: { body: unknown; bytes: Buffer; keyUse: KeyUse | null },
   services: Services,
 ): Promise<StoredAnswer> {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
@@ -100,11 +101,15 @@ async function runHandler(
       cookie: (name) => ctx.cookies.get(name),
       bytes,
     },
+    keyUse: keyUse && {
+      accepted: keyUse.accepted,
+      recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
+      completeIn: (tx, data) => keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data)),
+    },
     findSessionUser: () => findSessionUser(ctx, services),
     count: (scope, counted) => services.rateLimits.count(ctx, scope, counted),
   });
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
-  const status = options.status ?? endpoint.status ?? 200;
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     // What the answer depends on adds up: who asks from another origin depends on it, too.
     if (name === 'Vary') ctx.vary(value);
@@ -112,8 +117,19 @@ async function runHandler(
   }
   const contentType = options.contentType ?? endpoint.contentType;
   if (contentType) ctx.type = contentType;
+  const status = options.status ?? endpoint.status ?? 200;
   if (answered instanceof Buffer) return { status, text: '', bytes: answered };
   if (contentType) return { status, text: String(answered) };
+  return jsonAnswer(endpoint, caller, answered, status);
+}
+
+/** The answer of an endpoint in its own form. */
+function jsonAnswer(
+  endpoint: AnyEndpoint,
+  caller: Caller,
+  answered: unknown,
+  status = endpoint.status ?? 200,
+): StoredAnswer {
   const data: unknown = endpoint.response.parse(answered);
   const shown = endpoint.wrapped ? { success: true, data } : data;
   return { status, text: status === 204 ? '' : outsideIds(JSON.stringify(shown), caller) };
@@ -198,9 +214,10 @@ async function countRequest(
     : rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
 }
 
-/** Who owns the keys of a request, or null where the header is ignored. */
-function idempotencyOwner(endpoint: AnyEndpoint, caller: Caller): string | null {
+/** Whose keys a request uses, or null where the header is ignored. */
+function keySpace(endpoint: AnyEndpoint, caller: Caller): KeySpace | null {
   if (endpoint.method !== 'POST' || endpoint.idempotent === false || caller === null) return null;
-  if (caller.kind === 'project') return caller.projectId;
-  return endpoint.access === 'project' || endpoint.idempotent === true ? caller.userId : null;
+  if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
+  const isMeant = endpoint.access === 'project' || endpoint.idempotent === true;
+  return isMeant ? { ownerId: caller.userId, isPublic: false } : null;
 }

@@ -1,78 +1,181 @@
 import { sql } from 'kysely';
+import { Problem } from '../domain/errors.ts';
 import { limits } from '../domain/limits.ts';
 import type { Database } from './database.ts';
+import { transact } from './transaction.ts';
 
-interface KeyUse {
+/** A key that one request holds: until its answer is stored, it releases it, or it is taken over. */
+export interface KeyClaim {
   ownerId: string;
   key: string;
   claimedAt: Date;
 }
 
+/** A mail that a request has accepted under its key. */
+export interface AcceptedEmail {
+  /** Which of the mails of the request it is, from 0 on. */
+  position: number;
+  emailId: string;
+  contactId: string;
+}
+
+/** An earlier use of a key, which stands in the way of another. */
+export interface EarlierUse {
+  request: string;
+  body_hash: Buffer;
+  status_code: number | null;
+  response: Buffer | null;
+  created_at: Date;
+}
+
+interface NewUse {
+  ownerId: string;
+  key: string;
+  /** Method and path. */
+  request: string;
+  bodyHash: Buffer;
+  ttlHours: number;
+}
+
 /**
- * Claims a key for one request. A key that ran out, or whose request never ended, is new again.
- * Answers the moment of the claim, or the row of the earlier use.
+ * Claims a key for one request. A key that ran out is new again. So is one whose request ended
+ * without an answer, or has not ended in time; what that one has accepted is answered with the
+ * claim, and goes to a request with the same body alone.
+ * Answers the claim, or the row of the earlier use.
  */
 export async function claimIdempotencyKey(
   db: Database,
-  given: { ownerId: string; key: string; request: string; bodyHash: Buffer; ttlHours: number },
-) {
-  const values = {
-    request: given.request,
-    body_hash: given.bodyHash,
-    status_code: null,
-    response: null,
-    created_at: sql<Date>`clock_timestamp()`,
-  };
+  given: NewUse,
+): Promise<{ claimedAt: Date; accepted: AcceptedEmail[] } | { row: EarlierUse }> {
   for (;;) {
-    const claimed = await db
+    const fresh = await db
       .insertInto('idempotency')
-      .values({ owner_id: given.ownerId, key: given.key, ...values })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['owner_id', 'key'])
-          .doUpdateSet(values)
-          .where(
-            sql<boolean>`idempotency.created_at < now() - make_interval(hours => ${given.ttlHours}::int)
-              or (idempotency.status_code is null and idempotency.created_at
-                < now() - make_interval(secs => ${limits.idempotencyStaleMs / 1000}::float8))`,
-          ),
-      )
+      .values({
+        owner_id: given.ownerId,
+        key: given.key,
+        request: given.request,
+        body_hash: given.bodyHash,
+        created_at: sql<Date>`clock_timestamp()`,
+      })
+      .onConflict((conflict) => conflict.columns(['owner_id', 'key']).doNothing())
       .returning('created_at')
       .executeTakeFirst();
-    if (claimed) return { claimedAt: claimed.created_at };
-    const row = await db
-      .selectFrom('idempotency')
-      .select(['request', 'body_hash', 'status_code', 'response', 'created_at'])
-      .where('owner_id', '=', given.ownerId)
-      .where('key', '=', given.key)
-      .executeTakeFirst();
-    // Gone in between: the first request ended in an error and released the key.
-    if (row) return { row };
+    if (fresh) return { claimedAt: fresh.created_at, accepted: [] };
+    const known = await transact(db, (tx) => takeOver(tx, given));
+    // Else it is gone in between: the first request ended in an error and released the key.
+    if (known) return known;
   }
 }
 
-/** Stores the answer of the request that holds the claim. */
-export async function completeIdempotencyKey(
-  db: Database,
-  use: KeyUse & { status: number; response: Buffer },
-): Promise<void> {
-  await db
+async function takeOver(tx: Database, given: NewUse) {
+  const named = { owner_id: given.ownerId, key: given.key };
+  const row = await tx
+    .selectFrom('idempotency')
+    .select(['request', 'body_hash', 'status_code', 'response', 'created_at'])
+    .select([
+      sql<boolean>`created_at < now() - make_interval(hours => ${given.ttlHours}::int)`.as(
+        'is_expired',
+      ),
+      sql<boolean>`status_code is null and (interrupted or created_at
+        < now() - make_interval(secs => ${limits.idempotencyStaleMs / 1000}::float8))`.as(
+        'is_left',
+      ),
+    ])
+    .where((eb) => eb.and(named))
+    .forUpdate()
+    .executeTakeFirst();
+  if (!row) return undefined;
+  if (row.is_expired) {
+    await tx
+      .deleteFrom('idempotency_email')
+      .where((eb) => eb.and({ project_id: given.ownerId, key: given.key }))
+      .execute();
+  } else if (!row.is_left) return { row };
+  const accepted = await listAccepted(tx, given);
+  const isRepeat = row.request === given.request && row.body_hash.equals(given.bodyHash);
+  if (accepted.length > 0 && !isRepeat) return { row };
+  const { created_at: claimedAt } = await tx
     .updateTable('idempotency')
-    .set({ status_code: use.status, response: use.response })
-    .where('owner_id', '=', use.ownerId)
-    .where('key', '=', use.key)
-    .where('created_at', '=', use.claimedAt)
+    .set({
+      request: given.request,
+      body_hash: given.bodyHash,
+      status_code: null,
+      response: null,
+      interrupted: false,
+      created_at: sql<Date>`clock_timestamp()`,
+    })
+    .where((eb) => eb.and(named))
+    .returning('created_at')
+    .executeTakeFirstOrThrow();
+  return { claimedAt, accepted };
+}
+
+/** What was accepted under a key and has no stored answer, in the order of the request. */
+export async function listAccepted(
+  db: Database,
+  { ownerId, key }: { ownerId: string; key: string },
+): Promise<AcceptedEmail[]> {
+  return db
+    .selectFrom('idempotency_email')
+    .select(['position', 'email_id as emailId', 'contact_id as contactId'])
+    .where('project_id', '=', ownerId)
+    .where('key', '=', key)
+    .orderBy('position')
     .execute();
 }
 
-/** Makes the key new again. */
-export async function releaseIdempotencyKey(db: Database, use: KeyUse): Promise<void> {
-  await db
-    .deleteFrom('idempotency')
-    .where('owner_id', '=', use.ownerId)
-    .where('key', '=', use.key)
-    .where('created_at', '=', use.claimedAt)
-    .execute();
+/** The rows of a claim that is still held. */
+const held = (claim: KeyClaim) => sql`owner_id = ${claim.ownerId} and key = ${claim.key}
+  and created_at = ${claim.claimedAt} and status_code is null`;
+
+/**
+ * Notes, in the transaction of a mail, that it was accepted under the key.
+ * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over: the caller's
+ *   mail must not come into being.
+ */
+export async function recordAccepted(
+  tx: Database,
+  claim: KeyClaim,
+  { position, emailId, contactId }: AcceptedEmail,
+): Promise<void> {
+  // Locked, so that who takes over waits for this transaction, and then knows of its mail.
+  const { rows } = await sql`
+    with claim as (
+      select owner_id, key from idempotency where ${held(claim)} for no key update
+    )
+    insert into idempotency_email (project_id, key, position, email_id, contact_id)
+      select owner_id, key, ${position}::int, ${emailId}::uuid, ${contactId}::uuid from claim
+      returning position`.execute(tx);
+  if (rows.length === 0) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+}
+
+/**
+ * Stores the answer of the request that holds the claim. Answers false when another has taken it
+ * over, or the answer is stored.
+ */
+export async function completeIdempotencyKey(
+  db: Database,
+  claim: KeyClaim,
+  { status, response }: { status: number; response: Buffer },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update idempotency set status_code = ${status}, response = ${response}
+      where ${held(claim)}`.execute(db);
+  return numAffectedRows === 1n;
+}
+
+/**
+ * Ends a claim without an answer: the key is new again. Where mail was accepted under it, the next
+ * request with the same body goes on after that.
+ */
+export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
+  const isEmpty = sql`not exists (
+    select from idempotency_email where project_id = ${claim.ownerId} and key = ${claim.key})`;
+  await sql`
+    with released as (
+      delete from idempotency where ${held(claim)} and ${isEmpty}
+    )
+    update idempotency set interrupted = true where ${held(claim)} and not ${isEmpty}`.execute(db);
 }
 
 /** Removes keys older than `ttlHours`; answers how many. */

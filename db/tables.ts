@@ -242,11 +242,20 @@ export interface Execution {
 export interface Idempotency {
   body_hash: Buffer;
   created_at: Generated<Timestamp>;
+  interrupted: Generated<boolean>;
   key: string;
   owner_id: string;
   request: string;
   response: Buffer | null;
   status_code: number | null;
+}
+
+export interface IdempotencyEmail {
+  contact_id: string;
+  email_id: string;
+  key: string;
+  position: number;
+  project_id: string;
 }
 
 export interface ImportFile {
@@ -517,6 +526,7 @@ export interface DB {
   event_tally: EventTally;
   execution: Execution;
   idempotency: Idempotency;
+  idempotency_email: IdempotencyEmail;
   import_file: ImportFile;
   job: Job;
   job_batch: JobBatch;

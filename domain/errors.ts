@@ -145,8 +145,6 @@ export class Problem extends Error {
   readonly errors: readonly FieldProblem[] | undefined;
   /** The HTTP status. */
   readonly status: number;
-  /** Part of the work is done: whoever repeats the request by its key gets this answer again. */
-  readonly isPartial: boolean;
 
   constructor(
     code: ProblemCode,
@@ -156,7 +154,6 @@ export class Problem extends Error {
       errors?: readonly FieldProblem[];
       /** Where one code is answered with two. */
       status?: number;
-      isPartial?: boolean;
       cause?: unknown;
     } = {},
   ) {
@@ -166,7 +163,6 @@ export class Problem extends Error {
     this.details = more.details;
     this.errors = more.errors;
     this.status = more.status ?? problems[code][0];
-    this.isPartial = more.isPartial ?? false;
   }
 }
 

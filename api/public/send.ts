@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { requireAllowance, takeAllowance } from '../../db/billing.ts';
 import { type ContactRow, recordContact } from '../../db/contacts.ts';
 import type { Database } from '../../db/database.ts';
+import type { AcceptedEmail } from '../../db/idempotency.ts';
 import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails.ts';
 import type { Due } from '../../db/events.ts';
 import { findProject, holdProject } from '../../db/projects.ts';
@@ -71,20 +72,26 @@ export const send = endpoint({
       },
     },
   },
-  async handle({ caller, body, ...services }) {
+  async handle({ caller, body, keyUse, ...services }) {
     const { projectId } = caller;
     refuseLargeFiles(body.attachments, services.config);
     const mail = await prepare(services.db, projectId, body);
-    if (body.to.length > 0) {
+    const timestamp = new Date().toISOString();
+    const emails = acceptedBefore(body, keyUse);
+    const left = body.to.slice(emails.length);
+    if (left.length > 0) {
       // All or none; only who sends in parallel can still use up the rest in between.
-      const units = body.to.length * mail.share.units;
+      const units = left.length * mail.share.units;
       await requireAllowance(services.db, services.config.billing, { ...mail.share, units });
     }
-    const timestamp = new Date().toISOString();
-    const emails: SentEmail[] = [];
-    for (const recipient of body.to) {
+    for (const [index, recipient] of left.entries()) {
+      const isLast = index === left.length - 1;
+      const note = async (tx: Database, sent: SentEmail) => {
+        if (isLast) await keyUse?.completeIn(tx, { emails: [...emails, sent], timestamp });
+        else await keyUse?.recordAccepted(tx, recordOf(sent, emails.length));
+      };
       try {
-        emails.push(await sendTo(services, mail, recipient));
+        emails.push(await sendTo(services, mail, recipient, note));
       } catch (error) {
         throw withEmails(error, emails);
       }
@@ -93,16 +100,30 @@ export const send = endpoint({
   },
 });
 
+/** What was accepted under the key of this request, which did not come to its end then. */
+function acceptedBefore(
+  { to }: SendBody,
+  keyUse: { accepted: readonly AcceptedEmail[] } | null,
+): SentEmail[] {
+  return (keyUse?.accepted ?? []).map(({ position, emailId, contactId }) => ({
+    contact: { id: contactId, email: to[position]?.email ?? '' },
+    email: emailId,
+  }));
+}
+
+function recordOf(sent: SentEmail, position: number): AcceptedEmail {
+  return { position, emailId: sent.email, contactId: sent.contact.id };
+}
+
 /** The error of one recipient: those before have their mail, and the answer has to say so. */
 function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
-  const isPartial = emails.length > 0;
   const problem = asProblem(error);
-  if (!isPartial && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED')) return error;
+  if (emails.length === 0 && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED'))
+    return error;
   return new Problem(problem.code, {
     message: problem.message,
     ...(problem.errors ? { errors: problem.errors } : {}),
     details: { ...problem.details, emails },
-    isPartial,
     cause: error,
   });
 }
@@ -179,20 +200,28 @@ async function storeFiles(
 }
 
 /**
- * One recipient: contact and mail in one transaction, then the project's lane is woken. Its ids are
- * chosen before, as the transaction may be begun anew for a text that takes time.
+ * One recipient: contact, mail and what the idempotency key has to know of it in one transaction,
+ * then the project's lane is woken. The ids are chosen before, as the transaction may be begun anew
+ * for a text that takes time.
  */
 async function sendTo(
   { db, config, dispatcher, renderer }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'renderer'>,
   mail: PreparedMail,
   recipient: SendBody['to'][number],
+  note: (tx: Database, sent: SentEmail) => Promise<void>,
 ): Promise<SentEmail> {
   const ids = { email: uuidV7(), newContact: randomUUID() };
-  const { contact, due } = await renderAhead(renderer, (known) =>
-    transact(db, (tx) => recordMail(tx, { config, renderer: known }, mail, recipient, ids)),
+  const { sent, due } = await renderAhead(renderer, (known) =>
+    transact(db, async (tx) => {
+      const written = await recordMail(tx, { config, renderer: known }, mail, recipient, ids);
+      const { id, email } = written.contact;
+      const sent = { contact: { id, email }, email: ids.email };
+      await note(tx, sent);
+      return { sent, due: written.due };
+    }),
   );
   dispatcher.dispatch({ ...due, lanes: [mail.project.id] });
-  return { contact: { id: contact.id, email: contact.email }, email: ids.email };
+  return sent;
 }
 
 async function recordMail(

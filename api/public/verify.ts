@@ -13,6 +13,7 @@ export const verify = endpoint({
   tag: 'Public API',
   summary: 'Check an email address; nothing is stored or sent',
   access: 'secret',
+  idempotent: false,
   wrapped: true,
   body: z.object({ email: Email }),
   response: z.object({

@@ -41,13 +41,33 @@ describe('Idempotency-Key on /v1/track', () => {
     expect(await shop.eventsOf(email)).toHaveLength(1);
   });
 
-  it('is shared by the public and the secret key', async () => {
+  it('is another one with the public key: nobody who has that can block the secret one', async () => {
     const [email, headers] = [newAddress(), newKey()];
     const body = { email, event: 'clicked' };
     const { publicKey: key } = shop.project;
     const first = await shop.api.request('POST', '/v1/track', { key, body, headers });
     const second = await shop.track({ email }, headers);
-    expect([isReplay(second), second.body]).toEqual([true, first.body]);
+    expect([first.status, second.status, isReplay(second)]).toEqual([200, 200, false]);
+    expect(await shop.eventsOf(email)).toHaveLength(2);
+    const third = await shop.api.request('POST', '/v1/track', { key, body, headers });
+    expect([isReplay(third), third.body]).toEqual([true, first.body]);
+
+    const taken = newKey();
+    await shop.api.request('POST', '/v1/track', { key, body, headers: taken });
+    const made = await shop.call('POST', '/contacts', { email: newAddress() }, taken);
+    expect([made.status, isReplay(made)]).toEqual([201, false]);
+  });
+
+  it('is shared by the secret key and the session of a member', async () => {
+    const { cookie } = await shop.api.signUp();
+    const project = await shop.api.createProject(cookie);
+    const [body, key] = [{ email: newAddress(), event: 'clicked' }, newKey()];
+    const path = '/v1/track';
+    const by = { body, headers: key, key: project.secretKey };
+    const first = await shop.api.request('POST', path, by);
+    const headers = { ...key, 'X-Project-Id': project.id };
+    const second = await shop.api.request('POST', path, { body, cookie, headers });
+    expect([second.status, isReplay(second), second.body]).toEqual([200, true, first.body]);
   });
 
   it('takes another path as another request', async () => {
@@ -67,6 +87,28 @@ describe('Idempotency-Key on /v1/track', () => {
     const answer = await shop.track({ email }, { 'Idempotency-Key': '' });
     expect(refusal(answer)).toEqual([400, 'INVALID_IDEMPOTENCY_KEY']);
     expect(await shop.contact(email)).toBeUndefined();
+  });
+
+  it('of a request that never ended is taken for 5 minutes, then new', async () => {
+    const [email, key] = [newAddress(), newKey()];
+    await shop.track({ email }, key);
+    const endless = (seconds: number) =>
+      shop.api.db
+        .updateTable('idempotency')
+        .set({
+          status_code: null,
+          response: null,
+          created_at: new Date(Date.now() - seconds * 1000),
+        })
+        .where('key', '=', key['Idempotency-Key'])
+        .execute();
+    await endless(4.9 * 60);
+    expect(refusal(await shop.track({ email }, key))).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
+    await endless(5.1 * 60);
+    const anew = await shop.track({ email, event: 'other' }, key);
+    expect([anew.status, isReplay(anew)]).toEqual([200, false]);
+    expect(isReplay(await shop.track({ email, event: 'other' }, key))).toBe(true);
+    expect(await shop.eventsOf(email)).toHaveLength(2);
   });
 
   it('is judged before the body is', async () => {
@@ -114,28 +156,6 @@ describe('Idempotency-Key on /v1/send', () => {
     expect([again.status, isReplay(again)]).toEqual([200, false]);
   });
 
-  it('of a request that never ended is taken for 5 minutes, then new', async () => {
-    const [to, key] = [newAddress(), newKey()];
-    await shop.send({ to }, key);
-    const endless = (seconds: number) =>
-      shop.api.db
-        .updateTable('idempotency')
-        .set({
-          status_code: null,
-          response: null,
-          created_at: new Date(Date.now() - seconds * 1000),
-        })
-        .where('key', '=', key['Idempotency-Key'])
-        .execute();
-    await endless(4.9 * 60);
-    expect(refusal(await shop.send({ to }, key))).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
-    await endless(5.1 * 60);
-    const anew = await shop.send({ to }, key);
-    expect([anew.status, isReplay(anew)]).toEqual([200, false]);
-    expect(isReplay(await shop.send({ to }, key))).toBe(true);
-    expect(await shop.emailsTo(to)).toHaveLength(2);
-  });
-
   it('keeps answers where nobody can read them', async () => {
     const [to, key] = [newAddress(), newKey()];
     await shop.send({ to }, key);
@@ -149,6 +169,19 @@ describe('Idempotency-Key on /v1/send', () => {
 });
 
 describe('Idempotency-Key elsewhere', () => {
+  it('is ignored where a request changes nothing', async () => {
+    const key = newKey();
+    await shop.track({ email: newAddress() }, key);
+    const lookup = await shop.call('POST', '/contacts/lookup', { emails: ['a@b.test'] }, key);
+    expect([lookup.status, isReplay(lookup)]).toEqual([200, false]);
+    // Refused for its body and for nothing else, and twice: the key is not even read.
+    const verify = () => shop.call('POST', '/v1/verify', { email: 'no address' }, key);
+    expect(refusal(await verify())).toEqual([422, 'VALIDATION_ERROR', 'email invalid_string']);
+    const badKey = { 'Idempotency-Key': 'x'.repeat(256) };
+    const bad = await shop.call('POST', '/v1/verify', { email: 'no address' }, badKey);
+    expect(bad.status).toBe(422);
+  });
+
   it('is ignored on requests that are no POST', async () => {
     const key = newKey();
     await shop.track({ email: newAddress() }, key);

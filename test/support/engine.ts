@@ -21,7 +21,12 @@ export interface Engine {
   /** A verified sender domain of the project. */
   domain: string;
   /** A request with the project's secret key. */
-  call(method: string, path: string, body?: unknown): Promise<TestAnswer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<TestAnswer>;
   /** Starts a worker (again). */
   startWorker(): Promise<Workers>;
   stopWorker(): Promise<void>;
@@ -63,8 +68,8 @@ export async function startEngine(
 
   const project = await api.createProject((await api.signUp()).cookie);
   const domain = `${randomUUID()}.test`;
-  const call: Engine['call'] = (method, path, body) =>
-    api.request(method, path, { key: project.secretKey, body });
+  const call: Engine['call'] = (method, path, body, headers = {}) =>
+    api.request(method, path, { key: project.secretKey, body, headers });
   await call('POST', '/domains', { domain });
 
   const engine: Engine = {

@@ -49,17 +49,22 @@ export async function startApiProcess(
   void program.ended.then(release);
   return {
     ...program,
-    async call(method, path, body): Promise<TestAnswer> {
+    async call(method, path, body, headers = {}): Promise<TestAnswer> {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method,
         headers: {
           Authorization: `Bearer ${engine.project.secretKey}`,
           'Content-Type': 'application/json',
+          ...headers,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const { status, headers } = response;
-      return { status, headers, body: JSON.parse((await response.text()) || 'null') };
+      const { status } = response;
+      return {
+        status,
+        headers: response.headers,
+        body: JSON.parse((await response.text()) || 'null'),
+      };
     },
   };
 }

@@ -1,0 +1,39 @@
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { waitFor } from './wait-for.ts';
+
+/** Any number that nobody else locks by. */
+const lock = 4_711;
+
+/** Makes inserts of mail to an address wait until they are released. */
+export async function holdBack(db: Database, address: string) {
+  await sql`create or replace function hold_back() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(${sql.lit(lock)}); return new; end $$`.execute(
+    db,
+  );
+  await sql`create trigger hold_back before insert on email for each row
+    when (new.to_email = ${sql.lit(address)}) execute function hold_back()`.execute(db);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let isHeld = false;
+  const held = db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(lock)})`.execute(tx);
+    isHeld = true;
+    await released;
+  });
+  await waitFor('the lock', () => isHeld);
+  return {
+    /** Resolves when an insert waits. */
+    isReached: () =>
+      waitFor('an insert that waits', async () => {
+        const { rows } = await sql`select from pg_locks
+          where locktype = 'advisory' and objid = ${lock} and not granted`.execute(db);
+        return rows.length > 0;
+      }),
+    async release() {
+      release();
+      await held;
+      await sql`drop function hold_back cascade`.execute(db);
+    },
+  };
+}
