@@ -147,6 +147,7 @@ export const goneWithParent = [
   'import_file',
   'job_batch',
   'campaign_content',
+  'idempotency_email',
 ] as const;
 
 /** The projects the outside knew by an id and whose rows are still to be removed. */
