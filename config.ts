@@ -129,6 +129,7 @@ const Environment = z.object({
   RATE_LIMIT_PROJECT_PER_MINUTE: number(1000, 1),
   RATE_LIMIT_IP_PER_MINUTE: number(300, 1),
   RATE_LIMIT_AUTH_PER_MINUTE: number(10, 1),
+  REAUTHENTICATION_MINUTES: number(120),
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
   PLATFORM_FROM_ADDRESS: z.email('must be an email address').optional(),
   VERIFY_EMAIL_ON_SIGNUP: flag(false),
@@ -196,6 +197,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dataEncryptionKey: env.DATA_ENCRYPTION_KEY ?? null,
     /** Keys before the one in use: what was sealed with them is still read. */
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
+    /** How long after a login dangerous requests are taken; 0: as long as the session. */
+    reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,
     databaseMigrateOnStart: env.DATABASE_MIGRATE_ON_START,

@@ -10,6 +10,7 @@ import { type BrokenRun, repairExecutions } from '../db/executions.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../db/payments.ts';
 import { cancelLateExecutions } from '../db/suspension.ts';
+import { deleteExpiredSessions } from '../db/sessions.ts';
 import { deleteExpiredTokens } from '../db/users.ts';
 import { deleteOldJobs, wakeStalledJobs } from '../db/jobs.ts';
 import { claimForgottenRunWakes } from '../db/run-wakes.ts';
@@ -39,7 +40,7 @@ export interface SweepChores {
   CLEAR_JOBS(): Promise<void>;
   /** Computes or counts the segments that have waited for it for five minutes. */
   RECOMPUTE_SEGMENTS(): Promise<void>;
-  /** Forgets links of account mails and events of providers that are too old. */
+  /** Forgets sessions, links of account mails and events of providers that are too old. */
   CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
   /** Removes bodies and attachments of messages that are older than they are kept. */
   CLEAR_MAIL_BODIES(): Promise<void>;
@@ -134,6 +135,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async CLEAR_TOKENS_AND_RECEIPTS() {
       await deleteExpiredTokens(db);
+      while (await deleteExpiredSessions(db));
       await deleteOldPaymentReceipts(db);
       await deleteOldSnsReceipts(db);
     },

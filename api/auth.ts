@@ -4,9 +4,9 @@ import { Problem } from '../domain/errors.ts';
 import type { Role } from '../domain/roles.ts';
 import { isUuid } from '../domain/ids.ts';
 import { findMembership, findProjectByKey } from '../db/projects.ts';
-import { findUser } from '../db/users.ts';
+import { findSessionUser as findUser, updateSessionSeen } from '../db/sessions.ts';
 import type { Services } from './endpoint.ts';
-import { readSession, sessionCookie } from './session.ts';
+import { clientOf, hasSessionCookie, readSession } from './session.ts';
 
 /**
  * Who may call an endpoint:
@@ -44,6 +44,10 @@ export interface UserCaller {
   userId: string;
   email: string;
   emailVerified: boolean;
+  /** The row of the session; null for cookies made before sessions had one. */
+  sessionId: string | null;
+  /** Whether the user has logged in within `REAUTHENTICATION_MINUTES`. */
+  isFresh: boolean;
   /** The projects this call turned out to be about. */
   projects: Project[];
 }
@@ -72,7 +76,9 @@ export async function findCaller(
   if (access === 'open') return null;
   if (access !== 'session') {
     if (authorization !== '') return keyCaller(authorization, access, services);
-    if (ctx.cookies.get(sessionCookie) === undefined) throw new Problem('MISSING_AUTH');
+    if (!hasSessionCookie((name) => ctx.cookies.get(name), services.config)) {
+      throw new Problem('MISSING_AUTH');
+    }
   }
   const user = await sessionCaller(ctx, services);
   if (access === 'session' || access === 'project') return user;
@@ -119,15 +125,20 @@ export async function findSessionUser(
   services: Services,
 ): Promise<UserCaller | null> {
   const { db, config } = services;
-  const session = await readSession(ctx.cookies.get(sessionCookie), config);
-  const user = session ? await findUser(db, session.userId) : undefined;
-  if (!user || user.session_version !== session?.version) return null;
+  const session = await readSession((name) => ctx.cookies.get(name), config);
+  const user = session ? await findUser(db, session) : undefined;
+  if (!user || !session) return null;
   refuseForeignOrigin(ctx, services);
+  if (user.isUnseen && session.id) await updateSessionSeen(db, session.id, clientOf(ctx));
+  const { reauthenticationMinutes: minutes } = config;
+  const age = Date.now() / 1000 - session.authenticatedAt;
   return {
     kind: 'user',
     userId: user.id,
     email: user.email,
-    emailVerified: user.email_verified,
+    emailVerified: user.emailVerified,
+    sessionId: session.id,
+    isFresh: minutes === 0 || age <= minutes * 60,
     projects: [],
   };
 }
@@ -174,16 +185,25 @@ export function requireVerified(user: UserCaller): void {
 }
 
 /**
+ * Keeps a session that was stolen, or left open, from what cannot be undone: the user has to log
+ * in anew for it.
+ * @throws Problem REAUTHENTICATION_REQUIRED
+ */
+export function requireFresh(caller: ProjectCaller | UserCaller): void {
+  if (caller.kind === 'user' && !caller.isFresh) throw new Problem('REAUTHENTICATION_REQUIRED');
+}
+
+/**
  * The project a path or a body names, for a caller of access `project` or `session`. Without
  * `projectId` a key means its own project. What is done to the project is done to the
  * `projectId` of the answer: a project that was reset has another id inside than outside.
  * @throws Problem PROJECT_NOT_FOUND for strangers, INSUFFICIENT_ROLE, PROJECT_DISABLED,
- *   EMAIL_VERIFICATION_REQUIRED.
+ *   EMAIL_VERIFICATION_REQUIRED, REAUTHENTICATION_REQUIRED.
  */
 export async function authorizeProject(
   call: { db: Services['db']; caller: ProjectCaller | UserCaller },
   projectId: string,
-  needs: { admin?: boolean; write?: boolean } = {},
+  needs: { admin?: boolean; write?: boolean; fresh?: boolean } = {},
 ): Promise<ProjectCaller> {
   const { db, caller } = call;
   let within: ProjectCaller;
@@ -201,6 +221,7 @@ export async function authorizeProject(
   }
   if (needs.write) refuseDisabled(within.project);
   if (needs.admin && within.role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
+  if (needs.fresh) requireFresh(caller);
   return within;
 }
 

@@ -14,6 +14,7 @@ import type { Sns } from '../providers/sns.ts';
 import type { TemplateRenderer } from '../providers/renderer.ts';
 import type { Seal } from '../db/sealed.ts';
 import type { AcceptedEmail } from '../db/idempotency.ts';
+import type { Client } from '../db/sessions.ts';
 import type { Access, CallerOf, UserCaller } from './auth.ts';
 import type { RateLimits, Scope } from './ratelimit.ts';
 import type { UploadLimits } from './upload.ts';
@@ -51,6 +52,7 @@ export interface Call<A extends Access, P, Q, B> extends Services {
     /** As it was sent: HEAD runs what answers GET. */
     method: string;
     ip: string;
+    client: Client;
     header(name: string): string;
     cookie(name: string): string | undefined;
     /** The body of an endpoint that takes it `asSent`. */

@@ -19,6 +19,7 @@ import { loginEndpoints } from './accounts/login.ts';
 import { memberEndpoints } from './accounts/members.ts';
 import { oauthEndpoints } from './accounts/oauth.ts';
 import { removalEndpoints } from './accounts/removal.ts';
+import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
 import { setupEndpoints } from './accounts/setup.ts';
 import { verificationEndpoints } from './accounts/verification.ts';
@@ -63,6 +64,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...verificationEndpoints,
   ...oauthEndpoints,
   ...userEndpoints,
+  ...sessionEndpoints,
   ...projectEndpoints,
   ...removalEndpoints,
   ...memberEndpoints,

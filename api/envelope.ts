@@ -33,6 +33,8 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 
 const suggestions: Partial<Record<ProblemCode, string>> = {
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
+  REAUTHENTICATION_REQUIRED:
+    'Log in again with POST /auth/login, or by GitHub or Google, then repeat the request.',
   VALIDATION_ERROR: 'Correct the fields listed in errors.',
   WORKFLOW_INVALID: 'Mend the steps listed in errors, then enable the workflow again.',
   INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',

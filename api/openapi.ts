@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { problems } from '../domain/errors.ts';
 import { bodyBytesMax } from './body.ts';
 import type { AnyEndpoint } from './endpoint.ts';
+import { cookieName } from './session.ts';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -35,7 +36,11 @@ export function openApiDocument(
           scheme: 'bearer',
           description: 'sk_… for everything, pk_… for /v1/track alone',
         },
-        session: { type: 'apiKey', in: 'cookie', name: 'everpost_session' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: cookieName('everpost_session', settings.apiUrl),
+        },
       },
       schemas: { Error: errorSchema },
     },

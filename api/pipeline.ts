@@ -15,6 +15,7 @@ import { type AnyEndpoint, Answer, type Services } from './endpoint.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import { type KeySpace, type KeyUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
 import { networkOf } from './ratelimit.ts';
+import { clientOf } from './session.ts';
 import { readUpload } from './upload.ts';
 import { checkRequest } from './validation.ts';
 
@@ -97,6 +98,7 @@ async function runHandler(
       id: ctx.state['requestId'] as string,
       method: ctx.method,
       ip: ctx.ip,
+      client: clientOf(ctx),
       header: (name) => ctx.get(name),
       cookie: (name) => ctx.cookies.get(name),
       bytes,

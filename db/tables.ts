@@ -374,6 +374,17 @@ export interface SegmentMember {
   segment_id: string;
 }
 
+export interface Session {
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  id: Generated<string>;
+  ip: string | null;
+  last_seen_at: Generated<Timestamp>;
+  user_agent: string | null;
+  user_id: string;
+  version: number;
+}
+
 export interface SingleMail {
   attempt_id: string | null;
   attempts: Generated<number>;
@@ -539,6 +550,7 @@ export interface DB {
   run_wake: RunWake;
   segment: Segment;
   segment_member: SegmentMember;
+  session: Session;
   single_mail: SingleMail;
   sns_receipt: SnsReceipt;
   step_execution: StepExecution;

@@ -49,6 +49,7 @@ export const problems = {
   PROJECT_DISABLED: [403, 'The project is disabled.'],
   INSUFFICIENT_ROLE: [403, 'This needs the role ADMIN or OWNER.'],
   EMAIL_VERIFICATION_REQUIRED: [403, 'Verify your email address first.'],
+  REAUTHENTICATION_REQUIRED: [403, 'This needs a recent login.'],
   ORIGIN_NOT_ALLOWED: [403, 'Requests from this origin are not allowed.'],
   DOMAIN_NOT_REGISTERED: [403, 'The sender domain does not belong to this project.'],
   DOMAIN_NOT_VERIFIED: [403, 'The sender domain is not verified.'],

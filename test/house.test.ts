@@ -75,6 +75,7 @@ describe('the database', () => {
   it('gives every table a project, or a reason', () => {
     const without = {
       account_token: 'belongs to a user',
+      session: 'belongs to a user',
       body_retention: 'one row: how far the sweep has come',
       app_user: 'a user may belong to many projects',
       project: 'is the project',

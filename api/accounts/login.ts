@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { findUserByEmail, insertUser, updateSessionVersion, type UserRow } from '../../db/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { answer, endpoint, type Services } from '../endpoint.ts';
+import { answer, endpoint } from '../endpoint.ts';
 import { verifyAddress } from '../public/verify.ts';
 import { Email } from '../schemas.ts';
 import { endSession, startSession } from '../session.ts';
@@ -29,7 +29,7 @@ const signUp = endpoint({
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, dispatcher, dns, domainLists, body }) {
+  async handle({ db, config, dispatcher, dns, domainLists, request, body }) {
     if (!config.signupsEnabled) throw new Problem('SIGNUPS_DISABLED');
     if (await findUserByEmail(db, body.email)) throw new Problem('EMAIL_TAKEN');
     if (config.verifyEmailOnSignup) {
@@ -48,7 +48,7 @@ const signUp = endpoint({
       return { user: made, runs: await recordVerification(tx, config, made, 'sign_up') };
     });
     dispatcher.dispatch({ runs: runs ?? [] });
-    return loggedIn(user, config);
+    return loggedIn({ db, config, request }, user);
   },
 });
 
@@ -68,7 +68,7 @@ const logIn = endpoint({
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, rateLimits, count, body }) {
+  async handle({ db, config, rateLimits, count, request, body }) {
     // Counted before the password is looked at and forgotten on success: so not even guesses
     // sent all at once get more than their number. The counter need not know the address itself.
     const counter = createHash('sha256').update(body.email).digest('hex');
@@ -77,7 +77,7 @@ const logIn = endpoint({
     const isRight = await verifyPassword(user?.password_hash ?? null, body.password);
     if (!user || !isRight) throw new Problem('INVALID_CREDENTIALS');
     await rateLimits.forget('failedLogin', counter);
-    return loggedIn(user, config);
+    return loggedIn({ db, config, request }, user);
   },
 });
 
@@ -101,10 +101,7 @@ const logOut = endpoint({
 export const loginEndpoints = [signUp, logIn, logOut];
 
 /** The answer that starts a session. */
-export async function loggedIn(user: UserRow, config: Services['config']) {
-  const session = { userId: user.id, version: user.session_version };
-  return answer(
-    { id: user.id, email: user.email },
-    { headers: { 'Set-Cookie': await startSession(session, config) } },
-  );
+async function loggedIn(call: Parameters<typeof startSession>[0], user: UserRow) {
+  const cookie = await startSession(call, user);
+  return answer({ id: user.id, email: user.email }, { headers: { 'Set-Cookie': cookie } });
 }

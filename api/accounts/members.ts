@@ -68,10 +68,11 @@ const addMember = endpoint({
     'INSUFFICIENT_ROLE',
     'USER_NOT_FOUND',
     'MEMBER_EXISTS',
+    'REAUTHENTICATION_REQUIRED',
   ],
   example: { body: { email: member.email }, response: { success: true, data: member } },
   async handle({ db, config, dispatcher, caller, params, body }) {
-    const needs = { admin: true, write: true };
+    const needs = { admin: true, write: true, fresh: body.role === 'ADMIN' };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
@@ -112,13 +113,14 @@ const changeMember = endpoint({
     'INSUFFICIENT_ROLE',
     'MEMBER_NOT_FOUND',
     'OWNER_PROTECTED',
+    'REAUTHENTICATION_REQUIRED',
   ],
   example: {
     body: { role: 'ADMIN' },
     response: { success: true, data: { ...member, role: 'ADMIN' } },
   },
   async handle({ db, caller, params, body }) {
-    const { projectId, row } = await changeable(db, caller, params);
+    const { projectId, row } = await changeable(db, caller, params, { fresh: true });
     const isChanged = await updateMemberRole(db, projectId, row.user_id, body.role);
     if (!isChanged) throw notFound('MEMBER', row.user_id);
     return presentMember({ ...row, role: body.role });
@@ -161,8 +163,9 @@ async function changeable(
   db: Services['db'],
   caller: ProjectCaller | UserCaller,
   { id, userId: memberId }: { id: string; userId: string },
+  { fresh = false } = {},
 ) {
-  const needs = { admin: true, write: true };
+  const needs = { admin: true, write: true, fresh };
   const { projectId, userId } = await authorizeProject({ db, caller }, id, needs);
   const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');

@@ -12,7 +12,7 @@ import {
 import { normaliseEmail } from '../../domain/email-address.ts';
 import type { OAuthProvider } from '../../providers/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint, type Services } from '../endpoint.ts';
-import { startSession } from '../session.ts';
+import { cookieName, setCookie, startSession } from '../session.ts';
 
 /** Login through another site. The browser goes there with `outbound` and returns to `callback`. */
 
@@ -21,7 +21,6 @@ const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PA
   { provider: 'google', name: 'Google', type: 'GOOGLE_OAUTH' },
 ];
 
-const stateCookie = 'everpost_oauth';
 /** How long somebody may take to log in there, in seconds. */
 const stateSeconds = 10 * 60;
 
@@ -98,12 +97,14 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
       const { config, log } = services;
       const forgotten = cookieText('', 0, config);
       try {
-        const state = await checkState(request.cookie(stateCookie), provider, query.state, config);
-        const user = await identify(services, way, state, query.code);
-        const session = await startSession(
-          { userId: user.id, version: user.session_version },
+        const state = await checkState(
+          request.cookie(stateCookie(config)),
+          provider,
+          query.state,
           config,
         );
+        const user = await identify(services, way, state, query.code);
+        const session = await startSession({ ...services, request }, user);
         return goTo(config.dashboardUrl, session, forgotten);
       } catch (error) {
         const refused = error instanceof LoginRefused;
@@ -182,9 +183,12 @@ function redirectUri(provider: OAuthProvider, { apiUrl }: Services['config']): s
   return `${apiUrl}/oauth/${provider}/callback`;
 }
 
-function cookieText(value: string, maxAge: number, { apiUrl }: Services['config']): string {
-  const secure = apiUrl.startsWith('https:') ? '; Secure' : '';
-  return `${stateCookie}=${value}; Path=/oauth; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
+function stateCookie({ apiUrl }: Services['config']): string {
+  return cookieName('everpost_oauth', apiUrl);
+}
+
+function cookieText(value: string, maxAge: number, config: Services['config']): string {
+  return setCookie(stateCookie(config), value, maxAge, config.apiUrl);
 }
 
 function goTo(url: string, ...cookies: string[]): Answer<unknown> {

@@ -96,10 +96,15 @@ const regenerateKeys = endpoint({
   projectParam: 'id',
   params: z.object({ id: Uuid }),
   response: Project,
-  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
   example: { response: projectWithSecret },
   async handle({ db, seal, caller, params }) {
-    const needs = { admin: true, write: true };
+    const needs = { admin: true, write: true, fresh: true };
     const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
     const keys = newKeys();
     const row = await updateProjectKeys(db, projectId, keys.stored);
@@ -117,10 +122,15 @@ const regenerateWebhookSecret = endpoint({
   projectParam: 'id',
   params: z.object({ id: Uuid }),
   response: z.object({ webhookSigningSecret: z.string() }),
-  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
   example: { response: { webhookSigningSecret: `whsec_${'7a'.repeat(32)}` } },
   async handle({ db, seal, caller, params }) {
-    const needs = { admin: true, write: true };
+    const needs = { admin: true, write: true, fresh: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const webhookSigningSecret = newWebhookSecret();
     const row = await updateWebhookSecret(db, projectId, seal.close(webhookSigningSecret));

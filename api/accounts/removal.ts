@@ -18,10 +18,15 @@ const deleteProject = endpoint({
   projectParam: 'id',
   params: z.object({ id: Uuid }),
   response: Done,
-  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
   example: { response: { success: true, message: 'The project is deleted.' } },
   async handle({ db, dispatcher, caller, params }) {
-    const needs = { admin: true, write: true };
+    const needs = { admin: true, write: true, fresh: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const runs = await transact(db, (tx) => removeProject(tx, projectId));
     dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
@@ -39,10 +44,15 @@ const resetMyProject = endpoint({
   projectParam: 'id',
   params: z.object({ id: Uuid }),
   response: Done,
-  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
   example: { response: { success: true, message: 'The project is empty.' } },
   async handle({ db, dispatcher, caller, params }) {
-    const needs = { admin: true, write: true };
+    const needs = { admin: true, write: true, fresh: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const runs = await transact(db, (tx) => resetProject(tx, projectId));
     dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/users.ts';
 import { Problem } from '../../domain/errors.ts';
+import { requireFresh } from '../auth.ts';
 import { answer, endpoint, type Services } from '../endpoint.ts';
 import { Time, time } from '../schemas.ts';
 import { endSession, startSession } from '../session.ts';
@@ -54,7 +55,7 @@ const deleteMe = endpoint({
     password: z.string().optional().meta({ description: 'Required where the account has one' }),
   }),
   response: z.object({ success: z.literal(true), message: z.string() }),
-  problems: ['INVALID_CREDENTIALS', 'CONFLICT'],
+  problems: ['INVALID_CREDENTIALS', 'REAUTHENTICATION_REQUIRED', 'CONFLICT'],
   example: {
     body: { password: 'correct horse battery' },
     response: { success: true, message: 'Your account is deleted.' },
@@ -64,6 +65,8 @@ const deleteMe = endpoint({
     if (user.type === 'PASSWORD') {
       await count('failedLogin', user.id);
       await requirePassword(user, body.password ?? '');
+    } else {
+      requireFresh(caller);
     }
     const outcome = await deleteUser(db, user.id);
     if (outcome === 'owner') {
@@ -94,7 +97,7 @@ const changePassword = endpoint({
     body: { currentPassword: 'correct horse battery', newPassword: 'an even longer password' },
     response: { success: true, data: { message: 'Your password is changed.' } },
   },
-  async handle({ db, config, rateLimits, count, caller, body }) {
+  async handle({ db, config, rateLimits, count, caller, request, body }) {
     const user = await loggedInUser(db, caller.userId);
     // As logging in: not even a stolen session lets anybody guess for long.
     await count('failedLogin', user.id);
@@ -103,11 +106,8 @@ const changePassword = endpoint({
     const newHash = await hashPassword(body.newPassword);
     const changed = await updatePassword(db, user.id, newHash, former);
     if (!changed) throw new Problem('INVALID_CREDENTIALS');
-    const session = { userId: changed.id, version: changed.session_version };
-    return answer(
-      { message: 'Your password is changed.' },
-      { headers: { 'Set-Cookie': await startSession(session, config) } },
-    );
+    const cookie = await startSession({ db, config, request }, changed);
+    return answer({ message: 'Your password is changed.' }, { headers: { 'Set-Cookie': cookie } });
   },
 });
 

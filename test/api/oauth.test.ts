@@ -179,7 +179,7 @@ describe.each([
     const { headers } = await api.request('GET', `/oauth/${provider}/outbound`);
     const [cookie = ''] = headers.getSetCookie();
     expect(cookie).toMatch(
-      /^everpost_oauth=[\w.-]+; Path=\/oauth; HttpOnly; SameSite=Lax; Max-Age=600$/,
+      /^everpost_oauth=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/,
     );
   });
 

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { deleteSession, listSessions } from '../../db/sessions.ts';
+import { Problem } from '../../domain/errors.ts';
+import { answer, endpoint } from '../endpoint.ts';
+import { Time, time, Uuid } from '../schemas.ts';
+import { endSession } from '../session.ts';
+
+const Session = z.object({
+  id: z.uuid(),
+  createdAt: Time,
+  lastSeenAt: Time.meta({ description: 'Exact to five minutes' }),
+  ip: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  current: z.boolean().meta({ description: 'The session of this request' }),
+});
+
+const listMySessions = endpoint({
+  id: 'listMySessions',
+  method: 'GET',
+  path: '/users/@me/sessions',
+  tag: 'Accounts',
+  summary: 'List the sessions of the logged-in user, the last seen first',
+  access: 'session',
+  response: z.array(Session),
+  example: {
+    response: [
+      {
+        id: '0e9b6f0c-52a8-7b5c-8a51-0f3f6b9d2c77',
+        createdAt: '2026-11-20T10:00:00.000Z',
+        lastSeenAt: '2026-11-21T08:30:00.000Z',
+        ip: '203.0.113.7',
+        userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+        current: true,
+      },
+    ],
+  },
+  async handle({ db, caller }) {
+    const rows = await listSessions(db, caller.userId);
+    return rows.map((row) => ({
+      id: row.id,
+      createdAt: time(row.created_at),
+      lastSeenAt: time(row.last_seen_at),
+      ip: row.ip,
+      userAgent: row.user_agent,
+      current: row.id === caller.sessionId,
+    }));
+  },
+});
+
+const endMySession = endpoint({
+  id: 'endMySession',
+  method: 'DELETE',
+  path: '/users/@me/sessions/{id}',
+  tag: 'Accounts',
+  summary: 'End one session of the logged-in user',
+  access: 'session',
+  params: z.object({ id: Uuid }),
+  response: z.object({ success: z.literal(true), message: z.string() }),
+  problems: ['RESOURCE_NOT_FOUND'],
+  example: { response: { success: true, message: 'The session has ended.' } },
+  async handle({ db, config, caller, params: { id } }) {
+    const isEnded = await deleteSession(db, caller.userId, id);
+    if (!isEnded) {
+      throw new Problem('RESOURCE_NOT_FOUND', { details: { resource: 'session', id } });
+    }
+    const headers = id === caller.sessionId ? { 'Set-Cookie': endSession(config) } : {};
+    return answer({ success: true as const, message: 'The session has ended.' }, { headers });
+  },
+});
+
+export const sessionEndpoints = [listMySessions, endMySession];
