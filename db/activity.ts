@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { itemForms, pastTypes, type PastType, rowsBefore } from '../domain/activity.ts';
+import { columnList } from './columns.ts';
 import type { Database } from './database.ts';
 import { type KeptBody, readBodies } from './email-bodies.ts';
 import type { Period } from './event-stats.ts';
@@ -105,7 +106,7 @@ export async function listActivity(
   if (parts.length === 0) return [];
   const { rows } = await sql<ActivityRow & KeptBody>`
     with page as (
-      select * from (${sql.join(parts, sql` union all `)}) part
+      select type, kind, id, at, item_id from (${sql.join(parts, sql` union all `)}) part
         order by at desc, item_id collate "C" desc
         limit ${query.limit}
     )
@@ -177,7 +178,7 @@ function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBui
   const from =
     query.contactId === undefined
       ? sql.table(table)
-      : sql`(select * from ${sql.table(table)} where contact_id = ${query.contactId} offset 0) mine`;
+      : sql`(select ${columnList(table)} from ${sql.table(table)} where contact_id = ${query.contactId} offset 0) mine`;
   return sql`
     (select ${sql.lit(type)} as type, ${sql.lit(table)} as kind, id, ${at} as at,
         ${sql.lit(prefix)} || id || ${sql.lit(suffix)} as item_id
@@ -277,7 +278,8 @@ export async function listUpcoming(
           and expires_at between ${from}::timestamptz and ${to}::timestamptz
         order by expires_at, step_execution_id limit ${limit})
     ), item as (
-      select page.*, step ->> 'type' = 'SEND_EMAIL' as is_email, step ->> 'name' as step_name,
+      select page.kind, page.id, page.at,
+          step ->> 'type' = 'SEND_EMAIL' as is_email, step ->> 'name' as step_name,
           (step ->> 'templateId')::uuid as template_id, execution.contact_id,
           execution.workflow_name
         from page
@@ -287,7 +289,7 @@ export async function listUpcoming(
         left join lateral jsonb_path_query_first(version.graph, '$.steps[*] ? (@.id == $id)',
           jsonb_build_object('id', page.step_id)) step on true
     ), named as (
-      select item.*, case
+      select kind, id, at, is_email, step_name, template_id, contact_id, workflow_name, case
           when kind = 'campaign' then 'campaign_' || id || '_scheduled'
           when is_email then 'workflow_step_' || id || '_scheduled'
           else 'workflow_step_' || id || '_waiting' end as item_id

@@ -7,6 +7,7 @@ import type { TrackingSetting } from '../domain/tracking.ts';
 import { audienceSql, mayReceive } from './campaign-audience.ts';
 import { withheldBy } from './campaign-progress.ts';
 import type { CampaignRow } from './campaigns.ts';
+import { columnList, references } from './columns.ts';
 import type { Database } from './database.ts';
 import { claimed } from './emails.ts';
 import { millisecondsUntil } from './instants.ts';
@@ -39,7 +40,7 @@ export async function insertCampaignEmails(
   return transact(db, async (tx) => {
     const { rows } = await sql<{ looked_at: number; at: Date | null; id: string | null }>`
       with page as materialized (
-        select * from contact
+        select ${columnList('contact')} from contact
           where project_id = ${projectId} and created_at <= ${frozenAt} and ${after}
           order by created_at, id limit ${freezePage}
       ), made as (
@@ -103,6 +104,24 @@ export interface CampaignEmail {
   refused_in_row: number;
 }
 
+/** What a claimed message of a campaign is composed from. */
+const claimedColumns = [
+  'id',
+  'project_id',
+  'contact_id',
+  'to_email',
+  'from_email',
+  'from_name',
+  'reply_to',
+  'message_class',
+  'source_type',
+  'content_version',
+  'attempts',
+  'created_at',
+  'billed_units',
+  'allowance_month',
+];
+
 /**
  * Claims due messages of a campaign for one attempt, if it is sending: like `claimDueEmails`. The
  * campaign is asked in the same statement, so that a pause is heard by the next claim.
@@ -135,12 +154,9 @@ export async function claimCampaignEmails(
       update email set ${claimed(given)}, from_name = sending.from_name,
           reply_to = sending.reply_to, content_version = sending.version
         from due, sending where email.id = due.id
-        returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
-          email.from_name, email.reply_to, email.message_class, email.source_type,
-          email.content_version, email.attempts, email.created_at, email.billed_units,
-          email.allowance_month, sending.refused_in_row
+        returning ${references(claimedColumns, 'email')}, sending.refused_in_row
     )
-    select claimed.*, contact.email as contact_email, contact.subscribed as contact_subscribed,
+    select ${references(claimedColumns, 'claimed')}, claimed.refused_in_row, contact.email as contact_email, contact.subscribed as contact_subscribed,
         contact.data as contact_data, project.disabled_reason is not null as project_disabled,
         project.language as project_language, project.tracking as project_tracking,
         project.subscription is null as has_badge

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { CampaignStatus } from '../domain/campaign.ts';
 import type { Condition } from '../domain/filter.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { Campaign } from './tables.ts';
@@ -29,7 +30,7 @@ function named(db: Database) {
   return db
     .selectFrom('campaign')
     .leftJoin('segment', 'segment.id', 'campaign.segment_id')
-    .selectAll('campaign')
+    .select(columnsOf('campaign'))
     .select('segment.name as segment_name');
 }
 
@@ -53,7 +54,7 @@ export async function lockCampaign(
 ): Promise<CampaignRow | undefined> {
   const row = await tx
     .selectFrom('campaign')
-    .selectAll()
+    .select(columnsOf('campaign'))
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .forNoKeyUpdate()
@@ -181,7 +182,8 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
     with next as (
-      update campaign set content_version = content_version + 1 where id = ${id} returning *
+      update campaign set content_version = content_version + 1 where id = ${id}
+        returning id, content_version, project_id, subject, body, from_name, reply_to
     )
     insert into campaign_content (campaign_id, version, project_id, subject, body, from_name,
         reply_to)

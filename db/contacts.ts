@@ -2,6 +2,7 @@ import { type RawBuilder, sql, type Selectable } from 'kysely';
 import { type ContactDataChange, contactDataFault } from '../domain/contact-data.ts';
 import type { Position } from '../domain/cursor.ts';
 import { invalidField, Problem } from '../domain/errors.ts';
+import { columnList, columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { type Due, nothingDue, recordEvents } from './events.ts';
 import type { Contact } from './tables.ts';
@@ -43,7 +44,7 @@ export async function findContact(
 ): Promise<ContactRow | undefined> {
   const row = await db
     .selectFrom('contact')
-    .selectAll()
+    .select(columnsOf('contact'))
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -111,7 +112,7 @@ export async function listContacts(
       ? sql`${sql.ref(`${table}.email`)} ${sql.raw(dir)}`
       : sql`${sql.ref(`${table}.created_at`)} ${sql.raw(dir)}, ${sql.ref(`${table}.id`)} ${sql.raw(dir)}`;
   const { rows } = await sql<ContactRow>`
-    select contact.* from (
+    select ${columnList('contact')} from (
         select id from contact as listed where ${matching(projectId, filter)} and ${place}
           order by ${order('listed')} limit ${limit}) page
       join contact using (id)
@@ -188,7 +189,7 @@ async function lockContact(
 ) {
   const row = await tx
     .selectFrom('contact')
-    .selectAll()
+    .select(columnsOf('contact'))
     .where('project_id', '=', projectId)
     .where((eb) => eb.and(key))
     .forNoKeyUpdate()
@@ -208,7 +209,7 @@ async function insertContact(tx: Database, projectId: string, write: ContactWrit
       data: Object.keys(set).length > 0 ? JSON.stringify(set) : null,
     })
     .onConflict((conflict) => conflict.columns(['project_id', 'email']).doNothing())
-    .returningAll()
+    .returning(columnsOf('contact'))
     .executeTakeFirst();
   return row as ContactRow | undefined;
 }
@@ -231,7 +232,7 @@ async function mergeContact(tx: Database, before: ContactRow, change: ContactCha
       sql<boolean>`(data is distinct from ${merged} or subscribed <> ${subscribed}
         or email <> ${email})`,
     )
-    .returningAll()
+    .returning(columnsOf('contact'))
     .executeTakeFirst()
     .catch((error: { code?: unknown }) => {
       throw error.code === uniqueViolation ? new Problem('CONTACT_EXISTS') : error;

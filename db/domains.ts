@@ -6,6 +6,7 @@ import {
   type DomainStatus,
   stateAfterCheck,
 } from '../domain/domain-check.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { millisecondsUntil } from './instants.ts';
 import { holdProject } from './projects.ts';
@@ -41,7 +42,7 @@ export async function findSenderDomain(
 export async function listDomains(db: Database, projectId: string): Promise<DomainRow[]> {
   const rows = await db
     .selectFrom('domain')
-    .selectAll()
+    .select(columnsOf('domain'))
     .where('project_id', '=', projectId)
     .where(isComplete)
     .orderBy('created_at', 'desc')
@@ -54,7 +55,7 @@ export async function listDomains(db: Database, projectId: string): Promise<Doma
 export async function findDomain(db: Database, id: string): Promise<DomainRow | undefined> {
   const row = await db
     .selectFrom('domain')
-    .selectAll()
+    .select(columnsOf('domain'))
     .where('id', '=', id)
     .where(isComplete)
     .executeTakeFirst();
@@ -138,7 +139,7 @@ export async function updateDomainTokens(
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', id)
-    .returningAll()
+    .returning(columnsOf('domain'))
     .executeTakeFirst();
   return row && { row: row as DomainRow, runId: await wakePoller(tx, row) };
 }
@@ -168,7 +169,7 @@ export async function recordDomainCheck(
   return transact(db, async (tx) => {
     const before = await tx
       .selectFrom('domain')
-      .selectAll()
+      .select(columnsOf('domain'))
       .select(sql<Date>`now()`.as('now'))
       .where('id', '=', id)
       .forUpdate()
@@ -196,7 +197,7 @@ export async function recordDomainCheck(
         updated_at: now,
       })
       .where('id', '=', id)
-      .returningAll()
+      .returning(columnsOf('domain'))
       .executeTakeFirstOrThrow()) as DomainRow;
     // A failed domain is not looked at; once it is verified, it is again.
     const isBack = before.status === 'failed' && status === 'verified';

@@ -30,9 +30,9 @@ export async function readBodies(
     .select(['campaign_id', 'frame', 'body'])
     .where('project_id', '=', projectId)
     .where(
-      sql<boolean>`(campaign_id, frame) in (select * from unnest(
+      sql<boolean>`(campaign_id, frame) in (select named.campaign_id, named.frame from unnest(
         ${[...wanted.values()].map((email) => email.campaign_id)}::uuid[],
-        ${[...wanted.values()].map((email) => email.body_frame)}::text[]))`,
+        ${[...wanted.values()].map((email) => email.body_frame)}::text[]) as named(campaign_id, frame))`,
     )
     .execute();
   const frames = new Map(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { columnList } from './columns.ts';
 import type { Database } from './database.ts';
 import { readBodies } from './email-bodies.ts';
 import type { EmailRow } from './emails.ts';
@@ -53,7 +54,7 @@ export async function listEmails(
   const { after, limit } = query;
   const matches = matching(projectId, query);
   const { rows } = await sql<EmailRecord>`
-    select * from email where ${matches}
+    select ${columnList('email')} from email where ${matches}
         and ${after ? sql`(created_at, id) < (${after.value}, ${after.id})` : sql`true`}
       order by created_at desc, id desc
       limit ${limit}`.execute(db);
@@ -72,7 +73,8 @@ export async function findEmail(
   id: string,
 ): Promise<EmailRecord | undefined> {
   const { rows } = await sql<EmailRecord>`
-    select * from email where project_id = ${projectId} and id = ${id}`.execute(db);
+    select ${columnList('email')} from email
+      where project_id = ${projectId} and id = ${id}`.execute(db);
   const [row] = await withBodies(db, projectId, rows);
   return row;
 }

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../domain/tracking.ts';
 import { withholdIfCancelled } from './campaign-progress.ts';
+import { columnList } from './columns.ts';
 import type { Database } from './database.ts';
 import { isoTime, millisecondsUntil } from './instants.ts';
 import type { DB, Email } from './tables.ts';
@@ -141,9 +142,9 @@ export async function claimDueEmails(
     ), claimed as (
       update email set ${claimed(given)}
         from due where email.id = due.id
-        returning email.*
+        returning ${columnList('email')}
     )
-    select claimed.*, contact.subscribed as contact_subscribed, contact.email as contact_email,
+    select ${columnList('email', 'claimed')}, contact.subscribed as contact_subscribed, contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         project.tracking as project_tracking,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale

@@ -188,7 +188,7 @@ export async function deleteEvents(db: Database, projectId: string, name: string
       )
       select (select count(*)::int from gone) as deleted, created_at::text as at, id
         from (select) as always
-        left join lateral (select * from page order by created_at, id limit 1) last on true`.execute(
+        left join lateral (select created_at, id from page order by created_at, id limit 1) last on true`.execute(
       db,
     );
     const { at = null, id = null, deleted: more = 0 } = pages.rows[0] ?? {};

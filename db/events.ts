@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { isoTime } from './instants.ts';
 
@@ -64,7 +65,7 @@ export async function recordEvents(
     executions: string[];
   }>`
     with given as (
-      select * from jsonb_to_recordset(${given}::jsonb)
+      select contact_id, email_id, name, data from jsonb_to_recordset(${given}::jsonb)
         as e(contact_id uuid, email_id uuid, name text, data jsonb)
     ), recorded as (
       insert into event (project_id, contact_id, email_id, name, data)
@@ -142,7 +143,7 @@ export async function listEvents(
   return db
     .selectFrom('event')
     .leftJoin('contact', 'contact.id', 'event.contact_id')
-    .selectAll('event')
+    .select(columnsOf('event'))
     .select('contact.email as contact_email')
     .where('event.project_id', '=', projectId)
     .$if(query.eventName !== undefined, (builder) =>
@@ -164,7 +165,7 @@ export async function listContactEvents(
   return (
     db
       .selectFrom('event')
-      .selectAll()
+      .select(columnsOf('event'))
       .where('project_id', '=', projectId)
       .where('contact_id', '=', contactId)
       // Not as it stands in the indexes: one by time would be read for ever to find a few.

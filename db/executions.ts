@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
 import { notFound, Problem } from '../domain/errors.ts';
 import type { Graph } from '../domain/graph.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { dispatchGrace } from './events.ts';
 import { holdEnabledProject } from './projects.ts';
@@ -53,7 +54,7 @@ export async function insertExecution(
       dispatch: 'start',
       dispatch_at: dispatchGrace,
     })
-    .returningAll()
+    .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();
   await insertTriggerStep(tx, execution, workflow.trigger_step_id);
   return execution;
@@ -161,7 +162,7 @@ export async function cancelExecutions(
     })
     .where('status', 'in', activeStatuses)
     .where(isMeant)
-    .returningAll()
+    .returning(columnsOf('execution'))
     .execute();
   const ids = rows.map((row) => row.id);
   await tx
@@ -210,7 +211,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
     .set({ ...again, dispatch: 'start', dispatch_at: dispatchGrace })
     .where('id', '=', id)
     .where('status', '=', 'FAILED')
-    .returningAll()
+    .returning(columnsOf('execution'))
     .executeTakeFirst();
   if (!row) throw new Problem('EXECUTION_NOT_FAILED');
   await tx
@@ -259,7 +260,7 @@ export async function repairExecutions(db: Database, runs: readonly BrokenRun[])
   if (runs.length === 0) return;
   await sql`
     with broken as (
-      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
+      select "executionId", "runId", cancelled from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
         as run("executionId" uuid, "runId" text, cancelled boolean)
     ), ended as (
       update execution set
@@ -335,6 +336,6 @@ function withContactAndGraph(query: SelectQueryBuilder<DB, 'execution', object>)
         .onRef('version.workflow_id', '=', 'execution.workflow_id')
         .onRef('version.version', '=', 'execution.workflow_version'),
     )
-    .selectAll('execution')
+    .select(columnsOf('execution'))
     .select(['contact.email as contact_email', 'version.graph as graph']);
 }

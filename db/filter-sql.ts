@@ -12,6 +12,7 @@ import {
 import { comparedValue } from '../domain/filter-evaluate.ts';
 import type { Segments } from '../domain/filter-parse.ts';
 import { cutOff, firstInstant, instantOf, numberOf, startOfDay } from '../domain/filter-value.ts';
+import { references } from './columns.ts';
 
 /** What a condition means, as SQL. All that a customer wrote travels as a parameter. */
 
@@ -41,12 +42,14 @@ export function conditionSql(condition: Condition, options: ConditionSqlOptions)
   // often would else grow beyond all bounds. Each is one column more of a row that is made from
   // the inside out; `offset 0` keeps the planner from undoing this.
   let row: RawBuilder<unknown> | null = null;
+  const names: string[] = [];
   for (const [index, id] of order.entries()) {
     const name = `segment_${index}`;
     const holds = compile(scope, segments.get(id)!);
-    const before: RawBuilder<unknown> = row ? sql`shared.*, ` : sql``;
+    const before: RawBuilder<unknown> = row ? sql`${references(names, 'shared')}, ` : sql``;
     const from: RawBuilder<unknown> = row ? sql`from ${row}` : sql``;
     row = sql`(select ${before}${holds} as ${sql.ref(name)} ${from} offset 0) as shared`;
+    names.push(name);
     shared.set(id, sql<boolean>`${sql.ref(`shared.${name}`)}`);
   }
   const whole = compile(scope, condition);

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { JobKind, JobProgress, JobState } from '../domain/job.ts';
 import { limits } from '../domain/limits.ts';
 import type { RunKind } from '../domain/runs.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { Job } from './tables.ts';
@@ -61,7 +62,7 @@ export async function findJob(
 ): Promise<JobRow | undefined> {
   return db
     .selectFrom('job')
-    .selectAll()
+    .select(columnsOf('job'))
     .where('project_id', '=', projectId)
     .where('kind', '=', kind)
     .where('id', '=', id)
@@ -87,7 +88,7 @@ export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   }
   const job = await tx
     .selectFrom('job')
-    .selectAll()
+    .select(columnsOf('job'))
     .where('id', '=', jobId)
     .where('project_id', '=', projectId)
     .where('state', 'in', openStates)

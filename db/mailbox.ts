@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { limits } from '../domain/limits.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 
 export interface MailboxSummary {
@@ -54,5 +55,9 @@ export async function findMailboxMessage(
   db: Database,
   id: string,
 ): Promise<(MailboxSummary & { raw: Buffer }) | undefined> {
-  return db.selectFrom('mailbox_message').selectAll().where('id', '=', id).executeTakeFirst();
+  return db
+    .selectFrom('mailbox_message')
+    .select(columnsOf('mailbox_message'))
+    .where('id', '=', id)
+    .executeTakeFirst();
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { RunInputs, RunKind } from '../domain/runs.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { deleteDomains } from './domains.ts';
 import { cancelJobs } from './jobs.ts';
@@ -38,7 +39,7 @@ export const keptOnReset = [
 export async function resetProject(tx: Database, id: string): Promise<string[] | undefined> {
   const before = await tx
     .selectFrom('project')
-    .selectAll()
+    .select(columnsOf('project'))
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();

@@ -2,6 +2,7 @@ import type { Selectable, Updateable } from 'kysely';
 import { sql } from 'kysely';
 import { notFound, Problem } from '../domain/errors.ts';
 import type { Role } from '../domain/roles.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { Project } from './tables.ts';
 
@@ -28,7 +29,11 @@ export async function findProject(
   db: Database,
   id: string,
 ): Promise<Selectable<Project> | undefined> {
-  return db.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst();
+  return db
+    .selectFrom('project')
+    .select(columnsOf('project'))
+    .where('id', '=', id)
+    .executeTakeFirst();
 }
 
 /**
@@ -121,7 +126,7 @@ export async function listProjects(db: Database, userId: string): Promise<Member
   const rows = await db
     .selectFrom('membership')
     .innerJoin('project', 'project.id', 'membership.project_id')
-    .selectAll('project')
+    .select(columnsOf('project'))
     .select('membership.role')
     .where('membership.user_id', '=', userId)
     .orderBy('project.created_at')
@@ -144,7 +149,7 @@ export async function insertProject(
           ...keyColumns(project),
           webhook_signing_secret: project.webhookSigningSecret,
         })
-        .returningAll(),
+        .returning(columnsOf('project')),
     )
     .with('owned', (query) =>
       query
@@ -158,7 +163,7 @@ export async function insertProject(
         ),
     )
     .selectFrom('made')
-    .selectAll()
+    .select(columnsOf('project', 'made'))
     .executeTakeFirstOrThrow();
   return { ...row, role: 'OWNER' };
 }
@@ -204,7 +209,7 @@ function updateLive(db: Database, id: string, change: Updateable<Project>) {
     .set({ ...change, updated_at: sql<Date>`now()` })
     .where('id', '=', id)
     .where('removal', 'is', null)
-    .returningAll()
+    .returning(columnsOf('project'))
     .executeTakeFirst();
 }
 

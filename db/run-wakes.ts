@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type RunInputs, type RunKind, type RunWake, runIds } from '../domain/runs.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { dispatchGrace } from './events.ts';
 
@@ -40,7 +41,7 @@ export async function insertRunWake<K extends RunKind>(
 export async function listRunWakes(db: Database, runIds: readonly string[]): Promise<RunWake[]> {
   const rows = await db
     .selectFrom('run_wake')
-    .selectAll()
+    .select(columnsOf('run_wake'))
     .where('run_id', '=', sql<string>`any(${runIds}::text[])`)
     .execute();
   return rows.map((row) => ({

@@ -3,6 +3,7 @@ import { Problem } from '../domain/errors.ts';
 import type { Condition } from '../domain/filter.ts';
 import { limits } from '../domain/limits.ts';
 import type { ContactRow } from './contacts.ts';
+import { columnList } from './columns.ts';
 import type { Database } from './database.ts';
 import { conditionSql } from './filter-sql.ts';
 import { listConditionsFor, type SegmentRow, updateMemberCount } from './segments.ts';
@@ -123,7 +124,7 @@ export async function listMembers(
     const order = sql`${sql.ref(sortColumns[column])} ${sql.raw(dir)}, contact.id ${sql.raw(dir)}`;
     const counted = await sql<{ total: number }>`select count(*)::int as total ${from}`.execute(tx);
     const { rows } = await sql<ContactRow>`
-      select contact.* ${from} order by ${order}
+      select ${columnList('contact')} ${from} order by ${order}
         limit ${pageSize} offset ${(page - 1) * pageSize}`.execute(tx);
     return { rows, total: counted.rows[0]?.total ?? 0 };
   });

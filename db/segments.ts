@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { type Condition, segmentIdsOf } from '../domain/filter.ts';
 import type { Segments } from '../domain/filter-parse.ts';
+import { columnList, columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { Segment } from './tables.ts';
 
@@ -11,7 +12,7 @@ export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &
 export async function listSegments(db: Database, projectId: string): Promise<SegmentRow[]> {
   const rows = await db
     .selectFrom('segment')
-    .selectAll()
+    .select(columnsOf('segment'))
     .where('project_id', '=', projectId)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -26,7 +27,7 @@ export async function findSegment(
 ): Promise<SegmentRow | undefined> {
   const row = await db
     .selectFrom('segment')
-    .selectAll()
+    .select(columnsOf('segment'))
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -45,7 +46,7 @@ export async function lockSegment(
 ): Promise<SegmentRow | undefined> {
   const query = tx
     .selectFrom('segment')
-    .selectAll()
+    .select(columnsOf('segment'))
     .where('project_id', '=', projectId)
     .where('id', '=', id);
   const row = await (
@@ -112,7 +113,7 @@ export async function insertSegment(
   const row = await tx
     .insertInto('segment')
     .values({ ...values, condition: condition && JSON.stringify(condition) })
-    .returningAll()
+    .returning(columnsOf('segment'))
     .executeTakeFirstOrThrow();
   return row as unknown as SegmentRow;
 }
@@ -131,7 +132,7 @@ export async function updateSegment(
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', id)
-    .returningAll()
+    .returning(columnsOf('segment'))
     .executeTakeFirstOrThrow();
   return row as unknown as SegmentRow;
 }
@@ -211,7 +212,7 @@ export async function claimDueSegment(
         where segment.computed_at <= now() - ${everyMinutes} * interval '1 minute'
           and project.disabled_reason is null
         order by segment.computed_at limit 1 for no key update of segment skip locked)
-      returning *`.execute(db);
+      returning ${columnList('segment')}`.execute(db);
   return rows[0];
 }
 

@@ -1,4 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import { insertRunWake } from './run-wakes.ts';
 import type { SingleMail } from './tables.ts';
@@ -70,5 +71,9 @@ export async function deleteSingleMail(db: Database, id: string): Promise<void> 
 
 /** A mail that waits or is being handed over; undefined when it is gone. */
 export async function findSingleMail(db: Database, id: string): Promise<SingleMailRow | undefined> {
-  return db.selectFrom('single_mail').selectAll().where('id', '=', id).executeTakeFirst();
+  return db
+    .selectFrom('single_mail')
+    .select(columnsOf('single_mail'))
+    .where('id', '=', id)
+    .executeTakeFirst();
 }

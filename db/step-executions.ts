@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { ExecutionRow } from './executions.ts';
 import type { StepExecution } from './tables.ts';
@@ -232,7 +233,7 @@ export async function listStepExecutions(
 ): Promise<StepExecutionRow[]> {
   return db
     .selectFrom('step_execution')
-    .selectAll()
+    .select(columnsOf('step_execution'))
     .where('execution_id', '=', executionId)
     .orderBy('created_at')
     .orderBy('id')

@@ -1,4 +1,5 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { Template } from './tables.ts';
 
@@ -11,7 +12,7 @@ export async function findTemplate(
 ): Promise<TemplateRow | undefined> {
   return db
     .selectFrom('template')
-    .selectAll()
+    .select(columnsOf('template'))
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -50,7 +51,7 @@ export async function listTemplates(
     .select(sql<number>`count(*)::int`.as('total'))
     .executeTakeFirstOrThrow();
   const rows = await filtered
-    .selectAll()
+    .select(columnsOf('template'))
     .orderBy(sortColumns[query.sort], query.dir)
     .orderBy('id', 'desc')
     .limit(query.pageSize)
@@ -63,7 +64,11 @@ export async function insertTemplate(
   db: Database,
   values: Insertable<Template>,
 ): Promise<TemplateRow> {
-  return db.insertInto('template').values(values).returningAll().executeTakeFirstOrThrow();
+  return db
+    .insertInto('template')
+    .values(values)
+    .returning(columnsOf('template'))
+    .executeTakeFirstOrThrow();
 }
 
 /** Changes a template; undefined when there is none. */
@@ -78,7 +83,7 @@ export async function updateTemplate(
     .set({ ...values, updated_at: sql<Date>`now()` })
     .where('project_id', '=', projectId)
     .where('id', '=', id)
-    .returningAll()
+    .returning(columnsOf('template'))
     .executeTakeFirst();
 }
 

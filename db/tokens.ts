@@ -28,7 +28,7 @@ export async function takeSendingTokens(
   ].filter((bucket) => bucket.rate > 0);
   if (buckets.length === 0) return { granted: wanted, waitMs: 0 };
   const { rows } = await sql<{ granted: number; wait_ms: number }>`
-    select * from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
+    select granted, wait_ms from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
       ${buckets.map(({ rate }) => rate)}::float8[], ${wanted}, ${urgent})`.execute(db);
   const [taken] = rows;
   if (!taken) throw new Error('takeSendingTokens: no answer');

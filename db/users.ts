@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { AppUser } from './tables.ts';
 import { transact } from './transaction.ts';
@@ -7,12 +8,20 @@ import { transact } from './transaction.ts';
 export type UserRow = Selectable<AppUser>;
 
 export async function findUser(db: Database, id: string): Promise<UserRow | undefined> {
-  return db.selectFrom('app_user').selectAll().where('id', '=', id).executeTakeFirst();
+  return db
+    .selectFrom('app_user')
+    .select(columnsOf('app_user'))
+    .where('id', '=', id)
+    .executeTakeFirst();
 }
 
 /** `email` in its stored form: trimmed and lower case. */
 export async function findUserByEmail(db: Database, email: string): Promise<UserRow | undefined> {
-  return db.selectFrom('app_user').selectAll().where('email', '=', email).executeTakeFirst();
+  return db
+    .selectFrom('app_user')
+    .select(columnsOf('app_user'))
+    .where('email', '=', email)
+    .executeTakeFirst();
 }
 
 /** How an account logs in. */
@@ -36,7 +45,7 @@ export async function insertUser(
         : { type: user.type, provider_id: user.providerId }),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returningAll()
+    .returning(columnsOf('app_user'))
     .executeTakeFirst();
 }
 
@@ -47,7 +56,7 @@ export async function findUserByProvider(
 ): Promise<UserRow | undefined> {
   return db
     .selectFrom('app_user')
-    .selectAll()
+    .select(columnsOf('app_user'))
     .where('type', '=', type)
     .where('provider_id', '=', providerId)
     .executeTakeFirst();
@@ -81,7 +90,7 @@ export async function updatePassword(
     .where('id', '=', userId)
     .where('type', '=', 'PASSWORD')
     .$if(formerHash !== undefined, (query) => query.where('password_hash', '=', formerHash ?? ''))
-    .returningAll()
+    .returning(columnsOf('app_user'))
     .executeTakeFirst();
 }
 
@@ -152,7 +161,7 @@ export async function deleteUser(
 async function lockUser(tx: Database, userId: string): Promise<UserRow | undefined> {
   return tx
     .selectFrom('app_user')
-    .selectAll()
+    .select(columnsOf('app_user'))
     .where('id', '=', userId)
     .forUpdate()
     .executeTakeFirst();

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Graph } from '../domain/graph.ts';
 import { type DataField, typedSql } from './contact-fields.ts';
+import { columnsOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from './tables.ts';
 
@@ -19,7 +20,7 @@ export async function findWorkflow(
 ): Promise<WorkflowRow | undefined> {
   return db
     .selectFrom('workflow')
-    .selectAll()
+    .select(columnsOf('workflow'))
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -38,7 +39,7 @@ export async function lockWorkflows(
 ): Promise<WorkflowRow[]> {
   const query = tx
     .selectFrom('workflow')
-    .selectAll()
+    .select(columnsOf('workflow'))
     .where('project_id', '=', projectId)
     .where('id', '=', isAnyOf(ids))
     .orderBy('id');
@@ -83,7 +84,7 @@ export async function listWorkflows(
     .select(sql<number>`count(*)::int`.as('total'))
     .executeTakeFirstOrThrow();
   const rows = await filtered
-    .selectAll('workflow')
+    .select(columnsOf('workflow'))
     .select([
       sql<number>`(select count(*)::int from workflow_step
         where workflow_step.workflow_id = workflow.id)`.as('steps'),
@@ -102,7 +103,11 @@ export async function insertWorkflow(
   tx: Database,
   values: Insertable<Workflow>,
 ): Promise<WorkflowRow> {
-  return tx.insertInto('workflow').values(values).returningAll().executeTakeFirstOrThrow();
+  return tx
+    .insertInto('workflow')
+    .values(values)
+    .returning(columnsOf('workflow'))
+    .executeTakeFirstOrThrow();
 }
 
 export async function updateWorkflow(
@@ -114,7 +119,7 @@ export async function updateWorkflow(
     .updateTable('workflow')
     .set({ ...values, updated_at: sql<Date>`now()` })
     .where('id', '=', id)
-    .returningAll()
+    .returning(columnsOf('workflow'))
     .executeTakeFirstOrThrow();
 }
 
@@ -144,7 +149,7 @@ export async function listSteps(
   const rows = await db
     .selectFrom('workflow_step as step')
     .leftJoin('template', 'template.id', 'step.template_id')
-    .selectAll('step')
+    .select(columnsOf('workflow_step', 'step'))
     .select('template.name as template_name')
     .where('step.workflow_id', '=', workflowId)
     .orderBy('step.created_at')
@@ -157,7 +162,7 @@ export async function listSteps(
 export async function listTransitions(db: Database, workflowId: string): Promise<TransitionRow[]> {
   return db
     .selectFrom('workflow_transition')
-    .selectAll()
+    .select(columnsOf('workflow_transition'))
     .where('workflow_id', '=', workflowId)
     .orderBy('created_at')
     .orderBy('id')
@@ -168,7 +173,7 @@ export async function insertStep(tx: Database, values: Insertable<WorkflowStep>)
   const row = await tx
     .insertInto('workflow_step')
     .values(values)
-    .returningAll()
+    .returning(columnsOf('workflow_step'))
     .executeTakeFirstOrThrow();
   return row as StepRow;
 }
@@ -182,7 +187,7 @@ export async function updateStep(
     .updateTable('workflow_step')
     .set({ ...values, updated_at: sql<Date>`now()` })
     .where('id', '=', id)
-    .returningAll()
+    .returning(columnsOf('workflow_step'))
     .executeTakeFirstOrThrow();
   return row as StepRow;
 }
@@ -199,7 +204,7 @@ export async function insertTransition(
   return tx
     .insertInto('workflow_transition')
     .values(values)
-    .returningAll()
+    .returning(columnsOf('workflow_transition'))
     .executeTakeFirstOrThrow();
 }
 

@@ -33,6 +33,12 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
     instead: 'an argument',
   },
   {
+    // A later version's column must not change what a running version reads.
+    word: /\b(selectAll|returningAll)\(|\b(select|returning) \*|(select|,) \w+\.\*/,
+    except: /^(?!db\/|api\/|activities\/|worker\/)/,
+    instead: 'columnsOf',
+  },
+  {
     word: /\.transaction\(\)/,
     except: /^(test\/|db\/transaction\.ts$)/,
     instead: 'transact',
