@@ -132,6 +132,7 @@ const columns = {
     'current_step_id',
     'dispatch',
     'dispatch_at',
+    'dispatch_generation',
     'error',
     'exit_reason',
     'history',

@@ -91,7 +91,7 @@ export async function updateExecutionsStarted(
 ): Promise<void> {
   await sql`
     with started as (
-      select * from unnest(${started.map(({ executionId }) => executionId)}::uuid[],
+      select id, generation, run_id from unnest(${started.map(({ executionId }) => executionId)}::uuid[],
           ${started.map(({ generation }) => generation)}::int[],
           ${started.map(({ runId }) => runId)}::text[]) as run(id, generation, run_id)
     ), cancelled as (
