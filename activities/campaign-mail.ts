@@ -205,15 +205,16 @@ async function makeSkeleton(
   };
 }
 
-/** The addresses of the tracked links for one recipient, by the number of their slot, as HTML. */
+/** The addresses of pixel and tracked links for one recipient, by the number of their slot, as HTML. */
 function addressesOf(
   mail: MailSkeleton,
   ids: { contactId: string; emailId: string },
   values: SlotValues,
   { apiUrl, sign }: Tracking,
 ): string[] | null {
-  const { clickUrl } = trackingLinks(apiUrl, ids.emailId, sign);
+  const { pixelUrl, clickUrl } = trackingLinks(apiUrl, ids.emailId, sign);
   const addresses: string[] = [];
+  addresses[mail.pixel] = escapeHtml(pixelUrl);
   for (const [number, gapped] of mail.links) {
     const target = linkTarget(gapped, ids, values);
     if (target === null) return null;

@@ -10,6 +10,9 @@ import { transact } from '../db/transaction.ts';
 
 /** What the pixel and the links lead to that Everpost puts into mail. */
 
+/** Opens of one message that follow one another faster are one: proxies and previews ask again. */
+const opensApartMs = 10_000;
+
 /** The smallest picture there is: one transparent dot. */
 const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
@@ -18,15 +21,24 @@ const openPixel = endpoint({
   method: 'GET',
   path: '/t/o/{emailId}.gif',
   tag: 'Tracking',
-  summary: 'The pixel of a mail: counts an open',
+  summary: 'The pixel of a mail: counts an open, at most one in 10 seconds',
   access: 'open',
   limit: 'none',
   asSent: true,
   contentType: 'image/gif',
   params: z.object({ emailId: z.string() }),
+  query: z.object({
+    s: z.unknown().optional().meta({ type: 'string', description: 'Signature of the mail' }),
+  }),
   response: z.instanceof(Buffer).meta({ type: 'string', format: 'binary' }),
   async handle(call) {
-    await count(call, call.params.emailId, { kind: 'open', at: new Date() });
+    const { config, params, query } = call;
+    const id = params.emailId;
+    // Everybody gets the picture, and only who has the mail can count: its id is told elsewhere,
+    // too. Mail from before addresses were signed is no longer counted.
+    if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
+      await count(call, id, { kind: 'open', at: new Date() });
+    }
     return answer(dot, { headers: { 'Cache-Control': 'no-store' } });
   },
 });
@@ -97,6 +109,7 @@ async function count(
     feedback,
     acceptedAt: null,
     autoDisable: config.autoProjectDisable,
+    opensApartMs,
   };
   try {
     const due = await transact(db, (tx) => recordFeedback(tx, given));

@@ -33,6 +33,8 @@ export interface FeedbackDue {
  * Undefined when there is no such message.
  *
  * Repeated feedback counts again: whoever may hear it twice remembers what was handled.
+ * @param given.opensApartMs an open counts when the one before it is longer ago than this; counted
+ *   in the message's own row lock, so that of many at one moment one counts. Not given: each counts.
  * @param given.acceptedAt when the provider took the message, where it says so.
  * @param given.autoDisable whether a project of bad reputation is disabled.
  */
@@ -43,6 +45,7 @@ export async function recordFeedback(
     feedback: Feedback;
     acceptedAt: Date | null;
     autoDisable: boolean;
+    opensApartMs?: number;
   },
 ): Promise<FeedbackDue | undefined> {
   const { message, feedback } = given;
@@ -53,6 +56,9 @@ export async function recordFeedback(
   if (measure && given.autoDisable) await lockProject(tx, found.project_id);
   const email = await lockMessage(tx, found);
   const due: FeedbackDue = { executions: [], waits: [], runs: [] };
+  const { opensApartMs } = given;
+  const mayRepeat = feedback.kind === 'open' && opensApartMs;
+  if (email && mayRepeat && (await wasOpenedWithin(tx, email, mayRepeat))) return due;
   const effects = email && applyFeedback(stateOf(email), feedback, { ...given, ...message });
   if (!email || !effects) return due;
   await updateMessage(tx, email.id, effects);
@@ -116,6 +122,20 @@ async function lockMessage(tx: Database, { id, contact_id: contactId }: FoundMes
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
+}
+
+/** Whether an open of the message was recorded in the last so many milliseconds. */
+async function wasOpenedWithin(
+  tx: Database,
+  { id, contact_id: contactId }: LockedMessage,
+  ms: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from event
+      where contact_id = ${contactId} and name = 'email.open' and email_id = ${id}
+        and recorded_at > clock_timestamp() - make_interval(secs => ${ms / 1000})
+      limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 type LockedMessage = NonNullable<Awaited<ReturnType<typeof lockMessage>>>;

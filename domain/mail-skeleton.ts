@@ -21,7 +21,7 @@ export interface StandIn {
   mark: string;
 }
 
-/** What is put in: an id, or a value or the address of a tracked link, by number. */
+/** What is put in: an id, or a value or the address of the pixel or of a tracked link, by number. */
 export type Slot = 'contactId' | 'emailId' | number;
 
 /** A text with gaps: one text more than there are slots between them. */
@@ -38,6 +38,8 @@ export interface MailSkeleton {
   /** The document as it leaves, and its text part. */
   html: Gapped;
   text: Gapped;
+  /** The slot of the address of the pixel. */
+  pixel: number;
   /** Where the tracked links lead, by the number of their slot. */
   links: Map<number, Gapped>;
   /** With the ids of the stand-in. */
@@ -84,12 +86,13 @@ export function mailSkeleton(mail: {
   const html = wrapDocument(body, locale);
   if (html.length > htmlCharsMax) return null;
   const gaps = (text: string) => gapped(text, standIn);
+  const pixel = read.count;
   const links = new Map<number, Gapped>();
   const tracked = mail.isTracked
     ? withTracking(html, {
-        pixelUrl: `${apiUrl}/t/o/${emailId}.gif`,
+        pixelUrl: tokenOf(pixel, standIn),
         clickUrl(target) {
-          const number = read.count + links.size;
+          const number = pixel + 1 + links.size;
           links.set(number, gaps(target));
           return tokenOf(number, standIn);
         },
@@ -101,6 +104,7 @@ export function mailSkeleton(mail: {
     body: gaps(body),
     html: gaps(tracked),
     text: gaps(mail.textOf(html)),
+    pixel,
     links,
     headers,
     hasValuesInLinks: hasValuesInLinks(html, standIn),

@@ -23,7 +23,7 @@ export type Sign = (text: string) => string;
 /** The tracking addresses of a message. */
 export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
   return {
-    pixelUrl: `${apiUrl}/t/o/${emailId}.gif`,
+    pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
     clickUrl: (target) =>
       `${apiUrl}/t/c/${emailId}?u=${toBase64Url(target)}&s=${sign(signedText(emailId, target))}`,
   };

@@ -82,7 +82,7 @@ describe('tracking in SES mode', () => {
     const mail = await handedOver(id);
     expect(mail.configurationSet).toBe('everpost-no-tracking');
     // Lines of quoted-printable are broken anywhere.
-    expect(mail.raw.toString().replaceAll('=\r\n', '')).toContain(`/t/o/${id}.gif`);
+    expect(mail.raw.toString().replaceAll('=\r\n', '')).toContain(`/t/o/${id}.gif?s=3D`);
     await own.close();
   });
 });

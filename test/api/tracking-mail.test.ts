@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pixelOf } from '../support/pixel.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -59,8 +60,9 @@ describe('tracked mail', () => {
     const followed = await engine.api.request('GET', shop!.slice(engine.api.url.length));
     expect([followed.status, followed.headers.get('location')]).toEqual([302, link]);
     expect(stop).toMatch(new RegExp(`^${engine.api.url}/unsubscribe/[0-9a-f-]{36}\\?e=${id}$`));
-    expect(html).toContain(`<img src="${engine.api.url}/t/o/${id}.gif"`);
-    await engine.api.request('GET', `/t/o/${id}.gif`);
+    const pixel = pixelOf(engine.api, id);
+    expect(html).toContain(`<img src="${engine.api.url}${pixel}"`);
+    await engine.api.request('GET', pixel);
     expect(await emailOf(id)).toMatchObject({ status: 'CLICKED', opens: 1, clicks: 1 });
     // The text part and what the ledger keeps are as they were written.
     expect(text).toContain(`(${link})`);
@@ -82,7 +84,7 @@ describe('tracked mail', () => {
     await setTracking('MARKETING_ONLY');
     const [transactional, marketing] = [await send(), await send('MARKETING')];
     expect(transactional.html).not.toMatch(/\/t\/[oc]\//);
-    expect(marketing.html).toContain(`/t/o/${marketing.id}.gif`);
+    expect(marketing.html).toContain(pixelOf(engine.api, marketing.id));
     expect(hrefs(marketing.html)[0]).toContain('/t/c/');
     await setTracking('ENABLED');
   });

@@ -4,6 +4,7 @@ import { createSigner } from '../../db/sealed.ts';
 import { trackingLinks } from '../../domain/tracking.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../support/mails.ts';
+import { ageOpens } from '../support/pixel.ts';
 
 let api: TestApi;
 let projectId: string;
@@ -45,7 +46,7 @@ const eventsOf = (id: string) =>
     .execute();
 
 describe('the pixel', () => {
-  it('is a picture of one dot that nobody keeps, and counts each time', async () => {
+  it('is a picture of one dot that nobody keeps, and counts each open', async () => {
     const { id, pixel } = await sentEmail();
     for (const opens of [1, 2, 3]) {
       const response = await fetch(`${api.url}${pixel}`);
@@ -55,6 +56,7 @@ describe('the pixel', () => {
       const bytes = Buffer.from(await response.arrayBuffer());
       expect(bytes.subarray(0, 10).toString('latin1')).toBe('GIF89a\u0001\0\u0001\0');
       expect((await emailOf(id)).opens).toBe(opens);
+      await ageOpens(api.db, id, 10.1);
     }
     const email = await emailOf(id);
     expect(email.status).toBe('OPENED');
@@ -80,6 +82,54 @@ describe('the pixel', () => {
       expect([status, headers.get('content-type')]).toEqual([200, 'image/gif']);
     },
   );
+
+  it('counts one open in 10 seconds', async () => {
+    const { id, pixel, clickUrl } = await sentEmail();
+    for (const opens of [1, 1, 1]) {
+      await get(pixel);
+      expect((await emailOf(id)).opens).toBe(opens);
+    }
+    // A click is none, whenever it comes.
+    await get(clickUrl('https://shop.test/'));
+    await ageOpens(api.db, id, 9);
+    await get(pixel);
+    expect(await emailOf(id)).toMatchObject({ opens: 1, clicks: 1 });
+    await ageOpens(api.db, id, 1.1);
+    await get(pixel);
+    expect((await emailOf(id)).opens).toBe(2);
+    expect((await eventsOf(id)).map(({ name }) => name)).toEqual([
+      'email.open',
+      'email.click',
+      'email.open',
+    ]);
+    // Of another mail of the same person an open is an open.
+    const other = await sentEmail();
+    await get(other.pixel);
+    expect((await emailOf(other.id)).opens).toBe(1);
+  });
+
+  it('counts one of many opens at one moment', async () => {
+    const { id, pixel } = await sentEmail();
+    await Promise.all(Array.from({ length: 20 }, () => get(pixel)));
+    expect((await emailOf(id)).opens).toBe(1);
+    expect(await eventsOf(id)).toHaveLength(1);
+  });
+
+  it('without a signature of this mail is the same picture, and counts nothing', async () => {
+    const { id, pixel, clickUrl } = await sentEmail();
+    const other = await sentEmail();
+    const [path] = pixel.split('?');
+    const sign = createSigner('another secret of thirty-two characters', 'tracking links');
+    const signature = new URL(other.pixel, api.url).searchParams.get('s')!;
+    const ofLink = new URL(clickUrl('https://shop.test/'), api.url).searchParams.get('s')!;
+    const given = ['', 'x', signature, ofLink, sign(id)];
+    for (const query of ['', '?s=a&s=b', ...given.map((s) => `?s=${s}`)]) {
+      const { status, headers } = await get(`${path}${query}`);
+      expect([status, headers.get('content-type')]).toEqual([200, 'image/gif']);
+    }
+    expect((await emailOf(id)).opens).toBe(0);
+    expect(await eventsOf(id)).toEqual([]);
+  });
 
   it('does not count other methods', async () => {
     const { id, pixel } = await sentEmail();
@@ -157,9 +207,9 @@ describe('a link', () => {
   });
 });
 
-it('counts every one of many opens and clicks at one moment', async () => {
+it('counts every one of many clicks, and one open, at one moment', async () => {
   const { id, pixel, clickUrl } = await sentEmail();
   const path = clickUrl('https://shop.test/');
   await Promise.all(Array.from({ length: 20 }, (_, n) => get(n % 2 ? pixel : path)));
-  expect(await emailOf(id)).toMatchObject({ opens: 10, clicks: 10 });
+  expect(await emailOf(id)).toMatchObject({ opens: 1, clicks: 10 });
 });

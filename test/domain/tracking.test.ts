@@ -161,7 +161,7 @@ describe('the address of a link', () => {
       signed: `${emailId} https://shop.test/ü?a=1&b=2`,
     });
     expect(url.searchParams.get('s')).toMatch(/^signature-\d+$/);
-    expect(signed.pixelUrl).toBe(`https://api.test/t/o/${emailId}.gif`);
+    expect(signed.pixelUrl).toBe(`https://api.test/t/o/${emailId}.gif?s=signature-36`);
   });
 
   it.each(['', '*', 'a', '_w', 'gICA'])('with the target %j is none', (u) => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { pixelOf } from '../support/pixel.ts';
 import {
   act,
   campaignIn,
@@ -60,7 +61,7 @@ describe('a campaign that was sent', () => {
     await campaignIn(engine, id, 'SENT');
     const { data } = await emails(`campaignId=${id}&contactId=${ada}`);
     const emailId = data[0].id as string;
-    await engine.api.request('GET', `/t/o/${emailId}.gif`);
+    await engine.api.request('GET', pixelOf(engine.api, emailId));
     await engine.api.request('POST', `/unsubscribe/${ada}?e=${emailId}`, {
       body: 'List-Unsubscribe=One-Click',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ageOpens, pixelOf } from '../support/pixel.ts';
 import {
   act,
   campaignIn,
@@ -99,7 +100,7 @@ describe('a campaign that is sent', () => {
     const mail = await raw(email.id);
     expect(mail.subject).toBe('Hello Ada & Bert');
     expect(mail.text).toContain('20% off, Ada & Bert. Shop (https://shop.test/)');
-    expect(mail.html).toContain(`/t/o/${email.id}.gif`);
+    expect(mail.html).toContain(pixelOf(engine.api, email.id));
     const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
     expect(header('precedence')).toBe('bulk');
     expect(header('list-unsubscribe')).toBe(
@@ -180,8 +181,9 @@ describe('a campaign that is sent', () => {
     await campaignIn(engine, id, 'SENT');
     const { id: emailId } = await emailOf(id, ada.id);
     for (let n = 0; n < 3; n++) {
-      const pixel = await engine.api.request('GET', `/t/o/${emailId}.gif`);
+      const pixel = await engine.api.request('GET', pixelOf(engine.api, emailId));
       expect(pixel.status).toBe(200);
+      await ageOpens(engine.api.db, emailId, 11);
     }
     const stats = await waitFor('the opens', async () => {
       const { opens } = await emailOf(id, ada.id);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimDueEmails, releaseClaim } from '../../db/emails.ts';
 import { recordSettlements, type Settlement, settleUncertainEmails } from '../../db/settlements.ts';
+import { pixelOf } from '../support/pixel.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../support/mails.ts';
 
@@ -61,7 +62,7 @@ const eventsOf = async (id: string) => {
   const events = api.db.selectFrom('event').select('name').where('email_id', '=', id);
   return (await events.execute()).map(({ name }) => name).toSorted();
 };
-const open = (id: string) => api.request('GET', `/t/o/${id}.gif`);
+const open = (id: string) => api.request('GET', pixelOf(api, id));
 
 /** As the sweep does it with what has been unknown for too long. */
 async function settleByPolicy(id: string, policy: 'fail' | 'resend'): Promise<void> {

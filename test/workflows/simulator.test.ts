@@ -5,6 +5,7 @@ import { claimDueEmails, type ClaimedEmail } from '../../db/emails.ts';
 import { recordSettlements } from '../../db/settlements.ts';
 import { createLog } from '../../worker/log.ts';
 import { createServices } from '../../worker/services.ts';
+import { pixelOf } from '../support/pixel.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { insertTestCampaign, insertTestEmail } from '../support/mails.ts';
 
@@ -154,7 +155,7 @@ describe('recording a batch', () => {
 
   it('reports on a message that was opened before it was recorded', async () => {
     const { emailId, campaignId, record } = await handedOver('complaint');
-    await engine.api.request('GET', `/t/o/${emailId}.gif`);
+    await engine.api.request('GET', pixelOf(engine.api, emailId));
     await record();
     const names = ['email.sent', 'email.open', 'email.delivery', 'email.complaint'];
     expect(await namesOf(emailId)).toEqual(names);

@@ -1,0 +1,24 @@
+import type { Services } from '../../api/endpoint.ts';
+import type { Database } from '../../db/database.ts';
+import { createSigner } from '../../db/sealed.ts';
+import { trackingLinks } from '../../domain/tracking.ts';
+
+/** The path of the pixel of a mail, as it stands in the mail. */
+export function pixelOf({ services }: { services: Services }, emailId: string): string {
+  const sign = createSigner(services.config.jwtSecret, 'tracking links');
+  return trackingLinks('', emailId, sign).pixelUrl;
+}
+
+/** As if the last open of a mail had been so much longer ago. */
+export async function ageOpens(db: Database, emailId: string, seconds: number): Promise<void> {
+  const opens = await db
+    .selectFrom('event')
+    .select(['id', 'recorded_at'])
+    .where('email_id', '=', emailId)
+    .where('name', '=', 'email.open')
+    .execute();
+  for (const { id, recorded_at: at } of opens) {
+    const recordedAt = new Date(at.getTime() - seconds * 1000);
+    await db.updateTable('event').set({ recorded_at: recordedAt }).where('id', '=', id).execute();
+  }
+}
