@@ -103,6 +103,16 @@ describe('the database', () => {
     expect(missing.filter((name) => !Object.hasOwn(without, name!))).toEqual([]);
   });
 
+  it('says of every table what it is', () => {
+    const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(/g)].map(
+      ([, name]) => name,
+    );
+    const commented = new Set(
+      [...sql.matchAll(/comment on table (\w+) is/g)].map(([, name]) => name),
+    );
+    expect(tables.filter((name) => !commented.has(name))).toEqual([]);
+  });
+
   it('has every table in the data model', () => {
     const text = read('docs/data-model.md');
     const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(/g)].map(

@@ -1,0 +1,46 @@
+-- What each table is, for who looks at the database itself; docs/data-model.md says more.
+comment on table account_token is 'Links of account mail: verifying an address, choosing a new password. One use, one hour.';
+comment on table allowance is 'How much of a month''s limit a project has taken, by category.';
+comment on table allowance_warning is 'That the administrators were told of a limit that is nearly used, once a month and category.';
+comment on table app_user is 'Who can log in.';
+comment on table attachment is 'The content of a file, once per request however many recipients it had.';
+comment on table body_retention is 'One row: how far the removal of old bodies has come.';
+comment on table campaign is 'One mail to an audience, once.';
+comment on table campaign_content is 'What a campaign says, by version: edits while it is paused make a new one.';
+comment on table campaign_frame is 'The text around the values in which a campaign''s messages differ.';
+comment on table contact is 'One address of a project, with its data and subscription.';
+comment on table domain is 'Sender domains and the state of their DNS records.';
+comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
+comment on table event is 'What happened to a contact; never changed.';
+comment on table event_tally is 'How many events of a name there were on a day; appended to, folded by the sweep.';
+comment on table execution is 'One contact''s pass through one version of a workflow; Temporal workflow execution-<id>.';
+comment on table idempotency is 'Answers of requests with an Idempotency-Key, for when they are repeated.';
+comment on table idempotency_email is 'Mail that was accepted under an Idempotency-Key whose request has not ended.';
+comment on table import_file is 'The file of an import that is open.';
+comment on table job is 'Long work on many contacts, with its progress and result; kept 30 days.';
+comment on table job_batch is 'The contacts of a bulk action that are left, in batches.';
+comment on table mailbox_message is 'Mail caught on a machine without a mail provider; the newest thousand.';
+comment on table membership is 'Who may do what in a project.';
+comment on table orphan_run is 'Temporal runs to be cancelled whose execution was deleted.';
+comment on table payment_receipt is 'Notifications of the payment provider that were handled; kept 30 days.';
+comment on table project is 'The tenant: owner of all else.';
+comment on table rate_limit is 'Counters of the request limits.';
+comment on table run_wake is 'Temporal runs that must be started, or told that their rows have changed.';
+comment on table segment is 'A set of contacts, by a condition or by hand.';
+comment on table segment_member is 'Members of segments by hand, and of those whose membership is tracked.';
+comment on table session is 'One row for each login.';
+comment on table single_mail is 'Mail outside the ledger until it has left: campaign tests, account mail.';
+comment on table sns_receipt is 'Notifications of Amazon SNS that were handled; kept 30 days.';
+comment on table step_execution is 'One visit of one step in one execution.';
+comment on table suspension is 'When and why a project was disabled, and until when.';
+comment on table template is 'Subject, body and sender of a mail.';
+comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
+comment on table usage_report is 'Sent messages that the payment provider has not been told of.';
+comment on table wait is 'A step that waits for an event.';
+comment on table workflow is 'A customer''s workflow: name, trigger, state.';
+comment on table workflow_step is 'The steps of a workflow as it is being drawn.';
+comment on table workflow_transition is 'The transitions between steps of a workflow as it is being drawn.';
+comment on table workflow_version is 'The whole graph of a workflow as it was run, never changed.';
+
+-- Nobody calls it: `take_sending_tokens` took its place in migration 0008.
+drop function take_tokens(text[], double precision[], integer);
