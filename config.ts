@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { normaliseDomainName } from './domain/domain-name.ts';
+import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs.ts';
 
 /** The only reader of the environment. Empty means not set; every fault is reported at once. */
@@ -242,6 +244,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
     /** Sender of account mail; null: none is sent, and addresses count as verified. */
     platformFrom: env.PLATFORM_FROM_ADDRESS ?? null,
+    /** Its domain, which no project can have. */
+    platformDomain: normaliseDomainName(domainOf(env.PLATFORM_FROM_ADDRESS ?? '')),
     verifyEmailOnSignup: env.VERIFY_EMAIL_ON_SIGNUP,
     oauth: {
       github: clientOf(env.GITHUB_OAUTH_CLIENT, env.GITHUB_OAUTH_SECRET),
@@ -367,6 +371,7 @@ function mailSettings(env: z.output<typeof Environment>) {
       mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
       // Local mode has no region; its return paths lead nowhere.
       region: ses?.region ?? 'us-east-1',
+      ownershipRecord: ses !== null,
     },
     /** null: what the provider allows, see `worker/services.ts`. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,

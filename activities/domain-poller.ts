@@ -1,11 +1,13 @@
 import type { Database } from '../db/database.ts';
 import {
+  claimOf,
+  deleteOverdueDomain,
   findDomain,
   findDomainDue,
   postponeDomainCheck,
   recordDomainCheck,
-  withFreeName,
 } from '../db/domains.ts';
+import { forgetUnclaimedIdentity } from '../db/ses-identities.ts';
 import { type DomainStatus, inspectDomain } from '../domain/domain-check.ts';
 import type { DnsSettings } from '../domain/domain-name.ts';
 import type { Dns } from '../providers/dns.ts';
@@ -17,7 +19,7 @@ export interface DomainActivities {
    * in milliseconds from now (null: never); null when the domain is gone.
    */
   CHECK_DOMAIN(domainId: string): Promise<{ status: DomainStatus; dueMs: number | null } | null>;
-  /** Has the mail provider forget a domain that nobody has any more. */
+  /** Has the mail provider forget a domain that nobody claims any more, if this server has made it. */
   FORGET_DOMAIN(name: string): Promise<void>;
 }
 
@@ -27,22 +29,26 @@ export interface DomainServices {
   identities: Identities;
   /** What the DNS records of a sender domain point to. */
   domainRecords: DnsSettings;
+  /** Of the address the platform itself sends from; null: it sends nothing. */
+  platformDomain: string | null;
   log: { warn(details: object, message: string): void };
 }
 
 export function createDomainActivities(services: DomainServices): DomainActivities {
-  const { db, identities, domainRecords, log } = services;
+  const { db, identities, domainRecords, platformDomain, log } = services;
   return {
     async CHECK_DOMAIN(domainId) {
       const due = await findDomainDue(db, domainId);
       if (!due) return null;
       if (due.dueMs !== 0) return due;
       const domain = await findDomain(db, domainId);
-      if (!domain) return null;
-      const { name, dkim_tokens: dkimTokens } = domain;
+      if (!domain) {
+        await deleteOverdueDomain(db, domainId);
+        return (await findDomainDue(db, domainId)) ?? null;
+      }
       try {
-        const finding = await inspectDomain({ name, dkimTokens }, domainRecords, services);
-        await recordDomainCheck(db, domainId, finding, { isScheduled: true });
+        const finding = await inspectDomain(claimOf(domain), domainRecords, services);
+        await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
         // Who does not answer says nothing about the domain.
         log.warn({ error, domainId }, 'A domain could not be checked; the next try is in minutes');
@@ -50,6 +56,10 @@ export function createDomainActivities(services: DomainServices): DomainActiviti
       }
       return (await findDomainDue(db, domainId)) ?? null;
     },
-    FORGET_DOMAIN: (name) => withFreeName(db, name, () => identities.remove(name)),
+    async FORGET_DOMAIN(name) {
+      // A project had it before the platform did.
+      if (name === platformDomain) return;
+      await forgetUnclaimedIdentity(db, name, () => identities.remove(name));
+    },
   };
 }

@@ -1,15 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import {
-  deleteDomain,
+  abandonDomain,
+  claimOf,
   deleteDomains,
   type DomainRow,
   findDomain,
   insertDomain,
   listDomains,
   listDomainUsers,
+  type NewClaim,
   recordDomainCheck,
   updateDomainTokens,
 } from '../db/domains.ts';
+import { insertSesIdentity, isOwnIdentity } from '../db/ses-identities.ts';
+import { transact } from '../db/transaction.ts';
 import { inspectDomain } from '../domain/domain-check.ts';
 import {
   isReservedName,
@@ -23,7 +28,6 @@ import { IdentityProviderError } from '../providers/identities.ts';
 import { authorizeProject, type CallerOf } from './auth.ts';
 import { endpoint, type Services } from './endpoint.ts';
 import { fault, Time, time, Uuid } from './schemas.ts';
-import { transact } from '../db/transaction.ts';
 
 const Status = z.enum(['pending', 'verified', 'failed']);
 
@@ -39,7 +43,9 @@ const Domain = z.object({
       name: z.string(),
       value: z.string(),
       priority: z.int().optional(),
-      purpose: z.enum(['dkim', 'mail_from', 'spf', 'dmarc']),
+      purpose: z.enum(['dkim', 'ownership', 'mail_from', 'spf', 'dmarc']).meta({
+        description: 'dkim and ownership, which is there with Amazon SES, decide about the status',
+      }),
       status: Status,
     }),
   ),
@@ -50,7 +56,7 @@ const Domain = z.object({
   updatedAt: Time,
 });
 
-/** For the documentation; a domain has three DKIM records and one each of MX, SPF and DMARC. */
+/** For the documentation; a domain has three DKIM records and one of each other purpose. */
 const example: z.input<typeof Domain> = {
   id: 'e2000000-0000-4000-8000-000000000001',
   domain: 'shop.example.com',
@@ -63,6 +69,13 @@ const example: z.input<typeof Domain> = {
       name: 'q2w3e4r5t6._domainkey.shop.example.com',
       value: 'q2w3e4r5t6.dkim.amazonses.com',
       purpose: 'dkim',
+      status: 'pending',
+    },
+    {
+      type: 'TXT',
+      name: '_everpost.shop.example.com',
+      value: 'everpost-verification=5f0c1d1f6c0e4b0f9d5a3a7b1c2d3e4f',
+      purpose: 'ownership',
       status: 'pending',
     },
   ],
@@ -123,6 +136,7 @@ const createDomain = endpoint({
     'PROJECT_NOT_FOUND',
     'INSUFFICIENT_ROLE',
     'PROJECT_DISABLED',
+    'FORBIDDEN',
     'DOMAIN_EXISTS',
     'SERVICE_UNAVAILABLE',
   ],
@@ -133,13 +147,10 @@ const createDomain = endpoint({
     if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
     const needs = { admin: true, write: true };
     const { projectId } = await authorizeProject({ db, caller }, named, needs);
-    // The name is taken first: who loses the race for it never talks to the mail provider, whose
-    // record of the domain is the winner's.
-    const taken = await insertDomain(db, { projectId, name: body.domain });
-    if (!taken) throw new Problem('DOMAIN_EXISTS', { details: { domain: body.domain } });
-    const row = await registerDomain(call, taken.id, body.domain);
-    if (!row) throw notFound('PROJECT', projectId);
-    return presentDomain(row, config);
+    if (body.domain === config.platformDomain) {
+      throw new Problem('FORBIDDEN', { message: 'This server itself sends from this domain.' });
+    }
+    return presentDomain(await claimDomain(call, projectId, body.domain), config);
   },
 });
 
@@ -214,53 +225,89 @@ async function requireDomain(
 }
 
 /** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not answer. */
-async function checkNow(services: Services, { id, name, dkim_tokens: dkimTokens }: DomainRow) {
+async function checkNow(services: Services, domain: DomainRow) {
   const { db, config, log } = services;
   try {
-    const finding = await inspectDomain({ name, dkimTokens }, config.mail.records, services);
-    return await recordDomainCheck(db, id, finding, { isScheduled: false });
+    const finding = await inspectDomain(claimOf(domain), config.mail.records, services);
+    return await recordDomainCheck(db, domain, finding, { isScheduled: false });
   } catch (error) {
     const isDns = error instanceof DnsError;
     if (!isDns && !(error instanceof IdentityProviderError)) throw error;
-    log.warn({ error, domain: name }, 'domain not checked');
+    log.warn({ error, domain: domain.name }, 'domain not checked');
     throw new Problem('SERVICE_UNAVAILABLE', {
       message: isDns ? 'DNS did not answer.' : 'The mail provider did not answer.',
     });
   }
 }
 
+/** How long a name is waited for that the mail provider is about to forget, in milliseconds. */
+const releaseMs = 10_000;
+
 /**
- * Makes a taken name known to the mail provider and completes its row, or undoes both.
- * Answers undefined when the row went away meanwhile, with its project.
+ * Claims a name and makes it known to the mail provider, or leaves nothing behind. The claim comes
+ * first: as long as there is one, nobody has the provider forget the name.
+ * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
-async function registerDomain(
-  { db, config, identities, dispatcher, log }: Services,
-  id: string,
-  name: string,
-): Promise<DomainRow | undefined> {
-  const forget = () =>
-    identities
-      .remove(name)
-      .catch((error: unknown) => log.warn({ error, domain: name }, 'identity not removed'));
-  try {
-    const { dkimTokens } = await identities.create(name);
-    const verified = identities.mode === 'local' && isReservedName(name);
-    const records = senderRecords(name, dkimTokens, config.mail.records);
-    const recordStatuses = Object.fromEntries(
-      records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
-    );
-    const made = await transact(db, (tx) =>
-      updateDomainTokens(tx, id, { dkimTokens, recordStatuses, verified }),
-    );
-    if (made) dispatcher.dispatch({ runs: [made.runId] });
-    else await forget();
-    return made?.row;
-  } catch (error) {
+async function claimDomain(call: Services, projectId: string, name: string): Promise<DomainRow> {
+  const { db, dispatcher, log } = call;
+  const claim = await insertClaim(call, projectId, name);
+  const abandon = async () => dispatcher.dispatch({ runs: [await abandonDomain(db, claim)] });
+  const made = await registerDomain(call, claim).catch(async (error: unknown) => {
+    await abandon();
+    if (!(error instanceof IdentityProviderError)) throw error;
     log.error({ error, domain: name }, 'domain not registered');
-    await forget();
-    await deleteDomain(db, id);
     throw new Problem('SERVICE_UNAVAILABLE', { message: 'The mail provider did not answer.' });
+  });
+  if (made && made !== 'taken') {
+    dispatcher.dispatch({ runs: [made.runId] });
+    return made.row;
   }
+  await abandon();
+  // It went away with its project, or another claim was quicker.
+  if (!made) throw notFound('PROJECT', projectId);
+  throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
+}
+
+async function insertClaim({ db }: Services, projectId: string, name: string): Promise<NewClaim> {
+  for (const until = Date.now() + releaseMs; Date.now() < until; await sleep(200)) {
+    const claim = await insertDomain(db, { projectId, name });
+    if (claim === 'taken') throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
+    if (claim !== 'releasing') return claim;
+  }
+  throw new Problem('SERVICE_UNAVAILABLE', {
+    message: 'The mail provider is giving this domain up. Try again in a minute.',
+  });
+}
+
+async function registerDomain(call: Services, claim: NewClaim) {
+  const { db, config, identities } = call;
+  const dkimTokens = await provideIdentity(call, claim.name);
+  const verified = identities.mode === 'local' && isReservedName(claim.name);
+  const { name, ownership_token: ownershipToken } = claim;
+  const records = senderRecords({ name, dkimTokens, ownershipToken }, config.mail.records);
+  const recordStatuses = Object.fromEntries(
+    records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
+  );
+  return updateDomainTokens(db, claim, { dkimTokens, recordStatuses, verified });
+}
+
+/**
+ * Has the mail provider know a name, and answers the tokens of its DKIM records. An identity that
+ * this server has not made is used as it is: its owner, too, is known by the ownership record.
+ * @throws Problem FORBIDDEN when such a one has no DKIM records that could be checked.
+ */
+async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
+  if (identities.mode === 'local') return (await identities.create(name)).dkimTokens;
+  const known = await identities.find(name);
+  if (!known) await insertSesIdentity(db, name);
+  // Asked after the provider: whoever made the identity has noted it before.
+  if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
+  log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
+  if (known.dkimTokens.length > 0) return known.dkimTokens;
+  throw new Problem('FORBIDDEN', {
+    message:
+      'The operator of this server has set this domain up in a way that projects cannot use.',
+  });
 }
 
 function presentDomain(row: DomainRow, config: Services['config']) {
@@ -270,7 +317,7 @@ function presentDomain(row: DomainRow, config: Services['config']) {
     status: row.status,
     verified: row.status === 'verified',
     dkimTokens: row.dkim_tokens,
-    records: senderRecords(row.name, row.dkim_tokens, config.mail.records).map((record) => ({
+    records: senderRecords(claimOf(row), config.mail.records).map((record) => ({
       ...record,
       status: row.record_statuses[recordKey(record)] ?? 'pending',
     })),

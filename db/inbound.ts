@@ -56,9 +56,9 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
 async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')
-    .select(['project_id', 'name'])
+    .select(['project_id', 'host_name as name'])
     .where('status', '=', 'verified')
-    .where('name', '=', sql<string>`any(${recipients.map(domainOf)}::text[])`)
+    .where('host_name', '=', sql<string>`any(${recipients.map(domainOf)}::text[])`)
     .execute();
   const projects = new Map(domains.map(({ name, project_id: id }) => [name, id]));
   return [...new Set(recipients)]

@@ -141,10 +141,13 @@ export interface Domain {
   created_at: Generated<Timestamp>;
   dkim_tokens: string[];
   failed_checks: Generated<number>;
+  host_name: Generated<string>;
   id: Generated<string>;
   last_checked_at: Timestamp | null;
   name: string;
   next_check_at: Generated<Timestamp | null>;
+  ownership_record_needed: Generated<boolean>;
+  ownership_token: Generated<string>;
   project_id: string;
   record_statuses: Generated<Json>;
   status: Generated<string>;
@@ -374,6 +377,12 @@ export interface SegmentMember {
   segment_id: string;
 }
 
+export interface SesIdentity {
+  created_at: Generated<Timestamp>;
+  name: string;
+  removing_until: Timestamp | null;
+}
+
 export interface Session {
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
@@ -550,6 +559,7 @@ export interface DB {
   run_wake: RunWake;
   segment: Segment;
   segment_member: SegmentMember;
+  ses_identity: SesIdentity;
   session: Session;
   single_mail: SingleMail;
   sns_receipt: SnsReceipt;

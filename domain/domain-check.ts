@@ -1,7 +1,9 @@
 import {
   type DnsRecord,
   type DnsSettings,
+  type DomainClaim,
   isReservedName,
+  ownershipPrefix,
   recordKey,
   senderRecords,
 } from './domain-name.ts';
@@ -25,8 +27,8 @@ export interface DomainSources {
   };
   identities: {
     mode: 'ses' | 'local';
-    /** Whether the mail provider itself has found the DKIM records. */
-    status(domain: string): Promise<{ dkimVerified: boolean }>;
+    /** What the mail provider has of a domain; null: nothing. Local mode has no second opinion. */
+    find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
 
@@ -34,41 +36,43 @@ export interface DomainSources {
 export interface DomainFinding {
   /** By `recordKey`. A record that could not be looked up keeps its place empty. */
   recordStatuses: Record<string, DomainStatus>;
-  /** All that sending needs is there: the three DKIM records, and the provider agrees. */
-  dkimValid: boolean;
+  /** All that is needed is there: DKIM records, that of the owner, and the provider agrees. */
+  isProven: boolean;
 }
 
 /**
- * Looks up the six records of a sender domain. In local mode a name that is in no DNS needs none.
+ * Looks up the records of a sender domain. In local mode a name that is in no DNS needs none.
+ * @param claim.ownershipRecordNeeded false: verified before there were ownership records
  * @throws whatever a source rejects with, where that leaves open whether the domain may send.
  */
 export async function inspectDomain(
-  domain: { name: string; dkimTokens: readonly string[] },
+  claim: DomainClaim & { ownershipRecordNeeded: boolean },
   settings: DnsSettings,
   { dns, identities }: DomainSources,
 ): Promise<DomainFinding> {
-  if (identities.mode === 'local' && isReservedName(domain.name)) {
-    return { recordStatuses: {}, dkimValid: true };
+  if (identities.mode === 'local' && isReservedName(claim.name)) {
+    return { recordStatuses: {}, isProven: true };
   }
-  const records = senderRecords(domain.name, domain.dkimTokens, settings);
+  const isNeeded = ({ purpose }: DnsRecord) =>
+    purpose === 'dkim' || (purpose === 'ownership' && claim.ownershipRecordNeeded);
+  const records = senderRecords(claim, settings);
   const looked = await Promise.all(
     records.map(async (record) => {
       try {
         return [recordKey(record), await statusOf(record, dns)] as const;
       } catch (error) {
-        if (record.purpose === 'dkim') throw error;
+        if (isNeeded(record)) throw error;
         return undefined;
       }
     }),
   );
-  const statuses = looked.filter((entry) => entry !== undefined);
-  const published = records
-    .filter(({ purpose }) => purpose === 'dkim')
-    .every((record) => new Map(statuses).get(recordKey(record)) === 'verified');
-  return {
-    recordStatuses: Object.fromEntries(statuses),
-    dkimValid: published && (await identities.status(domain.name)).dkimVerified,
-  };
+  const recordStatuses = Object.fromEntries(looked.filter((entry) => entry !== undefined));
+  const isPublished = records
+    .filter(isNeeded)
+    .every((record) => recordStatuses[recordKey(record)] === 'verified');
+  const agrees = async () =>
+    identities.mode === 'local' || (await identities.find(claim.name))?.dkimVerified === true;
+  return { recordStatuses, isProven: isPublished && (await agrees()) };
 }
 
 async function statusOf(record: DnsRecord, dns: DomainSources['dns']): Promise<DomainStatus> {
@@ -89,6 +93,11 @@ async function relevant(record: DnsRecord, dns: DomainSources['dns']): Promise<s
       );
     case 'TXT': {
       const texts = (await dns.findRecords('TXT', record.name)).map(words);
+      if (record.purpose === 'ownership') {
+        // Other projects may have published theirs beside it.
+        const tokens = texts.filter((text) => text.startsWith(ownershipPrefix));
+        return tokens.includes(words(record.value)) ? [words(record.value)] : tokens;
+      }
       if (record.purpose === 'spf') return texts.filter((text) => /^v=spf1( |$)/.test(text));
       // Any DMARC policy is the domain owner's own affair.
       const isDmarc = (text: string) => /^v ?= ?dmarc1 ?(;|$)/.test(text);
@@ -109,18 +118,19 @@ const words = (text: string): string => text.toLowerCase().trim().replace(/\s+/g
 export const checkEveryMs = { pending: 5 * 60_000, verified: 24 * 3_600_000 } as const;
 /** A domain that is not verified this long after it was added has failed, in milliseconds. */
 const patienceMs = 72 * 3_600_000;
-/** So many daily checks in a row without valid DKIM records end a verified domain. */
+/** So many daily checks in a row without what is needed end a verified domain. */
 const failedChecksMax = 3;
 
 /**
  * The state of a domain after a check.
+ * @param check.isProven all that is needed is there, and no other project holds the name
  * @param check.isScheduled one of the regular checks: only these count against a verified domain
  */
 export function stateAfterCheck(
   domain: { status: DomainStatus; failedChecks: number; createdAt: Date },
-  check: { dkimValid: boolean; isScheduled: boolean; now: Date },
+  check: { isProven: boolean; isScheduled: boolean; now: Date },
 ): { status: DomainStatus; failedChecks: number } {
-  if (check.dkimValid) return { status: 'verified', failedChecks: 0 };
+  if (check.isProven) return { status: 'verified', failedChecks: 0 };
   if (domain.status === 'verified') {
     const failedChecks = domain.failedChecks + (check.isScheduled ? 1 : 0);
     return failedChecks < failedChecksMax

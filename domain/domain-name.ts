@@ -33,7 +33,7 @@ export interface DnsRecord {
   value: string;
   /** Of an MX record. */
   priority?: number;
-  purpose: 'dkim' | 'mail_from' | 'spf' | 'dmarc';
+  purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
 }
 
 export interface DnsSettings {
@@ -43,18 +43,40 @@ export interface DnsSettings {
   mailFromSubdomain: string;
   /** AWS region that receives bounces. */
   region: string;
+  /**
+   * Whether a claim is proven by a TXT record, too. With SES: it gives every claim of a name the
+   * same DKIM records, and those of a name it knows are in DNS already.
+   */
+  ownershipRecord: boolean;
 }
 
+/** What a project has of a name it claims. */
+export interface DomainClaim {
+  name: string;
+  dkimTokens: readonly string[];
+  /** Of this claim alone. */
+  ownershipToken: string;
+}
+
+/** What the text of an ownership record begins with; the token of the claim follows. */
+export const ownershipPrefix = 'everpost-verification=';
+
 /**
- * The six DNS records of a sender domain: three for DKIM, which alone decide whether it may send,
- * then the return path, SPF for it, and DMARC.
+ * The DNS records of a sender domain: three for DKIM and, where it is asked for, the one that proves
+ * whose the name is, which alone decide whether it may send; then the return path, SPF for it, and
+ * DMARC.
  */
 export function senderRecords(
-  domain: string,
-  dkimTokens: readonly string[],
-  { dkimTargetHost, mailFromSubdomain, region }: DnsSettings,
+  { name: domain, dkimTokens, ownershipToken }: DomainClaim,
+  { dkimTargetHost, mailFromSubdomain, region, ownershipRecord }: DnsSettings,
 ): DnsRecord[] {
   const mailFrom = `${mailFromSubdomain}.${domain}`;
+  const ownership: DnsRecord = {
+    type: 'TXT',
+    name: `_everpost.${domain}`,
+    value: `${ownershipPrefix}${ownershipToken}`,
+    purpose: 'ownership',
+  };
   return [
     ...dkimTokens.map((token) => ({
       type: 'CNAME' as const,
@@ -62,6 +84,7 @@ export function senderRecords(
       value: `${token}.${dkimTargetHost}`,
       purpose: 'dkim' as const,
     })),
+    ...(ownershipRecord ? [ownership] : []),
     {
       type: 'MX',
       name: mailFrom,

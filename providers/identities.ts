@@ -9,13 +9,24 @@ import {
   SESv2Client,
 } from '@aws-sdk/client-sesv2';
 
+/** A sender domain as the mail provider knows it. */
+export interface Identity {
+  /** Names of its DKIM records; none where it signs with keys somebody has brought along. */
+  dkimTokens: string[];
+  /** Whether the provider itself has found the DKIM records. */
+  dkimVerified: boolean;
+}
+
 /** The sender domains as the mail provider knows them. Each call may be repeated. */
 export interface Identities {
   mode: 'ses' | 'local';
-  /** Registers a domain; one that is registered already answers the tokens it has. */
+  /** What the provider has of a domain, only read; null: nothing. Local mode has nothing of any. */
+  find(domain: string): Promise<Identity | null>;
+  /**
+   * Registers a domain with its MAIL FROM domain. For one that is registered already the latter is
+   * set again, so ask `find` before, and who has made it.
+   */
   create(domain: string): Promise<{ dkimTokens: string[] }>;
-  /** Whether the provider itself has found the DKIM records. Local mode has no second opinion. */
-  status(domain: string): Promise<{ dkimVerified: boolean }>;
   /** Forgets a domain; one it does not know is no error. */
   remove(domain: string): Promise<void>;
 }
@@ -53,8 +64,8 @@ function localIdentities(): Identities {
     async create() {
       return { dkimTokens: [randomToken(), randomToken(), randomToken()] };
     },
-    async status() {
-      return { dkimVerified: true };
+    async find() {
+      return null;
     },
     async remove() {},
   };
@@ -65,6 +76,9 @@ function randomToken(): string {
     TOKEN_ALPHABET.charAt(randomInt(TOKEN_ALPHABET.length)),
   ).join('');
 }
+
+/** For all requests of one call, repeats of the SDK included, in ms. */
+const callsMs = 30_000;
 
 function sesIdentities(
   { region, accessKeyId, secretAccessKey, endpoint }: NonNullable<IdentitySettings['ses']>,
@@ -81,17 +95,28 @@ function sesIdentities(
       throwOnRequestTimeout: true,
     },
   });
-  const dkimOf = async (domain: string) =>
-    (await client.send(new GetEmailIdentityCommand({ EmailIdentity: domain }))).DkimAttributes;
+  const find = async (domain: string, options: RequestOptions): Promise<Identity | null> => {
+    const dkim = await client
+      .send(new GetEmailIdentityCommand({ EmailIdentity: domain }), options)
+      .then(({ DkimAttributes = {} }) => DkimAttributes)
+      .catch(unless(NotFoundException, () => null));
+    if (!dkim) return null;
+    // With keys of somebody's own (BYODKIM) the only token is the selector of a TXT record.
+    const dkimTokens = dkim.SigningAttributesOrigin === 'EXTERNAL' ? [] : (dkim.Tokens ?? []);
+    return { dkimTokens, dkimVerified: dkim.Status === 'SUCCESS' };
+  };
 
   return {
     mode: 'ses',
+    find: (domain) => asked((options) => find(domain, options)),
     create: (domain) =>
-      asked(async () => {
-        const dkim = await client
-          .send(new CreateEmailIdentityCommand({ EmailIdentity: domain }))
-          .then((created) => created.DkimAttributes)
-          .catch(unless(AlreadyExistsException, () => dkimOf(domain)));
+      asked(async (options) => {
+        const tokens = await client
+          .send(new CreateEmailIdentityCommand({ EmailIdentity: domain }), options)
+          .then((created) => created.DkimAttributes?.Tokens)
+          .catch(
+            unless(AlreadyExistsException, async () => (await find(domain, options))?.dkimTokens),
+          );
         await client.send(
           new PutEmailIdentityMailFromAttributesCommand({
             EmailIdentity: domain,
@@ -99,29 +124,28 @@ function sesIdentities(
             // Without its MX record mail still leaves, from SES's own domain.
             BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
           }),
+          options,
         );
-        if (!dkim?.Tokens?.length) throw new Error(`SES has no DKIM tokens for ${domain}`);
-        return { dkimTokens: dkim.Tokens };
-      }),
-    status: (domain) =>
-      asked(async () => {
-        // An identity that somebody deleted in SES is not verified; that is an answer, not a fault.
-        const dkim = await dkimOf(domain).catch(unless(NotFoundException, () => undefined));
-        return { dkimVerified: dkim?.Status === 'SUCCESS' };
+        if (!tokens?.length) throw new Error(`SES has no DKIM tokens for ${domain}`);
+        return { dkimTokens: tokens };
       }),
     remove: (domain) =>
-      asked(async () => {
+      asked(async (options) => {
         await client
-          .send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }))
+          .send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }), options)
           .catch(unless(NotFoundException, () => undefined));
       }),
   };
 }
 
-/** Runs calls to the provider; whatever fails becomes an `IdentityProviderError`. */
-async function asked<T>(calls: () => Promise<T>): Promise<T> {
+interface RequestOptions {
+  abortSignal: AbortSignal;
+}
+
+/** Runs calls to the provider; whatever fails, or takes too long, becomes an `IdentityProviderError`. */
+async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise<T> {
   try {
-    return await calls();
+    return await calls({ abortSignal: AbortSignal.timeout(callsMs) });
   } catch (error) {
     throw new IdentityProviderError(`The mail provider failed: ${String(error)}`, { cause: error });
   }

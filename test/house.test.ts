@@ -90,6 +90,7 @@ describe('the database', () => {
       run_wake: 'mail to a user belongs to no project',
       payment_receipt: 'the payment provider tells of customers',
       single_mail: 'mail to a user belongs to no project',
+      ses_identity: 'an identity goes with the last of all projects that claim it',
       sns_receipt: 'comes before anybody knows whose it is',
       token_bucket: 'keyed by scope',
       usage_report: 'what was sent is billed, whatever becomes of the project',

@@ -67,6 +67,7 @@ export async function createServices(config: Config, db: Database, client: Clien
     payments: config.billing && createPayments(config.billing),
     billingRules: config.billing,
     platformFrom: config.platformFrom,
+    platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
     stopProjectRuns: (projectId, options) =>
       stopProjectRuns(client, config.temporal.taskQueue, projectId, options),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
-import { type FakeSes, sesSettings, startFakeSes } from '../support/fake-ses.ts';
+import { type AnsweredDomain, publishDkim } from '../support/domain-records.ts';
 
 let dns: DnsServer;
 let api: TestApi;
@@ -19,32 +19,20 @@ afterAll(async () => {
   await dns.close();
 });
 
-interface Domain {
-  id: string;
-  domain: string;
-  dkimTokens: string[];
-  records: { purpose: string; status: string }[];
-}
-
 const call = (method: string, path: string, body?: unknown, key = shop.secretKey) =>
   api.request(method, path, { key, body });
 const newName = (end = 'dev') => `${randomUUID()}.${end}`;
-const add = async (name = newName()): Promise<Domain> =>
+const add = async (name = newName()): Promise<AnsweredDomain> =>
   (await call('POST', '/domains', { domain: name })).body;
-const check = ({ id }: Domain, key?: string) =>
+const check = ({ id }: AnsweredDomain, key?: string) =>
   call('GET', `/domains/${id}/verify`, undefined, key);
-const statuses = (domain: Domain) => domain.records.map(({ status }) => status).join(' ');
+const statuses = (domain: AnsweredDomain) => domain.records.map(({ status }) => status).join(' ');
 
-function publish({ domain, dkimTokens }: Domain, ...wrong: number[]): void {
-  for (const [index, token] of dkimTokens.entries()) {
-    const target = wrong.includes(index) ? 'elsewhere.test' : `${token}.dkim.everpost.test`;
-    dns.publish(`${token}._domainkey.${domain}`, 'CNAME', target);
-  }
-}
+const publish = (domain: AnsweredDomain, ...wrong: number[]) => publishDkim(dns, domain, ...wrong);
 
 /** Changes the row of a domain, for what takes days. */
 const set = (
-  { id }: Domain,
+  { id }: AnsweredDomain,
   values: { created_at?: Date; status?: string; failed_checks?: number },
 ) => api.db.updateTable('domain').set(values).where('id', '=', id).execute();
 
@@ -143,7 +131,7 @@ describe('GET /domains/{id}/verify', () => {
 });
 
 describe('DELETE /domains/{id}', () => {
-  const remove = ({ id }: Domain, as: object = { key: shop.secretKey }) =>
+  const remove = ({ id }: AnsweredDomain, as: object = { key: shop.secretKey }) =>
     api.request('DELETE', `/domains/${id}`, as);
 
   it('removes an unused domain; sending from it is 403 DOMAIN_NOT_REGISTERED then', async () => {
@@ -245,41 +233,5 @@ describe('POST /domains', () => {
     api.dispatched.length = 0;
     const domain = await add();
     expect(api.dispatched).toEqual([{ runs: [`domain-${domain.id}`] }]);
-  });
-});
-
-describe('with SES', () => {
-  let ses: FakeSes;
-  let hosted: TestApi;
-  let key: string;
-  beforeAll(async () => {
-    ses = await startFakeSes();
-    hosted = await startTestApi({
-      DNS_SERVERS: dns.address,
-      DKIM_TARGET_HOST: 'dkim.everpost.test',
-      ...sesSettings(ses),
-    });
-    key = (await hosted.createProject((await hosted.signUp()).cookie)).secretKey;
-  });
-  afterAll(async () => {
-    await hosted.close();
-    await ses.close();
-  });
-
-  it('is verified when DNS and SES agree; 503 while SES does not answer', async () => {
-    const name = newName('test');
-    const made = await hosted.request('POST', '/domains', { key, body: { domain: name } });
-    const checkThere = () => hosted.request('GET', `/domains/${made.body.id}/verify`, { key });
-    publish(made.body);
-    const pending = await checkThere();
-    expect(pending.body.status).toBe('pending');
-    expect(statuses(pending.body)).toBe('verified verified verified pending pending pending');
-    const identity = ses.identities.get(name);
-    if (identity) identity.dkimStatus = 'SUCCESS';
-    ses.always = { status: 400, type: 'BadRequestException' };
-    const refused = await checkThere();
-    expect([refused.status, refused.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    ses.always = null;
-    expect((await checkThere()).body.status).toBe('verified');
   });
 });

@@ -56,14 +56,57 @@ describe('POST /domains', () => {
     expect(body.records[3]).toMatchObject({ type: 'MX', priority: 10, purpose: 'mail_from' });
   });
 
-  it('refuses a name that any project has with 409 DOMAIN_EXISTS', async () => {
-    const other = await api.createProject((await api.signUp()).cookie);
+  it('refuses a name that the project has with 409 DOMAIN_EXISTS', async () => {
     const name = newName();
     expect((await add({ domain: name })).status).toBe(201);
-    for (const key of [shop.secretKey, other.secretKey]) {
-      const { status, body } = await add({ domain: `${name.toUpperCase()}.` }, { key });
-      expect([status, body.error.code]).toEqual([409, 'DOMAIN_EXISTS']);
+    const { status, body } = await add({ domain: `${name.toUpperCase()}.` });
+    expect([status, body.error.code]).toEqual([409, 'DOMAIN_EXISTS']);
+  });
+
+  it('takes a name that another project has claimed, and refuses one that it holds', async () => {
+    const other = await api.createProject((await api.signUp()).cookie);
+    const claimed = newName();
+    const held = newName('test');
+    const [first] = [await add({ domain: claimed }), await add({ domain: held })];
+    const key = other.secretKey;
+    const second = await add({ domain: claimed }, { key });
+    expect([second.status, second.body.status]).toEqual([201, 'pending']);
+    expect(second.body.dkimTokens).not.toEqual(first.body.dkimTokens);
+    const refused = await add({ domain: held }, { key });
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'DOMAIN_EXISTS']);
+  });
+
+  it('gives a reserved name in local mode to one of two projects at once', async () => {
+    const other = await api.createProject((await api.signUp()).cookie);
+    for (let round = 0; round < 3; round += 1) {
+      const domain = newName('test');
+      const answers = await Promise.all(
+        [shop, other].map(({ secretKey: key }) => add({ domain }, { key })),
+      );
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+      const rows = await api.db
+        .selectFrom('domain')
+        .select(['name', 'status'])
+        .where('host_name', '=', domain)
+        .execute();
+      expect(rows).toEqual([{ name: domain, status: 'verified' }]);
     }
+  });
+
+  it('refuses the domain the server itself sends from with 403 FORBIDDEN', async () => {
+    const posting = await startTestApi({ PLATFORM_FROM_ADDRESS: 'a@Post.Test' });
+    const { cookie, userId } = await posting.signUp();
+    await posting.db
+      .updateTable('app_user')
+      .set({ email_verified: true })
+      .where('id', '=', userId)
+      .execute();
+    const { secretKey: key } = await posting.createProject(cookie);
+    const ask = (domain: string) => posting.request('POST', '/domains', { key, body: { domain } });
+    const { status, body } = await ask('post.test');
+    expect([status, body.error.code]).toEqual([403, 'FORBIDDEN']);
+    expect((await ask('blog.post.test')).status).toBe(201);
+    await posting.close();
   });
 
   it('gives a name to one of two requests at once', async () => {
@@ -190,23 +233,32 @@ describe('with SES', () => {
     expect(status).toBe(201);
     expect(body.status).toBe('pending');
     expect(body.dkimTokens).toEqual(ses.identities.get(name)?.tokens);
-    expect(body.records[3].value).toBe('feedback-smtp.eu-west-1.amazonses.com');
+    expect(ses.identities.get(name)?.mailFrom).toBe(`mail.${name}`);
+    expect(body.records).toHaveLength(7);
+    expect(body.records[3]).toEqual({
+      type: 'TXT',
+      name: `_everpost.${name}`,
+      value: expect.stringMatching(/^everpost-verification=[0-9a-f]{32}$/),
+      purpose: 'ownership',
+      status: 'pending',
+    });
+    expect(body.records[4].value).toBe('feedback-smtp.eu-west-1.amazonses.com');
   });
 
-  it('leaves nothing behind when SES fails: 503, no row, no identity, the name free', async () => {
+  it('leaves no claim behind when SES fails: 503, the name free, its run told', async () => {
     const name = newName();
-    // Registered, then the second of the two calls fails.
-    for (let failures = 0; failures < 8; failures += 1) {
-      ses.next.push({ status: 400, type: 'BadRequestException' });
-    }
+    // Not known, registered, and then its MAIL FROM domain is refused.
+    ses.next = ['ok', 'ok', { status: 400, type: 'BadRequestException' }];
+    hosted.dispatched.length = 0;
     const { status, body } = await addThere(name);
-    ses.next.length = 0;
     expect([status, body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    expect(ses.identities.has(name)).toBe(false);
     expect(
-      await hosted.db.selectFrom('domain').select('id').where('name', '=', name).execute(),
+      await hosted.db.selectFrom('domain').select('id').where('host_name', '=', name).execute(),
     ).toEqual([]);
-    expect((await addThere(name)).status).toBe(201);
+    expect(hosted.dispatched).toEqual([{ runs: [expect.stringMatching(/^domain-/)] }]);
+    const again = await addThere(name);
+    expect(again.status).toBe(201);
+    expect(ses.identities.get(name)?.mailFrom).toBe(`mail.${name}`);
   });
 
   it('leaves one identity when two requests race for a name', async () => {

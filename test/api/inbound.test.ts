@@ -150,6 +150,21 @@ describe('a received mail', () => {
     expect((await receivedFrom(sender)).rows).toEqual([]);
   });
 
+  it('goes to the project that holds the domain, not to one that only claims it', async () => {
+    const name = `${randomUUID()}.dev`;
+    for (const { secretKey: key } of [other, project]) {
+      await api.request('POST', '/domains', { key, body: { domain: name } });
+    }
+    await api.db
+      .updateTable('domain')
+      .set({ status: 'verified' })
+      .where('host_name', '=', name)
+      .where('project_id', '=', project.id)
+      .execute();
+    const { rows } = await receivedFrom(await arrive({ recipients: [`hi@${name}`] }));
+    expect(rows.map(({ project_id }) => project_id)).toEqual([project.id]);
+  });
+
   it('leaves a sender unsubscribed who was it before', async () => {
     const from = `${randomUUID()}@x.example`;
     const body = { email: from, subscribed: false };

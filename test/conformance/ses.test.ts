@@ -81,8 +81,8 @@ describe.runIf(program)('SES of moto', () => {
     const ses = { ...account, endpoint: moto.endpoint };
     const identities = createIdentities({ ses, mailFromSubdomain: 'mail' });
     // Its DKIM status is NOT_STARTED, which is no success.
-    expect(await identities.status(domain)).toEqual({ dkimVerified: false });
-    expect(await identities.status('unknown.dev')).toEqual({ dkimVerified: false });
+    expect(await identities.find(domain)).toMatchObject({ dkimVerified: false });
+    expect(await identities.find('unknown.dev')).toBeNull();
     // It knows no MAIL FROM domains: what it cannot do is an error, and nothing half done.
     const other = `${randomUUID()}.dev`;
     await expect(identities.create(other)).rejects.toThrow(IdentityProviderError);

@@ -76,7 +76,7 @@ describe('isReservedName', () => {
 });
 
 describe('senderRecords', () => {
-  it('names six records: three DKIM, return path, SPF and DMARC', () => {
+  it('names three DKIM records, return path, SPF and DMARC, and with SES that of the owner', () => {
     const settings = {
       dkimTargetHost: 'dkim.host',
       mailFromSubdomain: 'mail',
@@ -88,7 +88,9 @@ describe('senderRecords', () => {
       value: `${token}.dkim.host`,
       purpose: 'dkim',
     });
-    expect(senderRecords('shop.dev', ['k1', 'k2', 'k3'], settings)).toEqual([
+    const claim = { name: 'shop.dev', dkimTokens: ['k1', 'k2', 'k3'], ownershipToken: 'o1' };
+    const records = senderRecords(claim, { ...settings, ownershipRecord: false });
+    expect(records).toEqual([
       dkim('k1'),
       dkim('k2'),
       dkim('k3'),
@@ -106,6 +108,17 @@ describe('senderRecords', () => {
         purpose: 'spf',
       },
       { type: 'TXT', name: '_dmarc.shop.dev', value: 'v=DMARC1; p=none', purpose: 'dmarc' },
+    ]);
+    const ownership = {
+      type: 'TXT',
+      name: '_everpost.shop.dev',
+      value: 'everpost-verification=o1',
+      purpose: 'ownership',
+    };
+    expect(senderRecords(claim, { ...settings, ownershipRecord: true })).toEqual([
+      ...records.slice(0, 3),
+      ownership,
+      ...records.slice(3),
     ]);
   });
 });

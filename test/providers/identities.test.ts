@@ -18,7 +18,7 @@ describe('identities, local mode', () => {
 
   it('leaves the verdict to DNS', async () => {
     expect(identities.mode).toBe('local');
-    expect(await identities.status('shop.test')).toEqual({ dkimVerified: true });
+    expect(await identities.find('shop.test')).toBeNull();
     await identities.remove('shop.test');
   });
 });
@@ -60,13 +60,23 @@ describe('identities, SES mode', () => {
     expect(ses.identities.get('shop.test')?.mailFrom).toBe('mail.shop.test');
   });
 
-  it('is verified when SES says so, and not when SES does not know the domain', async () => {
-    await identities.create('shop.test');
-    expect(await identities.status('shop.test')).toEqual({ dkimVerified: false });
+  it('answers what SES has of a domain, and null when it has nothing', async () => {
+    const { dkimTokens } = await identities.create('shop.test');
+    expect(await identities.find('shop.test')).toEqual({ dkimTokens, dkimVerified: false });
     const identity = ses.identities.get('shop.test');
     if (identity) identity.dkimStatus = 'SUCCESS';
-    expect(await identities.status('shop.test')).toEqual({ dkimVerified: true });
-    expect(await identities.status('other.test')).toEqual({ dkimVerified: false });
+    expect(await identities.find('shop.test')).toEqual({ dkimTokens, dkimVerified: true });
+    expect(await identities.find('other.test')).toBeNull();
+  });
+
+  it('takes no selector of keys that somebody brought along for a token', async () => {
+    ses.identities.set('byo.test', {
+      tokens: ['selector'],
+      mailFrom: null,
+      dkimStatus: 'SUCCESS',
+      dkimOrigin: 'EXTERNAL',
+    });
+    expect(await identities.find('byo.test')).toEqual({ dkimTokens: [], dkimVerified: true });
   });
 
   it('removes a domain, and once more', async () => {
@@ -78,6 +88,6 @@ describe('identities, SES mode', () => {
 
   it('throws IdentityProviderError when SES cannot be reached', async () => {
     await ses.close();
-    await expect(identities.status('shop.test')).rejects.toThrow(IdentityProviderError);
+    await expect(identities.find('shop.test')).rejects.toThrow(IdentityProviderError);
   });
 });

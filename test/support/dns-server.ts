@@ -17,6 +17,8 @@ export interface DnsServer {
   faults: Map<string, DnsFault>;
   /** Questions so far, as `TYPE name`. */
   questions: string[];
+  /** Called with each question, whose answer waits for it. */
+  onQuestion: ((question: string) => Promise<void>) | null;
   close(): Promise<void>;
 }
 
@@ -37,14 +39,16 @@ export async function startDnsServer(): Promise<DnsServer> {
     remove: (name) => void zone.delete(name),
     faults: new Map(),
     questions: [],
+    onQuestion: null,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
-  socket.on('message', (message, from) => {
+  socket.on('message', async (message, from) => {
     const query = packet.decode(message);
     const [question] = query.questions ?? [];
     if (!question) return;
     const name = question.name.toLowerCase();
     server.questions.push(`${question.type} ${name}`);
+    await server.onQuestion?.(`${question.type} ${name}`);
     const fault = server.faults.get(name) ?? server.faults.get('');
     if (fault === 'silence') return;
     const answer = fault ? { flags: codes[fault] } : find(zone, name, question.type);

@@ -13,14 +13,17 @@ export interface FakeSesIdentity {
   tokens: string[];
   mailFrom: string | null;
   dkimStatus: 'PENDING' | 'SUCCESS' | 'FAILED';
+  /** Who has made the DKIM keys; SES where not given. */
+  dkimOrigin?: 'AWS_SES' | 'EXTERNAL';
 }
 
 /**
- * What goes wrong with a request: an error answer, or the connection.
+ * What goes wrong with a request: nothing (`ok`), an error answer, or the connection.
  * `drop`: closed without accepting. `accept-then-drop`: accepted, the answer is lost.
  * `accept-then-cut`: accepted, the answer breaks off. `silence`: accepted, no answer at all.
  */
 export type SesFault =
+  | 'ok'
   | 'drop'
   | 'accept-then-drop'
   | 'accept-then-cut'
@@ -195,8 +198,8 @@ function createIdentity(ses: FakeSes, domain: string): Answer {
   return ok({ IdentityType: 'DOMAIN', DkimAttributes: dkimOf(identity) });
 }
 
-function dkimOf({ tokens, dkimStatus }: FakeSesIdentity) {
-  return { Tokens: tokens, Status: dkimStatus, SigningAttributesOrigin: 'AWS_SES' };
+function dkimOf({ tokens, dkimStatus, dkimOrigin = 'AWS_SES' }: FakeSesIdentity) {
+  return { Tokens: tokens, Status: dkimStatus, SigningAttributesOrigin: dkimOrigin };
 }
 
 function ok(body: object): Answer {

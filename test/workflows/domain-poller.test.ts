@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDomainActivities } from '../../activities/domain-poller.ts';
+import { insertDomain, type NewClaim } from '../../db/domains.ts';
 import { insertRunWake } from '../../db/run-wakes.ts';
+import { insertSesIdentity } from '../../db/ses-identities.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import { type AnsweredDomain, publishDkim, publishOwnership } from '../support/domain-records.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { type FakeSes, sesSettings, startFakeSes } from '../support/fake-ses.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -18,35 +22,25 @@ afterAll(async () => {
   await dns.close();
 });
 
-interface Domain {
-  id: string;
-  domain: string;
-  dkimTokens: string[];
-}
-
-const add = async (name = `${randomUUID()}.dev`, on = engine): Promise<Domain> =>
+const add = async (name = `${randomUUID()}.dev`, on = engine): Promise<AnsweredDomain> =>
   (await on.call('POST', '/domains', { domain: name })).body;
-const runOf = ({ id }: Domain, on = engine) =>
+const runOf = ({ id }: AnsweredDomain, on = engine) =>
   on.temporal.client.workflow.getHandle(`domain-${id}`);
 
-function publish({ domain, dkimTokens }: Domain): void {
-  for (const token of dkimTokens) {
-    dns.publish(`${token}._domainkey.${domain}`, 'CNAME', `${token}.dkim.everpost.test`);
-  }
-}
+const publish = (domain: AnsweredDomain) => publishDkim(dns, domain);
 
-const rowOf = ({ id }: Domain, on = engine) =>
+const rowOf = ({ id }: AnsweredDomain, on = engine) =>
   on.api.db.selectFrom('domain').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 /** Waits until the domain has been checked again, and answers its row. */
-const checked = (domain: Domain, after: Date | null) =>
+const checked = (domain: AnsweredDomain, after: Date | null) =>
   waitFor('a check', async () => {
     const row = await rowOf(domain);
     return row.last_checked_at?.getTime() === after?.getTime() ? null : row;
   });
 
 /** Lets the time until the next check be over, `days` after the domain was added. */
-async function timePasses(domain: Domain, days = 0, on = engine) {
+async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
   const { db, services } = on.api;
   const { last_checked_at: last } = await rowOf(domain, on);
   const runId = await db.transaction().execute(async (tx) => {
@@ -68,7 +62,7 @@ async function timePasses(domain: Domain, days = 0, on = engine) {
 const minutesAhead = (date: Date | null) => ((date?.getTime() ?? 0) - Date.now()) / 60_000;
 
 /** The summary and length of the timer the run sleeps on. */
-async function timerOf(domain: Domain): Promise<{ minutes: number; summary: string }> {
+async function timerOf(domain: AnsweredDomain): Promise<{ minutes: number; summary: string }> {
   const history = await runOf(domain).fetchHistory();
   const event = history.events?.findLast((e) => e.timerStartedEventAttributes);
   const data = event?.userMetadata?.summary?.data;
@@ -188,9 +182,13 @@ describe('with SES', () => {
     await ses.close();
   });
 
+  const forgotten = (name: string) =>
+    waitFor('SES to forget it', async () => !ses.identities.has(name));
+
   it('is verified once SES says so, and SES forgets a domain that was removed', async () => {
     const domain = await add(`${randomUUID()}.dev`, hosted);
     publish(domain);
+    publishOwnership(dns, domain);
     const identity = ses.identities.get(domain.domain);
     await waitFor('the first check', async () => (await rowOf(domain, hosted)).last_checked_at);
     expect((await rowOf(domain, hosted)).status).toBe('pending');
@@ -202,5 +200,79 @@ describe('with SES', () => {
     await hosted.call('DELETE', `/domains/${domain.id}`);
     await runOf(domain, hosted).result();
     expect(ses.identities.has(domain.domain)).toBe(false);
+  });
+
+  it('keeps the identity until the last claim goes, and one it has not made for ever', async () => {
+    const { api } = hosted;
+    const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
+    const [ours, theirs] = [`${randomUUID()}.dev`, `${randomUUID()}.dev`];
+    ses.identities.set(theirs, { tokens: ['x', 'y', 'z'], mailFrom: null, dkimStatus: 'SUCCESS' });
+    for (const name of [ours, theirs]) {
+      const first = await add(name, hosted);
+      const second = (await api.request('POST', '/domains', { key, body: { domain: name } })).body;
+      await hosted.call('DELETE', `/domains/${first.id}`);
+      await runOf(first, hosted).result();
+      expect(ses.identities.has(name)).toBe(true);
+      await api.request('DELETE', `/domains/${second.id}`, { key });
+      await runOf(second, hosted).result();
+    }
+    expect(ses.identities.has(ours)).toBe(false);
+    expect(ses.identities.get(theirs)).toMatchObject({ mailFrom: null, dkimStatus: 'SUCCESS' });
+  });
+
+  it('leaves one identity and a claim with its tokens, however often a name goes and comes', async () => {
+    const name = `${randomUUID()}.dev`;
+    let domain = await add(name, hosted);
+    for (let round = 0; round < 5; round += 1) {
+      const [, again] = await Promise.all([
+        hosted.call('DELETE', `/domains/${domain.id}`),
+        waitFor('the name', async () => {
+          const { status, body } = await hosted.call('POST', '/domains', { domain: name });
+          return status === 201 ? (body as AnsweredDomain) : null;
+        }),
+      ]);
+      await runOf(domain, hosted).result();
+      domain = again;
+      expect(ses.identities.get(name)?.tokens).toEqual(domain.dkimTokens);
+    }
+    await hosted.call('DELETE', `/domains/${domain.id}`);
+    await forgotten(name);
+  });
+
+  it('has SES forget what a failed registration left half done', async () => {
+    const name = `${randomUUID()}.dev`;
+    // Not known, made, and then its MAIL FROM domain is refused.
+    ses.next = ['ok', 'ok', { status: 400, type: 'BadRequestException' }];
+    const { status } = await hosted.call('POST', '/domains', { domain: name });
+    expect(status).toBe(503);
+    await forgotten(name);
+    const noted = await hosted.api.db.selectFrom('ses_identity').select('name').execute();
+    expect(noted.map((row) => row.name)).not.toContain(name);
+  });
+
+  it('removes a claim whose process died before it was registered, and its identity', async () => {
+    const { db, services } = hosted.api;
+    const name = `${randomUUID()}.dev`;
+    const claim = (await insertDomain(db, { projectId: hosted.project.id, name })) as NewClaim;
+    await insertSesIdentity(db, name);
+    await services.identities.create(name);
+    await sql`update domain set next_check_at = now() where id = ${claim.id}`.execute(db);
+    services.dispatcher.dispatch({ runs: [`domain-${claim.id}`] });
+    await forgotten(name);
+    const rows = await db.selectFrom('domain').select('id').where('id', '=', claim.id).execute();
+    expect(rows).toEqual([]);
+  });
+
+  it('keeps the identity of the domain the platform sends from', async () => {
+    const name = `${randomUUID()}.dev`;
+    const domain = await add(name, hosted);
+    const { FORGET_DOMAIN } = createDomainActivities({
+      ...hosted.api.services,
+      domainRecords: hosted.api.services.config.mail.records,
+      platformDomain: name,
+    });
+    await hosted.api.db.deleteFrom('domain').where('id', '=', domain.id).execute();
+    await FORGET_DOMAIN(name);
+    expect(ses.identities.has(name)).toBe(true);
   });
 });

@@ -1,0 +1,28 @@
+import type { DnsServer } from './dns-server.ts';
+
+/** A sender domain as the API answers it. */
+export interface AnsweredDomain {
+  id: string;
+  domain: string;
+  status: string;
+  dkimTokens: string[];
+  records: { type: string; name: string; value: string; purpose: string; status: string }[];
+}
+
+/** The value of the ownership record a domain asks for. */
+export const ownershipOf = ({ records }: AnsweredDomain) =>
+  records.find(({ purpose }) => purpose === 'ownership')?.value ?? '';
+
+/** Publishes the DKIM records of a domain. `wrong`: which of the three lead elsewhere. */
+export function publishDkim(dns: DnsServer, { records }: AnsweredDomain, ...wrong: number[]): void {
+  for (const [index, { name, value }] of records
+    .filter(({ purpose }) => purpose === 'dkim')
+    .entries()) {
+    dns.publish(name, 'CNAME', wrong.includes(index) ? 'elsewhere.test' : value);
+  }
+}
+
+/** Publishes the ownership records of these claims of one name, in place of all others. */
+export function publishOwnership(dns: DnsServer, ...claims: AnsweredDomain[]): void {
+  dns.publish(`_everpost.${claims[0]?.domain}`, 'TXT', ...claims.map(ownershipOf));
+}
