@@ -95,6 +95,7 @@ const Environment = z.object({
   EMAIL_WORKER_CONCURRENCY: number(16, 1, 1000),
   WORKFLOW_WORKER_CONCURRENCY: number(50, 1, 1000),
   BULK_WORKER_CONCURRENCY: number(3, 1, 1000),
+  WEBHOOK_WORKER_CONCURRENCY: number(100, 1, 1000),
   AWS_SES_REGION: text,
   AWS_SES_ACCESS_KEY_ID: text,
   AWS_SES_SECRET_ACCESS_KEY: text,
@@ -219,6 +220,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
     bulkWorkerConcurrency: env.BULK_WORKER_CONCURRENCY,
+    webhookWorkerConcurrency: env.WEBHOOK_WORKER_CONCURRENCY,
     mail: mailSettings(env),
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,

@@ -26,7 +26,7 @@ import {
 } from './perform.ts';
 import { sendStepEmail, type SendEmailServices } from './send-email.ts';
 import { updateContactOfStep } from './update-contact.ts';
-import { callWebhook, type WebhookServices } from './webhook.ts';
+import { type WebhookServices, createWebhookCalls } from './webhook.ts';
 
 /** Named as the product names them: operators read these words in the Temporal UI. */
 export interface StepActivities {
@@ -45,9 +45,13 @@ export interface StepServices extends WebhookServices, SendEmailServices {
   dispatcher: Dispatcher;
 }
 
-/** The activities of the steps. Each is one transaction and may be repeated. */
-export function createStepActivities(services: StepServices): StepActivities {
+/**
+ * The activities of the steps. Each is one transaction and may be repeated.
+ * @param webhookSlots how many webhooks may be under way at once, of all projects together.
+ */
+export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db, dispatcher } = services;
+  const callWebhook = createWebhookCalls(services, webhookSlots);
   return {
     async SEND_EMAIL(call) {
       const emailId = uuidV7();
@@ -77,7 +81,7 @@ export function createStepActivities(services: StepServices): StepActivities {
       return result;
     },
     CONDITION: (call) => performStep(db, call, decideCondition),
-    WEBHOOK: (call) => callWebhook(services, call),
+    WEBHOOK: callWebhook,
     EXIT: (call) => performStep(db, call, exit),
     async COMPLETE(executionId) {
       await endExecution(db, executionId, { status: 'COMPLETED' });

@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { Database } from '../db/database.ts';
 import type { Seal } from '../db/sealed.ts';
 import { completeLateStep, postponeStep, type StepVisit } from '../db/step-executions.ts';
@@ -12,6 +12,7 @@ import {
 } from '../domain/webhook.ts';
 import type { Renderer } from '../domain/render.ts';
 import type { WebhookAttempt, WebhookSender } from '../providers/webhook.ts';
+import { createBulkhead } from './bulkhead.ts';
 import { finishStep, performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
 import { stepScope } from './scope.ts';
 
@@ -31,12 +32,39 @@ interface Ready {
 }
 
 /**
+ * Calls the webhooks of steps, in at most so many slots. A project whose receivers hang has only
+ * its share of them: what is beyond that is given back to Temporal, and called in its turn.
+ */
+export function createWebhookCalls(
+  services: WebhookServices,
+  slots: number,
+): (call: StepCall) => Promise<StepResult> {
+  const bulkhead = createBulkhead(slots);
+  return async (call) => {
+    const slot = bulkhead.enter(call.projectId);
+    if ('retryMs' in slot) {
+      throw ApplicationFailure.create({
+        message: 'Other webhooks of the project are being called; this one is called in its turn.',
+        type: 'WEBHOOK_TURN',
+        category: ApplicationFailureCategory.BENIGN,
+        nextRetryDelay: slot.retryMs,
+      });
+    }
+    try {
+      return await callWebhook(services, call);
+    } finally {
+      slot.leave();
+    }
+  };
+}
+
+/**
  * One attempt of a step's webhook. The attempt is between two transactions, never inside one: a
  * slow receiver holds no lock. A failed attempt is tried again by Temporal, after the pause the
  * answer asks for; operators see the attempts and the reason of the last.
  * @throws ApplicationFailure to be tried again, or STEP_FAILED.
  */
-export async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
+async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
   const { db, webhooks } = services;
   const ready = await performStep<Ready | StepResult>(db, call, (tx, visit) =>
     prepare(services, tx, visit, call),

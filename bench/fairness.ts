@@ -1,21 +1,30 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Benchmark } from './benchmark.ts';
+import type { Benchmark, BenchmarkRun } from './benchmark.ts';
 import { createCampaign, insertContacts } from './campaign.ts';
 import { figure, median, percentile, printTable } from './numbers.ts';
-import { createProject, type Project } from './project.ts';
+import { createProject, createWorkflow, type Project } from './project.ts';
 import { freePort, type Stack, stackOptions, startStack } from './stack.ts';
+import { until } from './waiting.ts';
 
 /**
- * How long a single mail takes, from its row to the provider's yes, while a campaign of another
- * project is being sent as fast as it goes. Against the same mails on an idle system.
+ * How long one project waits while another keeps the workers busy, against the same on an idle
+ * system: a single mail, from its row to the provider's yes, beside a campaign that is sent as fast
+ * as it goes; and the mail of a workflow, from the event to the provider's yes, beside webhooks
+ * whose receivers hang and beside the executions that a bulk action starts.
  */
 export const fairness: Benchmark = {
-  summary: "A single mail's delay beside a campaign of another project, against an idle system",
+  summary: "A mail's delay beside what another project does, against an idle system",
   options: {
     recipients: '100000',
     mails: '40',
     /** Milliseconds between the mails. */
     pause: '250',
+    /** Webhooks whose receivers never answer. */
+    hanging: '200',
+    /** Contacts whose subscription starts an execution each. */
+    bulk: '1500',
     /** Messages per second of the whole server; 0: as many as it can. */
     rate: '0',
     ...stackOptions,
@@ -28,42 +37,130 @@ export const fairness: Benchmark = {
       SMTP_PORT: String(port),
       EMAIL_RATE_LIMIT_PER_SECOND: rate,
       EMAIL_RATE_PER_PROJECT_PER_SECOND: rate,
+      WEBHOOK_ALLOW_PRIVATE: 'true',
     });
     await stack.startProgram('sink', 'bench/sink.ts', { PORT: String(port) });
-    const [large, small] = [await createProject(stack.apiUrl), await createProject(stack.apiUrl)];
-    await insertContacts(stack, large, run.count('recipients'));
+    const small = await createProject(stack.apiUrl);
+    await createWorkflow(small, 'signed_up', ['SEND_EMAIL']);
     const given = { mails: run.count('mails'), pauseMs: run.count('pause') };
+    const mails = () => sendDelays(stack, small, given);
+    const journeys = () => trackDelays(stack, small, given);
     // The first ones compile code and open connections.
-    await delays(stack, small, { ...given, mails: 10 });
-    const idle = await delays(stack, small, given);
+    await sendDelays(stack, small, { ...given, mails: 10 });
+    await trackDelays(stack, small, { ...given, mails: 10 });
 
-    const id = await createCampaign(large);
-    await large.call('POST', `/campaigns/${id}/send`, {});
-    await sleep(2_000);
-    const beside = await delays(stack, small, given);
-    const { rows } = await stack.pool.query<{ status: string; sent_count: number }>(
-      'select status, sent_count from campaign where id = $1',
-      [id],
-    );
-    const [{ status, sent_count: sent } = { status: 'gone', sent_count: 0 }] = rows;
-    console.log(`The campaign was ${status} when the last mail had left: ${sent} sent.\n`);
-    const row = (name: string, ms: readonly number[]) => [
+    const idle = { mail: await mails(), journey: await journeys() };
+    const hanging = await besideHanging(run, stack, journeys);
+    const bulk = await besideBulk(run, stack, journeys);
+    const campaign = await besideCampaign(run, stack, mails);
+    const row = (name: string, ms: readonly number[], idleMs: readonly number[]) => [
       name,
       figure(median(ms)),
       figure(percentile(ms, 0.95)),
       figure(percentile(ms, 1)),
-      `${figure(median(ms) / median(idle))} ×`,
+      `${figure(median(ms) / median(idleMs))} ×`,
+      `${figure(percentile(ms, 0.95) / percentile(idleMs, 0.95))} ×`,
     ];
     printTable([
-      ['milliseconds', 'p50', 'p95', 'most', 'ratio'],
-      row('idle', idle),
-      row('beside the campaign', beside),
+      ['milliseconds', 'p50', 'p95', 'most', 'p50 to idle', 'p95 to idle'],
+      row('single mail, idle', idle.mail, idle.mail),
+      row('beside a campaign', campaign, idle.mail),
+      row("a workflow's mail, idle", idle.journey, idle.journey),
+      row('beside webhooks that hang', hanging, idle.journey),
+      row('beside a bulk subscribe', bulk, idle.journey),
     ]);
   },
 };
 
+/** While as many webhooks hang as may, and more wait for their turn. */
+async function besideHanging(
+  run: BenchmarkRun,
+  stack: Stack,
+  measure: () => Promise<number[]>,
+): Promise<number[]> {
+  let asked = 0;
+  const receiver = createServer(() => (asked += 1));
+  const port = await freePort(run);
+  receiver.listen(port, '127.0.0.1');
+  await once(receiver, 'listening');
+  run.defer(async () => {
+    receiver.closeAllConnections();
+    receiver.close();
+  });
+  const project = await createProject(stack.apiUrl);
+  const workflow = await project.call('POST', '/workflows', { name: 'Hangs', eventName: 'hang' });
+  const url = `http://127.0.0.1:${port}/`;
+  const step = { type: 'WEBHOOK', name: 'Call', config: { url } };
+  await project.call('POST', `/workflows/${workflow.id}/steps`, step);
+  await project.call('PATCH', `/workflows/${workflow.id}`, { enabled: true });
+  const count = run.count('hanging');
+  for (let index = 0; index < count; index += 1) {
+    await project.call('POST', '/v1/track', {
+      event: 'hang',
+      email: `hang-${index}@bench.example`,
+    });
+  }
+  await until('webhooks that hang', async () => asked > 0, { timeoutMs: 60_000 });
+  const delays = await measure();
+  console.log(`${asked} of ${count} webhooks had been called when the last mail had left.`);
+  await project.call('POST', `/workflows/${workflow.id}/executions/cancel-all`);
+  return delays;
+}
+
+/** While a bulk action subscribes many, and each starts an execution that sends a mail. */
+async function besideBulk(
+  run: BenchmarkRun,
+  stack: Stack,
+  measure: () => Promise<number[]>,
+): Promise<number[]> {
+  const project = await createProject(stack.apiUrl);
+  const count = run.count('bulk');
+  await insertContacts(stack, project, count);
+  await stack.pool.query('update contact set subscribed = false where project_id = $1', [
+    project.id,
+  ]);
+  await createWorkflow(project, 'contact.subscribed', ['SEND_EMAIL']);
+  await project.call('POST', '/contacts/bulk-subscribe', { mode: 'query', filter: {} });
+  const executions = async () => {
+    const { rows } = await stack.pool.query<{ all: number; done: number }>(
+      `select count(*)::int as all, count(completed_at)::int as done from execution
+        where project_id = $1`,
+      [project.id],
+    );
+    return rows[0] ?? { all: 0, done: 0 };
+  };
+  await until('the first executions', async () => (await executions()).all > 0, {
+    timeoutMs: 60_000,
+  });
+  const delays = await measure();
+  const { all, done } = await executions();
+  console.log(`${done} of ${all} executions of the bulk action were over by then.`);
+  return delays;
+}
+
+/** While a campaign is sent. */
+async function besideCampaign(
+  run: BenchmarkRun,
+  stack: Stack,
+  measure: () => Promise<number[]>,
+): Promise<number[]> {
+  const project = await createProject(stack.apiUrl);
+  await insertContacts(stack, project, run.count('recipients'));
+  const id = await createCampaign(project);
+  await project.call('POST', `/campaigns/${id}/send`, {});
+  await sleep(2_000);
+  const delays = await measure();
+  const { rows } = await stack.pool.query<{ status: string; sent_count: number }>(
+    'select status, sent_count from campaign where id = $1',
+    [id],
+  );
+  const [{ status, sent_count: sent } = { status: 'gone', sent_count: 0 }] = rows;
+  console.log(`The campaign was ${status} by then: ${sent} sent.\n`);
+  return delays;
+}
+
 /** Sends single mails. Answers for each the milliseconds until the provider had it. */
-async function delays(
+async function sendDelays(
   { pool }: Stack,
   project: Project,
   { mails, pauseMs }: { mails: number; pauseMs: number },
@@ -75,12 +172,47 @@ async function delays(
     await project.call('POST', '/v1/send', mail);
     await sleep(pauseMs);
   }
+  return sentDelays(
+    pool,
+    mails,
+    `select (extract(epoch from sent_at - created_at) * 1000)::float8 as ms from email
+      where project_id = $1 and created_at >= $2 and sent_at is not null`,
+    [project.id, since],
+  );
+}
+
+/** Records events that send a mail. Answers for each the milliseconds until the provider had it. */
+async function trackDelays(
+  { pool }: Stack,
+  project: Project,
+  { mails, pauseMs }: { mails: number; pauseMs: number },
+): Promise<number[]> {
+  const since = new Date();
+  for (let index = 0; index < mails; index++) {
+    const email = `${since.getTime()}-${index}@bench.example`;
+    await project.call('POST', '/v1/track', { event: 'signed_up', email });
+    await sleep(pauseMs);
+  }
+  return sentDelays(
+    pool,
+    mails,
+    `select (extract(epoch from email.sent_at - event.created_at) * 1000)::float8 as ms
+      from event join email on email.contact_id = event.contact_id
+      where event.project_id = $1 and event.created_at >= $2 and event.name = 'signed_up'
+        and email.sent_at is not null`,
+    [project.id, since],
+  );
+}
+
+/** What the question answers, once it is as many rows as mails were asked for. */
+async function sentDelays(
+  pool: Stack['pool'],
+  mails: number,
+  question: string,
+  values: unknown[],
+): Promise<number[]> {
   for (;;) {
-    const { rows } = await pool.query<{ ms: number }>(
-      `select (extract(epoch from sent_at - created_at) * 1000)::float8 as ms from email
-        where project_id = $1 and created_at >= $2 and sent_at is not null`,
-      [project.id, since],
-    );
+    const { rows } = await pool.query<{ ms: number }>(question, values);
     if (rows.length === mails) return rows.map(({ ms }) => ms);
     await sleep(100);
   }

@@ -21,6 +21,26 @@ export interface RunInputs {
 
 export type RunKind = keyof RunInputs;
 
+/**
+ * What goes first where a task queue has a backlog (Temporal's `priorityKey`); among equals the
+ * projects take turns, each by its `fairnessKey`.
+ */
+export const priorities = {
+  /** The sweep: what everybody's forgotten work waits for. */
+  upkeep: 1,
+  /** One mail that somebody sits and waits for. */
+  attended: 1,
+  /** A run whose start a request waits for. */
+  requested: 2,
+  /** Temporal's own default. */
+  usual: 3,
+  /** Mail in bulk: after all other mail. */
+  bulk: 4,
+} as const;
+
+/** The fairness key of what belongs to no project. */
+export const platformFairness = 'platform';
+
 /** The task queue of an installation that has set no other. */
 export const defaultTaskQueue = 'everpost';
 

@@ -38,6 +38,7 @@ async function main(): Promise<void> {
     workflowConcurrency: config.workflowWorkerConcurrency,
     emailConcurrency: config.emailWorkerConcurrency,
     bulkConcurrency: config.bulkWorkerConcurrency,
+    webhookConcurrency: config.webhookWorkerConcurrency,
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   log.info('ready');

@@ -17,8 +17,8 @@ export interface WorkersOptions {
   connection: NativeConnection;
   namespace: string;
   /**
-   * Workflow tasks and everything quick; mail leaves from `<taskQueue>-mail`, and what goes through
-   * very many rows is done on `<taskQueue>-bulk`.
+   * Workflow tasks and everything quick; mail leaves from `<taskQueue>-mail`, webhooks are called
+   * on `<taskQueue>-webhook`, and what goes through very many rows is done on `<taskQueue>-bulk`.
    */
   taskQueue: string;
   bundle: WorkflowBundleOption;
@@ -34,6 +34,7 @@ export interface WorkersOptions {
   workflowConcurrency: number;
   emailConcurrency: number;
   bulkConcurrency: number;
+  webhookConcurrency: number;
 }
 
 export interface Workers {
@@ -56,7 +57,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       taskQueue,
       workflowBundle: options.bundle,
       activities: {
-        ...createStepActivities(services),
+        // WEBHOOK among them: runs that the version before decided for call it here.
+        ...createStepActivities(services, options.workflowConcurrency),
         ...createSweepActivities(services),
         ...createRemovalActivities(services).control,
         ...createCampaignControl(services),
@@ -95,6 +97,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
       // As delivery.
       shutdownGraceTime: 0,
+    }),
+    // Its own queue: receivers may be slow, and nothing of ours waits behind them.
+    await Worker.create({
+      connection,
+      namespace,
+      taskQueue: `${taskQueue}-webhook`,
+      activities: { WEBHOOK: createStepActivities(services, options.webhookConcurrency).WEBHOOK },
+      maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
+      shutdownGraceTime: graceTime,
     }),
   ];
   const done = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);

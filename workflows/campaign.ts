@@ -12,6 +12,7 @@ import {
 } from '@temporalio/workflow';
 import type { CampaignControl, CampaignSending } from '../activities/campaign.ts';
 import type { CampaignView } from '../domain/campaign.ts';
+import { priorities } from '../domain/runs.ts';
 
 /** Batches under way at once: while one is written down, others are handed over. */
 const senders = 4;
@@ -40,7 +41,7 @@ export async function campaignSend(campaign: {
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     // After what somebody waits for.
-    priority: { priorityKey: 4, fairnessKey: campaign.projectId },
+    priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;
   setHandler(defineSignal('changed'), () => {

@@ -2,6 +2,7 @@ import {
   Client,
   Connection,
   ScheduleAlreadyRunning,
+  type ScheduleHandle,
   ScheduleOverlapPolicy,
   type WorkflowExecutionDescription,
   WorkflowFailedError,
@@ -13,7 +14,13 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/common';
 import { type DueStart, executionOfRun, executionRunId, laneRunId } from '../domain/execution.ts';
-import { type RunKind, type RunWake, sweepIdOf } from '../domain/runs.ts';
+import {
+  platformFairness,
+  priorities,
+  type RunKind,
+  type RunWake,
+  sweepIdOf,
+} from '../domain/runs.ts';
 import type { deliveryLane } from './delivery.ts';
 import type { customerWorkflow } from './execution.ts';
 import type { sweep } from './sweep.ts';
@@ -88,13 +95,14 @@ const keywordType = 2;
 
 /**
  * Starts the run of an execution, or finds it started. A run of an earlier start that has just
- * failed may not be closed yet: then its end is waited for. Answers the run's id.
+ * failed may not be closed yet: then its end is waited for. One that a request waits for
+ * (`isAwaited`) goes before the rest. Answers the run's id.
  * @throws when Temporal does not answer, or a run of an earlier start does not end.
  */
 export async function startExecution(
   client: Client,
   taskQueue: string,
-  due: DueStart,
+  due: DueStart & { isAwaited?: boolean },
 ): Promise<string> {
   const reuse = due.hasEnded ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY';
   const started = await tryStart(client, taskQueue, due, reuse);
@@ -118,7 +126,7 @@ export async function startExecution(
 async function tryStart(
   client: Client,
   taskQueue: string,
-  { start, generation }: DueStart,
+  { start, generation, isAwaited }: DueStart & { isAwaited?: boolean },
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE',
 ): Promise<string | null> {
   try {
@@ -128,6 +136,10 @@ async function tryStart(
       args: [start],
       workflowIdReusePolicy,
       memo: { generation },
+      priority: {
+        priorityKey: isAwaited ? priorities.requested : priorities.usual,
+        fairnessKey: start.projectId,
+      },
       staticSummary: `${start.workflowName} v${start.version}`,
       typedSearchAttributes: [
         { key: projectKey, value: start.projectId },
@@ -190,6 +202,7 @@ export async function wakeLane(
     workflowId: laneRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
+    priority: { fairnessKey: projectId },
     staticSummary: 'Transactional and workflow mail',
     typedSearchAttributes: [{ key: projectKey, value: projectId }],
   });
@@ -203,6 +216,10 @@ export async function wakeRun(client: Client, taskQueue: string, wake: RunWake):
     args: [wake.input],
     signal: 'changed',
     staticSummary: wake.summary,
+    priority: {
+      priorityKey: wake.kind === 'singleMail' ? priorities.attended : priorities.usual,
+      fairnessKey: wake.projectId ?? platformFairness,
+    },
     ...(wake.projectId === null
       ? {}
       : { typedSearchAttributes: [{ key: projectKey, value: wake.projectId }] }),
@@ -266,22 +283,36 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
  */
 export async function ensureSweep(client: Client, taskQueue: string): Promise<void> {
   const id = sweepIdOf(taskQueue);
+  const priority = { priorityKey: priorities.upkeep };
+  const action = {
+    type: 'startWorkflow' as const,
+    workflowType: 'sweep' satisfies (typeof sweep)['name'],
+    workflowId: id,
+    taskQueue,
+    args: [],
+    priority,
+  };
   try {
     await client.schedule.create({
       scheduleId: id,
       spec: { intervals: [{ every: '30 seconds' }] },
-      action: {
-        type: 'startWorkflow',
-        workflowType: 'sweep' satisfies (typeof sweep)['name'],
-        workflowId: id,
-        taskQueue,
-        args: [],
-      },
+      action,
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
     });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    await updateSweep(client.schedule.getHandle(id), priority);
   }
+}
+
+/** Brings a schedule up to date that the version before has made. */
+async function updateSweep(
+  schedule: ScheduleHandle,
+  priority: { priorityKey: number },
+): Promise<void> {
+  const { action } = await schedule.describe();
+  if (action.priority?.priorityKey === priority.priorityKey) return;
+  await schedule.update((before) => ({ ...before, action: { ...before.action, priority } }));
 }
 
 async function ignoreMissing(call: Promise<unknown>): Promise<void> {

@@ -112,7 +112,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const [due] = await options.store.listStarts([executionId]);
       if (!due) return null;
       try {
-        const started = await tellStart(options, due);
+        const started = await tellStart(options, { ...due, isAwaited: true });
         await options.store.noteStarted([started]);
         return started.runId;
       } catch (error) {
@@ -147,7 +147,7 @@ async function tellExecutions(options: DispatcherOptions, ids: string[]): Promis
 
 async function tellStart(
   { client, taskQueue }: DispatcherOptions,
-  due: DueStart,
+  due: DueStart & { isAwaited?: boolean },
 ): Promise<StartedRun> {
   const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
   return { executionId: due.start.executionId, generation: due.generation, runId };

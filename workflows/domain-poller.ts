@@ -23,6 +23,7 @@ export async function domainPoller(domain: RunInputs['domainPoller']): Promise<v
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({
     startToCloseTimeout: '2 minutes',
     retry: { initialInterval: '1 second', maximumInterval: '10 minutes' },
+    priority: { fairnessKey: domain.projectId },
   });
   let changed = false;
   setHandler(defineSignal('changed'), () => {

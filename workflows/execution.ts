@@ -21,6 +21,7 @@ import type { StepActivities } from '../activities/steps.ts';
 import type { ExecutionStart } from '../domain/execution.ts';
 import { type GraphStep, stepAfter } from '../domain/graph.ts';
 import { begin, type Command, decide } from '../domain/journey.ts';
+import { priorities } from '../domain/runs.ts';
 
 /** Wakes a wait: `stepId` has got its event. Telling it twice is harmless. */
 export const eventSignal = defineSignal<[{ stepId: string }]>('event');
@@ -131,10 +132,16 @@ async function perform(
 
 async function runStep(input: ExecutionStart, step: GraphStep, since: string): Promise<StepResult> {
   const options = { summary: step.name };
+  // The projects share the workers, whatever the priority of the run itself; a run that began
+  // before runs had a key has one for its steps here.
+  const effect = {
+    ...options,
+    priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
+  };
   const args: [StepCall] = [stepCall(input, step, since)];
   switch (step.type) {
     case 'SEND_EMAIL':
-      return effects.SEND_EMAIL.executeWithOptions(options, args);
+      return effects.SEND_EMAIL.executeWithOptions(effect, args);
     case 'DELAY':
       return bookkeeping.DELAY.executeWithOptions(options, args);
     case 'WAIT_FOR_EVENT':
@@ -142,9 +149,12 @@ async function runStep(input: ExecutionStart, step: GraphStep, since: string): P
     case 'CONDITION':
       return bookkeeping.CONDITION.executeWithOptions(options, args);
     case 'WEBHOOK':
-      return effects.WEBHOOK.executeWithOptions(options, args);
+      return effects.WEBHOOK.executeWithOptions(
+        { ...effect, taskQueue: `${workflowInfo().taskQueue}-webhook` },
+        args,
+      );
     case 'UPDATE_CONTACT':
-      return effects.UPDATE_CONTACT.executeWithOptions(options, args);
+      return effects.UPDATE_CONTACT.executeWithOptions(effect, args);
     case 'EXIT':
       return bookkeeping.EXIT.executeWithOptions(options, args);
     default:

@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { SingleMailActivities } from '../activities/single-mail.ts';
+import { platformFairness, priorities } from '../domain/runs.ts';
 
 /**
  * Sends one mail that is in no ledger: the test of a campaign, or mail of the platform to a user.
@@ -25,7 +26,10 @@ export async function singleMail(mail: {
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
     // Somebody sits and waits for it.
-    priority: { priorityKey: 1, fairnessKey: mail.projectId ?? 'platform' },
+    priority: {
+      priorityKey: priorities.attended,
+      fairnessKey: mail.projectId ?? platformFairness,
+    },
   });
   for (;;) {
     const { retryMs } = await SEND_SINGLE_MAIL({ mailId: mail.mailId });

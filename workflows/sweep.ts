@@ -1,5 +1,6 @@
 import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import type { SweepActivities } from '../activities/sweep.ts';
+import { priorities } from '../domain/runs.ts';
 
 /**
  * Started by the only schedule: finds what a crash forgot and what time has settled. The worker
@@ -11,6 +12,7 @@ export async function sweep(): Promise<void> {
     startToCloseTimeout: '5 minutes',
     // The next sweep comes in half a minute anyway.
     retry: { maximumAttempts: 3 },
+    priority: { priorityKey: priorities.upkeep },
   });
   const chores = patched('chore-list')
     ? await activities.LIST_CHORES()

@@ -89,6 +89,7 @@ export async function startEngine(
         workflowConcurrency: 20,
         emailConcurrency: 8,
         bulkConcurrency: 3,
+        webhookConcurrency: 20,
       });
       return workers;
     },

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { api, temporal } = engine;
   const log = createLog(api.services.config, api.log.stream);
   const made = await createServices(api.services.config, api.db, temporal.client, log);
-  activities = createStepActivities(made.services);
+  activities = createStepActivities(made.services, 10);
   closeServices = made.close;
 });
 afterAll(async () => {

@@ -138,6 +138,7 @@ async function withOtherCode<T>(run: () => Promise<T>): Promise<T> {
     workflowConcurrency: 20,
     emailConcurrency: 8,
     bulkConcurrency: 3,
+    webhookConcurrency: 20,
   });
   try {
     return await run();

@@ -53,7 +53,7 @@ it('SEND_EMAIL renders a costly template once and holds nothing up meanwhile', a
     nextStepId: null,
   };
   const { renderer, open } = watchTransactions(worker.services.renderer, db);
-  const activities = createStepActivities({ ...worker.services, renderer });
+  const activities = createStepActivities({ ...worker.services, renderer }, 10);
   expect((await activities.SEND_EMAIL(call)).outcome).toEqual({ kind: 'ended' });
   expect(open).toEqual([0, 0]);
   const mails = await db

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { config, db } = engine.api.services;
   const log = pino({ level: 'silent' });
   const { services } = await createServices(config, db, engine.temporal.client, log);
-  activities = createStepActivities(services);
+  activities = createStepActivities(services, 10);
 });
 afterAll(() => engine.close());
 

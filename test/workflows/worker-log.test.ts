@@ -35,6 +35,7 @@ it('a worker that starts and stops has nothing to warn of', async () => {
     workflowConcurrency: 5,
     emailConcurrency: 5,
     bulkConcurrency: 5,
+    webhookConcurrency: 20,
   });
   await workers.stop();
   await close();
