@@ -16,6 +16,7 @@ import { executionEndpoints } from './workflows/executions.ts';
 import { billingEndpoints } from './accounts/billing.ts';
 import { invoiceEndpoints } from './accounts/invoices.ts';
 import { loginEndpoints } from './accounts/login.ts';
+import { invitationEndpoints } from './accounts/invitations.ts';
 import { memberEndpoints } from './accounts/members.ts';
 import { oauthEndpoints } from './accounts/oauth.ts';
 import { removalEndpoints } from './accounts/removal.ts';
@@ -68,6 +69,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...projectEndpoints,
   ...removalEndpoints,
   ...memberEndpoints,
+  ...invitationEndpoints,
   ...setupEndpoints,
   ...securityEndpoints,
   ...billingEndpoints,

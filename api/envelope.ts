@@ -35,6 +35,8 @@ const suggestions: Partial<Record<ProblemCode, string>> = {
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   REAUTHENTICATION_REQUIRED:
     'Log in again with POST /auth/login, or by GitHub or Google, then repeat the request.',
+  SELF_REMOVAL: 'Leave with DELETE /users/@me/projects/{id}/membership.',
+  OWNER_PROTECTED: 'Only deleting the project ends the role of its owner.',
   VALIDATION_ERROR: 'Correct the fields listed in errors.',
   WORKFLOW_INVALID: 'Mend the steps listed in errors, then enable the workflow again.',
   INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',

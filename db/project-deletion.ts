@@ -21,6 +21,7 @@ export async function removeProject(tx: Database, id: string): Promise<string[] 
   const publicId = await detach(tx, id, 'delete');
   if (!publicId) return undefined;
   await tx.deleteFrom('membership').where('project_id', '=', id).execute();
+  await tx.deleteFrom('invitation').where('project_id', '=', id).execute();
   const runs = [...(await stopRuns(tx, id)), ...(await deleteDomains(tx, { projectId: id }))];
   runs.push(await wake(tx, 'projectDelete', { projectId: publicId }, 'Delete a project'));
   return runs;
@@ -29,6 +30,7 @@ export async function removeProject(tx: Database, id: string): Promise<string[] 
 /** Tables whose rows a reset project keeps. */
 export const keptOnReset = [
   'membership',
+  'invitation',
   'domain',
   'suspension',
   'allowance',

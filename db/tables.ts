@@ -267,6 +267,13 @@ export interface ImportFile {
   project_id: string;
 }
 
+export interface Invitation {
+  created_at: Generated<Timestamp>;
+  project_id: string;
+  role: string;
+  user_id: string;
+}
+
 export interface Job {
   created_at: Generated<Timestamp>;
   data: Json;
@@ -548,6 +555,7 @@ export interface DB {
   idempotency: Idempotency;
   idempotency_email: IdempotencyEmail;
   import_file: ImportFile;
+  invitation: Invitation;
   job: Job;
   job_batch: JobBatch;
   mailbox_message: MailboxMessage;

@@ -158,7 +158,7 @@ export async function deleteUser(
 }
 
 /** Holds an account until the transaction ends. */
-async function lockUser(tx: Database, userId: string): Promise<UserRow | undefined> {
+export async function lockUser(tx: Database, userId: string): Promise<UserRow | undefined> {
   return tx
     .selectFrom('app_user')
     .select(columnsOf('app_user'))
@@ -167,8 +167,11 @@ async function lockUser(tx: Database, userId: string): Promise<UserRow | undefin
     .executeTakeFirst();
 }
 
-/** What the link of an account mail is good for; the first two for the same. */
-export type TokenPurpose = 'sign_up' | 'verify_email' | 'reset_password';
+/**
+ * What the link of an account mail is good for; the first two for the same. That of an invitation
+ * leads to a page and is good for nothing: it is only counted.
+ */
+export type TokenPurpose = 'sign_up' | 'verify_email' | 'reset_password' | 'invitation';
 
 /** How long a link works, and the time over which they are counted. */
 const tokenLife = sql<Date>`now() - interval '1 hour'`;

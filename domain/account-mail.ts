@@ -1,6 +1,11 @@
 import { escapeHtml } from './html.ts';
+import { withoutLinks } from './text-rules.ts';
 
-/** The mails Everpost itself writes to its users. */
+/**
+ * The mails Everpost itself writes to its users. What their senders chose, the name of a project
+ * above all, is shown so that no mail program makes a link of it: the reader trusts these mails, and
+ * whoever invites may name a project `Verify your account at https://evil.example`.
+ */
 
 export interface AccountMail {
   subject: string;
@@ -32,13 +37,22 @@ export function passwordResetMail(link: string): AccountMail {
   };
 }
 
-export function membershipMail(given: { project: string; by: string; link: string }): AccountMail {
+/** `by`: the address of who invites; null for a key. */
+export function invitationMail(given: {
+  project: string;
+  by: string | null;
+  role: string;
+  link: string;
+}): AccountMail {
+  const project = quoted(given.project);
   return {
-    subject: `You are now a member of ${given.project}`,
+    subject: `Invitation to the project ${project}`,
     html: letter(
-      `${given.by} has made you a member of the project ${given.project}.`,
+      `${inviter(given.by)} invites you to the project ${project} with the role ${given.role}. You ` +
+        'become a member when you log in and accept:',
       given.link,
-      'Open the project',
+      'Open Everpost',
+      'If you do not know who invites you, do nothing.',
     ),
   };
 }
@@ -51,11 +65,12 @@ export function limitWarningMail(given: {
   usage: number;
   link: string;
 }): AccountMail {
-  const { project, category, limit, usage, link } = given;
+  const { category, limit, usage, link } = given;
+  const project = quoted(given.project);
   return {
-    subject: `${project} has used ${Math.floor((usage / limit) * 100)} % of its limit`,
+    subject: `The project ${project} has used ${Math.floor((usage / limit) * 100)} % of its limit`,
     html: letter(
-      `This month ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
+      `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
         'left, further mail of this kind is refused until the month ends.',
       link,
       'Look at the limits',
@@ -64,15 +79,26 @@ export function limitWarningMail(given: {
 }
 
 export function paymentFailedMail(given: { project: string; link: string }): AccountMail {
+  const project = quoted(given.project);
   return {
-    subject: `A payment for ${given.project} has failed`,
+    subject: `A payment for the project ${project} has failed`,
     html: letter(
-      `The last invoice of ${given.project} could not be paid. We will try again. If the last try ` +
+      `The last invoice of the project ${project} could not be paid. We will try again. If the last try ` +
         'fails, too, the project is disabled.',
       given.link,
       'Look at the payment',
     ),
   };
+}
+
+/** The name of a project in quotation marks, without anything that could become a link. */
+function quoted(name: string): string {
+  return `“${withoutLinks(name)}”`;
+}
+
+/** An address is a link, too: only one that could not be mistaken for anything else is shown. */
+function inviter(address: string | null): string {
+  return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : 'An administrator';
 }
 
 function letter(text: string, link: string, label: string, after = ''): string {

@@ -63,3 +63,19 @@ export function isValidName(name: string): boolean {
   const trimmed = name.trim();
   return trimmed.length >= 1 && trimmed.length <= limits.nameChars && !invisible.test(trimmed);
 }
+
+/**
+ * A one-line text without anything of which a mail program makes a link: addresses of pages, of
+ * mailboxes and of hosts fall into words. `Visit https://evil.example` becomes
+ * `Visit https evil example`; `St. Mary's Inc.` stays.
+ */
+export function withoutLinks(text: string): string {
+  return (
+    text
+      // Full-width and other forms of the same signs, which browsers take for them.
+      .normalize('NFKC')
+      .replace(/[@\\]|[.:\u3002](?=\S)|\/{2,}/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  );
+}

@@ -5,6 +5,7 @@ import { insertPlatformMail } from '../../db/platform-mail.ts';
 import { insertToken, type TokenPurpose, type UserRow } from '../../db/users.ts';
 import {
   type AccountMail,
+  invitationMail,
   passwordResetMail,
   verificationMail,
 } from '../../domain/account-mail.ts';
@@ -38,6 +39,26 @@ export function recordPasswordReset(
   user: UserRow,
 ): Promise<string[] | null> {
   return recordLink(tx, config, user, 'reset_password', '/auth/reset-password', passwordResetMail);
+}
+
+/**
+ * How many invitations a user gets by mail within an hour, whoever invites: inviting and taking back
+ * in turns must not fill anybody's mailbox. Further ones wait in the list of invitations.
+ */
+const invitationMailsPerHour = 10;
+
+/** Notes a mail that invites a user to a project. Answers its runs: none where none is sent. */
+export async function recordInvitation(
+  tx: Database,
+  { platformFrom, dashboardUrl }: Services['config'],
+  user: UserRow,
+  invitation: { project: string; by: string | null; role: string },
+): Promise<string[]> {
+  if (platformFrom === null) return [];
+  const counted = { userId: user.id, purpose: 'invitation', hash: randomBytes(32) } as const;
+  if (!(await insertToken(tx, counted, invitationMailsPerHour))) return [];
+  const mail = invitationMail({ ...invitation, link: dashboardUrl });
+  return insertPlatformMail(tx, platformFrom, [user.email], mail);
 }
 
 /** A mail with a link that works once, for an hour. null: the user has got too many this hour. */

@@ -3,27 +3,35 @@ import {
   deleteMember,
   findMember,
   insertMember,
-  listMembers,
+  listMembersAndInvited,
   type MemberRow,
+  type MemberStatus,
   updateMemberRole,
 } from '../../db/members.ts';
-import { insertPlatformMail } from '../../db/platform-mail.ts';
 import { findProject, holdProject } from '../../db/projects.ts';
 import { findUser, findUserByEmail } from '../../db/users.ts';
-import { membershipMail } from '../../domain/account-mail.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
 import { authorizeProject, type ProjectCaller, type UserCaller } from '../auth.ts';
-import { endpoint, type Services } from '../endpoint.ts';
+import { answer, endpoint, type Services } from '../endpoint.ts';
 import { Email, Time, time, Uuid } from '../schemas.ts';
+import { recordInvitation } from './mail.ts';
 import { transact } from '../../db/transaction.ts';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
-const Role = z.enum(roles);
+const Member = z.object({
+  userId: z.uuid(),
+  email: z.string(),
+  role: z.enum(roles),
+  status: z.enum(['active', 'invited']).meta({
+    description: 'Who is invited is no member, and sees nothing of the project, until they accept',
+  }),
+});
 const member = {
   userId: 'f0000000-0000-4000-8000-000000000002',
   email: 'bob@shop.example',
   role: 'MEMBER' as const,
+  status: 'active' as const,
 };
 
 const listProjectMembers = endpoint({
@@ -31,34 +39,34 @@ const listProjectMembers = endpoint({
   method: 'GET',
   path: '/projects/{id}/members',
   tag: 'Projects',
-  summary: 'List the members of a project, its owner first',
+  summary: 'List the members of a project and who is invited, its owner first',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
   params: z.object({ id: Uuid }),
-  response: z.array(z.object({ userId: z.uuid(), email: z.string(), role: Role, createdAt: Time })),
+  response: z.array(Member.extend({ createdAt: Time })),
   problems: ['PROJECT_NOT_FOUND'],
   example: {
     response: { success: true, data: [{ ...member, createdAt: '2026-11-20T10:00:00.000Z' }] },
   },
   async handle({ db, caller, params }) {
     const { projectId } = await authorizeProject({ db, caller }, params.id);
-    const rows = await listMembers(db, projectId);
+    const rows = await listMembersAndInvited(db, projectId);
     return rows.map((row) => ({ ...presentMember(row), createdAt: time(row.created_at) }));
   },
 });
-
-const Member = z.object({ userId: z.uuid(), email: z.string(), role: Role });
 
 const addMember = endpoint({
   id: 'addMember',
   method: 'POST',
   path: '/projects/{id}/members',
   tag: 'Projects',
-  summary: 'Make the user of an address a member',
+  summary:
+    'Invite the user of an address; where no account mail is sent, make them a member at once',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
+  status: 201,
   params: z.object({ id: Uuid }),
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
@@ -70,26 +78,33 @@ const addMember = endpoint({
     'MEMBER_EXISTS',
     'REAUTHENTICATION_REQUIRED',
   ],
-  example: { body: { email: member.email }, response: { success: true, data: member } },
+  example: {
+    body: { email: member.email },
+    response: { success: true, data: { ...member, status: 'invited' } },
+  },
   async handle({ db, config, dispatcher, caller, params, body }) {
     const needs = { admin: true, write: true, fresh: body.role === 'ADMIN' };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
+    // Nobody can be asked where no mail is sent: such a server trusts its users.
+    const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     const runs = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      const isNew = await insertMember(tx, { projectId, userId: user.id, role: body.role });
-      if (!isNew) throw new Problem('MEMBER_EXISTS');
+      const added = { projectId, userId: user.id, role: body.role, status };
+      const outcome = await insertMember(tx, added);
+      if (outcome === 'missing') throw notFound('USER', body.email);
+      if (outcome === 'exists') throw new Problem('MEMBER_EXISTS');
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
-      const mail = membershipMail({
-        project: project.name,
-        by: await nameOf(tx, caller),
-        link: config.dashboardUrl,
-      });
-      return insertPlatformMail(tx, config.platformFrom, [user.email], mail);
+      const by = await addressOf(tx, caller);
+      return recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
     });
     dispatcher.dispatch({ runs });
-    return { userId: user.id, email: user.email, role: body.role };
+    const { id: userId, email } = user;
+    return answer(
+      { userId, email, role: body.role, status },
+      { status: status === 'active' ? 200 : 201 },
+    );
   },
 });
 
@@ -100,7 +115,7 @@ const changeMember = endpoint({
   method: 'PATCH',
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
-  summary: 'Change the role of a member',
+  summary: 'Change the role of a member, or of who is invited',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
@@ -132,7 +147,7 @@ const removeMember = endpoint({
   method: 'DELETE',
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
-  summary: 'End a membership',
+  summary: 'End a membership, or take an invitation back',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
@@ -172,12 +187,12 @@ async function changeable(
   return { projectId, userId, row };
 }
 
-/** Who invites, for the mail: a key is nobody. */
-async function nameOf(db: Services['db'], caller: ProjectCaller | UserCaller): Promise<string> {
-  const user = caller.userId ? await findUser(db, caller.userId) : undefined;
-  return user?.email ?? 'An administrator';
+/** Who invites, for the mail; null: a key is nobody. */
+async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
+  const user = userId ? await findUser(db, userId) : undefined;
+  return user?.email ?? null;
 }
 
 function presentMember(row: MemberRow) {
-  return { userId: row.user_id, email: row.email, role: row.role };
+  return { userId: row.user_id, email: row.email, role: row.role, status: row.status };
 }

@@ -11,7 +11,7 @@ import {
   wakeCampaign,
 } from '../../db/campaigns.ts';
 import type { Database } from '../../db/database.ts';
-import { listMembers } from '../../db/members.ts';
+import { isMemberAddress } from '../../db/members.ts';
 import { findProject, holdProject } from '../../db/projects.ts';
 import { insertSingleMail } from '../../db/single-mail.ts';
 import { campaignActions } from '../../domain/campaign.ts';
@@ -255,11 +255,8 @@ export const testCampaign = endpoint({
   async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     // In local mode nothing leaves this machine.
-    if (config.mail.mode === 'ses') {
-      const members = await listMembers(db, projectId);
-      if (!members.some(({ email }) => email === body.email)) {
-        throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
-      }
+    if (config.mail.mode === 'ses' && !(await isMemberAddress(db, projectId, body.email))) {
+      throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const runId = await transact(db, (tx) =>

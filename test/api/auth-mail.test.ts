@@ -167,15 +167,40 @@ describe('the run of an account mail', () => {
   });
 });
 
-describe('a new member', () => {
-  it('is told so by mail', async () => {
-    const { email, userId } = await signUp();
+describe('who is invited to a project', () => {
+  it('finds one mail about it, without a link but that to the dashboard', async () => {
+    const { email, userId, cookie } = await signUp();
     await engine.mailsTo(email, 1);
+    await api.db
+      .updateTable('project')
+      .set({ name: 'Visit https://evil.example' })
+      .where('id', '=', engine.project.id)
+      .execute();
     const path = `/projects/${engine.project.id}/members`;
     const { status, body } = await engine.call('POST', path, { email });
-    expect([status, body.data]).toEqual([200, { userId, email, role: 'MEMBER' }]);
+    expect([status, body.data]).toEqual([
+      201,
+      { userId, email, role: 'MEMBER', status: 'invited' },
+    ]);
     const mails = await engine.mailsTo(email, 2);
-    expect(mails.map(({ subject }) => subject)).toContainEqual(expect.stringContaining('My shop'));
+    const invitations = mails.filter(({ subject }) => subject.startsWith('Invitation'));
+    expect(invitations.map(({ subject }) => subject)).toEqual([
+      'Invitation to the project “Visit https evil example”',
+    ]);
+    const { body: mail } = await api.request('GET', `/local/mailbox/${invitations[0]?.id}`);
+    for (const part of [mail.subject, mail.html, mail.text] as string[]) {
+      const links = part.match(/https?:\/\/[^\s<")]+/g) ?? [];
+      expect(links.filter((link) => link !== 'https://app.shop.example')).toEqual([]);
+      expect(part).toContain('Visit https evil example');
+    }
+    const token = await tokenTo(email, 'verify-email', 2);
+    await post('/auth/verify-email', { token }, cookie);
+    const accepted = await post(
+      `/users/@me/invitations/${engine.project.id}/accept`,
+      undefined,
+      cookie,
+    );
+    expect(accepted.status).toBe(200);
   });
 });
 

@@ -29,7 +29,10 @@ describe('members', () => {
     const added = await add(` ${bob.email.toUpperCase()} `);
     expect([added.status, added.body]).toEqual([
       200,
-      { success: true, data: { userId: bob.userId, email: bob.email, role: 'MEMBER' } },
+      {
+        success: true,
+        data: { userId: bob.userId, email: bob.email, role: 'MEMBER', status: 'active' },
+      },
     ]);
     const { status, body } = await api.request('GET', path(), by(bob));
     expect(status).toBe(200);
@@ -38,10 +41,11 @@ describe('members', () => {
       userId: owner.userId,
       email: owner.email,
       role: 'OWNER',
+      status: 'active',
       createdAt: expect.stringMatching(/Z$/),
     });
     expect(body.data).toContainEqual(
-      expect.objectContaining({ userId: bob.userId, role: 'MEMBER' }),
+      expect.objectContaining({ userId: bob.userId, role: 'MEMBER', status: 'active' }),
     );
   });
 
@@ -74,7 +78,12 @@ describe('members', () => {
       ...key,
       body: { role: 'ADMIN' },
     });
-    expect(changed.body.data).toEqual({ userId: bob.userId, email: bob.email, role: 'ADMIN' });
+    expect(changed.body.data).toEqual({
+      userId: bob.userId,
+      email: bob.email,
+      role: 'ADMIN',
+      status: 'active',
+    });
     const removed = await api.request('DELETE', path(bob.userId), key);
     expect([removed.status, removed.body]).toEqual([
       200,

@@ -11,6 +11,8 @@ import { type Seed, seedProject } from '../support/seed.ts';
 
 let api: TestApi;
 let cookie: string;
+/** Of a user who is invited to the foreign project as an ADMIN, and has not accepted. */
+let invitedCookie: string;
 let keys: { publicKey: string; secretKey: string };
 let own: Seed;
 let foreign: Seed;
@@ -20,8 +22,9 @@ const mark = `secret-${randomUUID()}`;
 
 beforeAll(async () => {
   api = await startTestApi();
-  const [ada, eve] = [await api.signUp(), await api.signUp()];
+  const [ada, eve, bob] = [await api.signUp(), await api.signUp(), await api.signUp()];
   cookie = ada.cookie;
+  invitedCookie = bob.cookie;
   const [mine, theirs] = [
     await api.createProject(ada.cookie),
     await api.createProject(eve.cookie, mark),
@@ -29,6 +32,10 @@ beforeAll(async () => {
   keys = mine;
   own = await seedProject(api.db, mine.id, 'own');
   foreign = await seedProject(api.db, theirs.id, mark);
+  await api.db
+    .insertInto('invitation')
+    .values({ project_id: theirs.id, user_id: bob.userId, role: 'ADMIN' })
+    .execute();
   before = await snapshot(foreign.projectId);
 });
 afterAll(() => api.close());
@@ -180,6 +187,35 @@ describe('with the ids of another project', () => {
       expect(answer.status).toBe(404);
       expectEnvelope(answer);
     }
+  });
+});
+
+describe('who is invited to a project', () => {
+  it.each(named(takesProjectHeader))(
+    '%s answers 403 PROJECT_ACCESS_DENIED',
+    async (_, endpoint) => {
+      const headers = { 'X-Project-Id': foreign.projectId };
+      const request = { cookie: invitedCookie, headers, ...exampleBody(endpoint) };
+      const path = pathWith(endpoint, (parameter) => foreign[parameter]);
+      expectRefusal(await call(endpoint, path, request), 403, 'PROJECT_ACCESS_DENIED');
+    },
+  );
+
+  const decisions = ['acceptInvitation', 'leaveProject'];
+  const naming = endpoints.filter(
+    ({ id, access, path }) =>
+      (access === 'session' || access === 'project') &&
+      /\{(id|\w+Id)\}/.test(path) &&
+      !decisions.includes(id),
+  );
+
+  it.each(named(naming))('%s answers like ids that do not exist', async (_, endpoint) => {
+    const request = { cookie: invitedCookie, ...exampleBody(endpoint) };
+    const path = (seed: Partial<Seed>) => pathWith(endpoint, (parameter) => seed[parameter]);
+    const answer = await call(endpoint, path(foreign), request);
+    const unknown = await call(endpoint, path({}), request);
+    expect([answer.status, answer.body.error?.code]).toEqual([404, unknown.body.error?.code]);
+    expect(JSON.stringify(answer.body).includes(mark)).toBe(false);
   });
 });
 
