@@ -102,18 +102,6 @@ export async function updateEmailVerified(db: Database, userId: string): Promise
     .execute();
 }
 
-const userColumns = [
-  'id',
-  'email',
-  'type',
-  'password_hash',
-  'provider_id',
-  'email_verified',
-  'session_version',
-  'created_at',
-  'updated_at',
-] as const satisfies (keyof AppUser)[];
-
 /**
  * Gives an account made with a password to whoever proves its address through a provider: its
  * password and its sessions are dead. Undefined when the address is verified, or the account gone.
@@ -130,7 +118,7 @@ export async function replacePassword(
     .where('id', '=', userId)
     .where('type', '=', 'PASSWORD')
     .where('email_verified', '=', false)
-    .returning(userColumns)
+    .returning(columnsOf('app_user'))
     .executeTakeFirst();
 }
 
