@@ -22,6 +22,8 @@ export interface TemporalOptions {
   onNotice?: (sentence: string) => void;
   /** Gives up the start. */
   signal?: AbortSignal;
+  /** More options of the server, as its command line takes them. */
+  more?: readonly string[];
 }
 
 export interface TemporalServer {
@@ -81,7 +83,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
  */
 export function temporalArguments(
   description: string,
-  options: Pick<TemporalOptions, 'dataDir' | 'port' | 'uiPort' | 'namespace'>,
+  options: Pick<TemporalOptions, 'dataDir' | 'port' | 'uiPort' | 'namespace' | 'more'>,
 ): string[] {
   let args = Description.parse(parse(description)).services.temporal.command;
   const put = (option: string, value: string | null) => {
@@ -99,7 +101,7 @@ export function temporalArguments(
   put('ui-port', String(options.uiPort));
   put('db-filename', options.dataDir === null ? null : databaseFile(options.dataDir));
   if (options.namespace) put('namespace', options.namespace);
-  return args;
+  return [...args, ...(options.more ?? [])];
 }
 
 /** Stops a server that a killed start left running on this directory. */

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DefaultLogger, bundleWorkflowCode } from '@temporalio/worker';
@@ -9,23 +9,35 @@ export type CodeChange = readonly [was: string, becomes: string];
 const repository = path.join(import.meta.dirname, '../..');
 
 /**
- * Bundles the workflow code as it would be after these changes to `workflows/execution.ts`. The
- * file itself is left alone: the changes are made to a copy.
+ * Bundles the workflow code as it would be after these changes to `workflows/execution.ts`.
  * @throws Error when the code does not hold a text that is to be changed exactly once.
  */
-export async function bundleChanged(changes: readonly CodeChange[]): Promise<{ code: string }> {
+export function bundleChanged(changes: readonly CodeChange[]): Promise<{ code: string }> {
+  return bundleRewritten((source, file) =>
+    file === 'execution.ts' ? change(source, changes) : source,
+  );
+}
+
+/**
+ * Bundles the workflow code as `rewrite` makes each file of `workflows/`. The files themselves are
+ * left alone: it is given a copy.
+ */
+export async function bundleRewritten(
+  rewrite: (source: string, file: string) => string,
+): Promise<{ code: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'everpost-changed-'));
   try {
-    await cp(path.join(repository, 'workflows'), path.join(folder, 'workflows'), {
-      recursive: true,
-    });
+    const workflows = path.join(folder, 'workflows');
+    await cp(path.join(repository, 'workflows'), workflows, { recursive: true });
     for (const name of ['domain', 'node_modules', 'package.json']) {
       await symlink(path.join(repository, name), path.join(folder, name));
     }
-    const file = path.join(folder, 'workflows/execution.ts');
-    await writeFile(file, change(await readFile(file, 'utf8'), changes));
+    for (const name of await readdir(workflows)) {
+      const file = path.join(workflows, name);
+      await writeFile(file, rewrite(await readFile(file, 'utf8'), name));
+    }
     const { code } = await bundleWorkflowCode({
-      workflowsPath: path.join(folder, 'workflows/index.ts'),
+      workflowsPath: path.join(workflows, 'index.ts'),
       logger: new DefaultLogger('ERROR'),
     });
     return { code };

@@ -41,15 +41,19 @@ export interface Engine {
 
 let installed = false;
 
-/** `overrides` are environment variables by name; `worker: false` starts none. */
+/**
+ * `overrides` are environment variables by name; `worker: false` starts none. `temporalAddress`: of
+ * another server than that of the test run.
+ */
 export async function startEngine(
   overrides: Record<string, string> = {},
-  options: { worker?: boolean } = {},
+  options: { worker?: boolean; temporalAddress?: string } = {},
 ): Promise<Engine> {
   if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   installed = true;
   const taskQueue = `test-${randomUUID()}`;
-  const settings = { address: temporalAddress(), namespace: 'default' };
+  const address = options.temporalAddress ?? temporalAddress();
+  const settings = { address, namespace: 'default' };
   const temporal = connectTemporal({
     ...settings,
     apiKey: null,

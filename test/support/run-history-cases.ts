@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { insertRunWake } from '../../db/run-wakes.ts';
+import { laneRunId } from '../../domain/execution.ts';
 import { campaignHistoryCases } from './campaign-history-cases.ts';
 import type { Engine } from './engine.ts';
+import { newAddress } from './shop.ts';
 import { endOfJob, importFile } from './upload.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -48,6 +50,22 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     await engine.call('DELETE', `/domains/${domain.id}`);
     return runId;
+  },
+  // One mail; the run ends after an idle minute.
+  delivery: async (engine) => {
+    const to = newAddress();
+    const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    await engine.call('POST', '/v1/send', mail);
+    await engine.mailsTo(to, 1);
+    return laneRunId(engine.project.id);
+  },
+  sweep: async (engine) => {
+    const { workflowId } = await engine.temporal.client.workflow.start('sweep', {
+      taskQueue: engine.taskQueue,
+      workflowId: `sweep-${randomUUID()}`,
+      args: [],
+    });
+    return workflowId;
   },
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),

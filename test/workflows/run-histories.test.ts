@@ -2,45 +2,95 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { describe, expect, inject, it } from 'vitest';
+import { claimFreePort } from '../../dev/ports.ts';
+import { startTemporal } from '../../dev/temporal.ts';
 import { replayHistory } from '../../worker/replay.ts';
-import { startEngine } from '../support/engine.ts';
+import { type ContinuedCase, continuedHistoryCases } from '../support/continued-history-cases.ts';
+import { type Engine, startEngine } from '../support/engine.ts';
 import { runHistoryCases } from '../support/run-history-cases.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const folder = path.join(root, 'test/histories/runs');
 const names = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.json'));
+const isMissing = ([name]: [string, unknown]) => !names.includes(`${name}.json`);
+
+/** Keeps the history of a run, by default the latest of its id. */
+async function keep(
+  { temporal }: Engine,
+  name: string,
+  run: { workflowId: string; runId?: string },
+): Promise<void> {
+  const handle = temporal.client.workflow.getHandle(run.workflowId, run.runId);
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    path.join(folder, `${name}.json`),
+    // Stack traces must not name the folder of who recorded them.
+    `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
+  );
+}
+
+async function recordEnded(name: string, play: (engine: Engine) => Promise<string>) {
+  const engine = await startEngine();
+  try {
+    const workflowId = await play(engine);
+    const handle = engine.temporal.client.workflow.getHandle(workflowId);
+    await waitFor(
+      'the run to end',
+      async () => (await handle.describe()).status.name !== 'RUNNING',
+      120_000,
+    );
+    await keep(engine, name, { workflowId });
+  } finally {
+    await engine.close();
+  }
+}
+
+/** On a server of its own, which finds a history long much sooner. */
+async function recordContinued(name: string, { afterEvents, play }: ContinuedCase) {
+  const [frontend, ui] = [await claimFreePort(), await claimFreePort()];
+  const limit = `limit.historyCount.suggestContinueAsNew=${afterEvents}`;
+  const server = await startTemporal({
+    dataDir: null,
+    port: frontend.port,
+    uiPort: ui.port,
+    log: () => {},
+    more: [`--dynamic-config-value=${limit}`],
+  });
+  try {
+    const engine = await startEngine({}, { temporalAddress: server.address });
+    try {
+      const workflowId = await play(engine);
+      const handle = engine.temporal.client.workflow.getHandle(workflowId);
+      const { raw } = await handle.describe();
+      const runId = raw.workflowExecutionInfo?.firstRunId ?? '';
+      await keep(engine, name, { workflowId, runId });
+      // Else it would go on and on while the worker stops.
+      await handle.terminate('recorded').catch(() => {});
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await server.stop();
+    await frontend.release();
+    await ui.release();
+  }
+}
 
 // With RECORD_HISTORIES what is missing is recorded. A recorded history is never written again:
 // runs like it may be open somewhere.
 if (process.env['RECORD_HISTORIES']) {
-  describe('recording', () => {
-    const missing = Object.entries(runHistoryCases).filter(
-      ([name]) => !names.includes(`${name}.json`),
-    );
-    it.each(missing)('records %s', { timeout: 60_000 }, async (name, play) => {
-      const engine = await startEngine();
-      try {
-        const handle = engine.temporal.client.workflow.getHandle(await play(engine));
-        await waitFor('the run to end', async () => {
-          return (await handle.describe()).status.name !== 'RUNNING';
-        });
-        await mkdir(folder, { recursive: true });
-        await writeFile(
-          path.join(folder, `${name}.json`),
-          // Stack traces must not name the folder of who recorded them.
-          `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
-        );
-      } finally {
-        await engine.close();
-      }
-    });
+  describe('recording', { timeout: 240_000 }, () => {
+    const ended = Object.entries(runHistoryCases).filter(isMissing);
+    it.each(ended)('records %s', recordEnded);
+    const continued = Object.entries(continuedHistoryCases).filter(isMissing);
+    it.each(continued)('records %s', recordContinued);
   });
 } else {
   describe('every recorded history of a run', () => {
     it('exists for each case', () => {
-      const files = Object.keys(runHistoryCases).map((name) => `${name}.json`);
-      expect(names).toEqual(expect.arrayContaining(files));
+      const cases = [...Object.keys(runHistoryCases), ...Object.keys(continuedHistoryCases)];
+      expect(names).toEqual(expect.arrayContaining(cases.map((name) => `${name}.json`)));
     });
 
     it.each(names)('%s takes the same way with the current code', async (file) => {
