@@ -17,7 +17,8 @@ export function createApp(services: Services): Koa {
   app.silent = true;
   const router = new Router();
   for (const endpoint of byPrecision(endpoints)) {
-    router.register(routePath(endpoint), [endpoint.method], pipeline(endpoint, services));
+    const run = pipeline(endpoint, services);
+    router.register(routePath(endpoint), [endpoint.method], [refuseWordAsId, run]);
   }
   app.use(requestId);
   app.use(requestLog(services));
@@ -39,6 +40,29 @@ function routePath(endpoint: AnyEndpoint): string {
 function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
   const key = (endpoint: AnyEndpoint) => endpoint.path.replaceAll(/\{\w+\}/g, '\u{10ffff}');
   return list.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}
+
+/** What the router knows of a path: its patterns that fit, the most precise one first. */
+interface Matched {
+  path: string;
+  methods: string[];
+}
+
+const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
+
+/** A fixed word stays one under a method it does not take: `PATCH /contacts/fields` is no contact. */
+const refuseWordAsId: Middleware = (ctx, next) => {
+  const [first] = matchedBy(ctx);
+  if (first && first.path !== ctx['_matchedRoute']) refuseMethod(ctx);
+  return next();
+};
+
+/** @throws Problem METHOD_NOT_ALLOWED */
+function refuseMethod(ctx: Context): never {
+  const [first, ...rest] = matchedBy(ctx);
+  const same = [first, ...rest].filter((layer) => layer?.path === first?.path);
+  ctx.set('Allow', [...new Set(same.flatMap((layer) => layer?.methods ?? []))].join(', '));
+  throw new Problem('METHOD_NOT_ALLOWED');
 }
 
 const requestId: Middleware = async (ctx, next) => {
@@ -109,9 +133,6 @@ function errors({ log }: Services): Middleware {
 
 /** No endpoint ran: the path is unknown, or known with other methods. */
 const unmatched: Middleware = (ctx: Context) => {
-  const layers = (ctx['matched'] ?? []) as { methods: string[] }[];
-  const methods = [...new Set(layers.flatMap((layer) => layer.methods))];
-  if (methods.length === 0) throw new Problem('ROUTE_NOT_FOUND');
-  ctx.set('Allow', methods.join(', '));
-  throw new Problem('METHOD_NOT_ALLOWED');
+  if (matchedBy(ctx).length === 0) throw new Problem('ROUTE_NOT_FOUND');
+  refuseMethod(ctx);
 };

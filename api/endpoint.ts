@@ -123,6 +123,8 @@ export interface Endpoint<
   idempotent?: boolean;
   /** Content type of an answer that is not JSON. */
   contentType?: string;
+  /** What else a handler answers by `answer`: another status, or another form. */
+  otherAnswers?: readonly OtherAnswer[];
   params?: P;
   query?: Q;
   body?: B;
@@ -134,6 +136,15 @@ export interface Endpoint<
   handle(
     call: Call<A, z.output<P>, z.output<Q>, z.output<B>>,
   ): Promise<z.input<R> | Answer<z.input<R>>>;
+}
+
+/** An answer beside the usual one and the errors. JSON has the shape of the usual one. */
+export interface OtherAnswer {
+  status: number;
+  /** When it comes. */
+  description: string;
+  /** When not given: JSON. */
+  contentTypes?: readonly string[];
 }
 
 interface AnswerOptions {

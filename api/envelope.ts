@@ -1,4 +1,5 @@
 import { Problem, type ProblemCode } from '../domain/errors.ts';
+import { suggestionFor } from './suggestions.ts';
 
 /** The one shape of every error answer. */
 export interface ErrorBody {
@@ -24,43 +25,11 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
       statusCode: problem.status,
       requestId,
       ...(problem.errors ? { errors: problem.errors } : {}),
-      suggestion: suggestions[problem.code] ?? suggestionFor(problem.status),
+      suggestion: suggestionFor(problem.code),
       ...(problem.details ? { details: problem.details } : {}),
     },
     timestamp: new Date().toISOString(),
   };
-}
-
-const suggestions: Partial<Record<ProblemCode, string>> = {
-  EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
-  REAUTHENTICATION_REQUIRED:
-    'Log in again with POST /auth/login, or by GitHub or Google, then repeat the request.',
-  SELF_REMOVAL: 'Leave with DELETE /users/@me/projects/{id}/membership.',
-  OWNER_PROTECTED: 'Only deleting the project ends the role of its owner.',
-  VALIDATION_ERROR: 'Correct the fields listed in errors.',
-  WORKFLOW_INVALID: 'Mend the steps listed in errors, then enable the workflow again.',
-  INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',
-  DOMAIN_NOT_REGISTERED: 'Add the domain with POST /domains and verify it.',
-  DOMAIN_NOT_VERIFIED: 'Add the DNS records of the domain, then verify it.',
-  CONTACT_UNSUBSCRIBED: 'Send with a TRANSACTIONAL template, or ask the contact to subscribe.',
-  WORKFLOW_NOT_ENABLED: 'Enable the workflow with PATCH /workflows/{id}.',
-  IDEMPOTENCY_KEY_REUSED: 'Use a new Idempotency-Key for every new request.',
-  RATE_LIMIT_EXCEEDED: 'Wait for the seconds named in Retry-After.',
-  UNSUPPORTED_MEDIA_TYPE: 'Set the Content-Type that the message names.',
-  INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
-  EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
-  DOMAIN_EXISTS: 'Remove it from the other project first, or use another domain.',
-  TEMPLATE_IN_USE: 'Give those steps another template first.',
-  EXECUTION_NOT_FAILED: 'Only FAILED executions are tried again; start a new one instead.',
-};
-
-function suggestionFor(status: number): string {
-  if (status === 401) return 'Check the credentials of the request.';
-  if (status === 403) return 'Ask an owner of the project for access.';
-  if (status === 404) return 'Check the path and the ids in it.';
-  if (status === 409) return 'Read the current state, then decide anew.';
-  if (status >= 500) return 'Try again later; name the requestId when you ask for help.';
-  return 'Read the description of this endpoint in /docs.';
 }
 
 /** Any thrown value as a Problem; what is not one is our own failure. */

@@ -44,6 +44,7 @@ const listMailbox = endpoint({
   tag: 'Local mailbox',
   summary: 'List the mails caught on this machine; a page for browsers',
   access: 'open',
+  otherAnswers: [{ status: 200, description: 'a page', contentTypes: ['text/html'] }],
   query: z.object({
     to: z.string().optional().meta({ description: 'One recipient' }),
     limit: queryInt(1, 100, mailboxSizeDefault),

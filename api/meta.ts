@@ -15,6 +15,7 @@ const getRoot = endpoint({
   tag,
   summary: 'Name and version, or the way to the landing page',
   access: 'open',
+  otherAnswers: [{ status: 302, description: 'To the landing page' }],
   response: z.object({ name: z.literal('everpost'), version: z.string() }),
   example: { response: { name: 'everpost', version } },
   async handle({ config }) {
@@ -69,6 +70,7 @@ const getReadiness = endpoint({
   summary: 'Whether the database and Temporal answer; 503 when one does not',
   access: 'open',
   limit: 'none',
+  otherAnswers: [{ status: 503, description: 'One of them does not answer' }],
   response: z.object({
     status: Check,
     checks: z.object({ database: Check, temporal: Check }),

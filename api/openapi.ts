@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { problems } from '../domain/errors.ts';
-import { bodyBytesMax } from './body.ts';
-import type { AnyEndpoint } from './endpoint.ts';
+import { type ProblemCode, problems } from '../domain/errors.ts';
+import { bodyBytesMax, takesBody } from './body.ts';
+import type { AnyEndpoint, OtherAnswer } from './endpoint.ts';
 import { cookieName } from './session.ts';
 
 type JsonSchema = Record<string, unknown>;
+
+const json = 'application/json';
 
 /** These are answered without a body. */
 const bodyless = new Set([204, 302]);
@@ -48,10 +50,6 @@ export function openApiDocument(
 }
 
 function operation(endpoint: AnyEndpoint): JsonSchema {
-  const { status = 200 } = endpoint;
-  const response = jsonSchema(endpoint.response, 'output');
-  const shown = endpoint.wrapped ? wrappedSchema(response) : response;
-  const example = endpoint.example?.response;
   return {
     operationId: endpoint.id,
     summary: endpoint.summary,
@@ -72,23 +70,40 @@ function operation(endpoint: AnyEndpoint): JsonSchema {
           },
         }
       : {}),
-    responses: {
-      [status]: {
-        description: 'Success',
-        ...(bodyless.has(status)
-          ? {}
-          : {
-              content: {
-                [endpoint.contentType ?? 'application/json']: {
-                  schema: shown,
-                  ...(example === undefined ? {} : { example }),
-                },
-              },
-            }),
-      },
-      ...errorResponses(endpoint),
-    },
+    responses: responses(endpoint),
   };
+}
+
+interface Response {
+  description: string;
+  content?: JsonSchema;
+}
+
+/** Every status and every form that the endpoint answers. */
+function responses(endpoint: AnyEndpoint): Record<string, Response> {
+  const { status = 200, contentType = json, otherAnswers = [] } = endpoint;
+  const usual = { status, description: 'Success', contentTypes: [contentType] };
+  const all = errorResponses(endpoint);
+  for (const given of [usual, ...otherAnswers]) {
+    const known = all[given.status];
+    const description = known ? `${known.description}; ${given.description}` : given.description;
+    const content = { ...known?.content, ...contentOf(endpoint, given) };
+    all[given.status] = { description, ...(bodyless.has(given.status) ? {} : { content }) };
+  }
+  return all;
+}
+
+function contentOf(endpoint: AnyEndpoint, { contentTypes = [json] }: OtherAnswer): JsonSchema {
+  const schema = jsonSchema(endpoint.response, 'output');
+  const example = endpoint.example?.response;
+  const usual = {
+    schema: endpoint.wrapped ? wrappedSchema(schema) : schema,
+    ...(example === undefined ? {} : { example }),
+  };
+  const isUsual = (type: string) => type === json || !type.startsWith('text/');
+  return Object.fromEntries(
+    contentTypes.map((type) => [type, isUsual(type) ? usual : { schema: { type: 'string' } }]),
+  );
 }
 
 function shownSize(bytes: number): string {
@@ -117,20 +132,45 @@ function parameters(endpoint: AnyEndpoint, place: 'path' | 'query'): JsonSchema[
   }));
 }
 
-function errorResponses(endpoint: AnyEndpoint): JsonSchema {
-  const byStatus = new Map<number, string[]>();
-  for (const code of endpoint.problems ?? []) {
+function errorResponses(endpoint: AnyEndpoint): Record<string, Response> {
+  const byStatus = new Map<number, Set<string>>();
+  for (const code of [...commonProblems(endpoint), ...(endpoint.problems ?? [])]) {
     const status = problems[code][0];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
   }
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const content = { [json]: { schema: { $ref: '#/components/schemas/Error' } } };
   return Object.fromEntries([
     ...[...byStatus].map(([status, codes]) => [
       String(status),
-      { description: codes.join(', '), content },
+      { description: [...codes].join(', '), content },
     ]),
     ['default', { description: 'Any error', content }],
-  ]) as JsonSchema;
+  ]) as Record<string, Response>;
+}
+
+/** What the way to every handler may refuse, as `pipeline.ts` goes it. */
+function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
+  const { access, method, asSent, limit } = endpoint;
+  const withKey: ProblemCode[] = ['MISSING_AUTH', 'INVALID_API_KEY', 'PROJECT_ID_REQUIRED'];
+  const withSession: ProblemCode[] = [
+    'UNAUTHORIZED',
+    'PROJECT_ACCESS_DENIED',
+    'EMAIL_VERIFICATION_REQUIRED',
+  ];
+  const written: ProblemCode[] = ['ORIGIN_NOT_ALLOWED', 'PROJECT_DISABLED'];
+  const body: ProblemCode[] = asSent ? [] : ['INVALID_REQUEST_BODY'];
+  return [
+    ...(access === 'open' || access === 'session' ? [] : withKey),
+    ...(access === 'open' ? [] : withSession),
+    ...(access === 'open' || method === 'GET' ? [] : written),
+    ...(takesBody(endpoint) ? body : []),
+    endpoint.upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    ...(asSent ? [] : (['VALIDATION_ERROR'] as const)),
+    ...(limit === 'none' ? [] : (['RATE_LIMIT_EXCEEDED'] as const)),
+    'INTERNAL_SERVER_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ];
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {

@@ -87,9 +87,16 @@ const getFile = endpoint({
   tag: 'Uploads',
   summary: 'Get an uploaded file where this server itself keeps them',
   access: 'open',
-  contentType: 'application/octet-stream',
+  contentType: 'image/png',
+  otherAnswers: [
+    {
+      status: 200,
+      description: 'in the type it was uploaded as',
+      contentTypes: Object.keys(imageTypes),
+    },
+  ],
   params: z.object({ key: z.string() }),
-  response: z.custom<Buffer>(),
+  response: z.custom<Buffer>().meta({ type: 'string', format: 'binary' }),
   problems: ['FILE_NOT_FOUND'],
   async handle({ files, params }) {
     const contentType = contentTypes[params.key.split('.').at(-1) ?? ''];

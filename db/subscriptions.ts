@@ -11,6 +11,7 @@ export interface PublicContact {
   subscribed: boolean;
   data: Record<string, unknown> | null;
   project_language: string;
+  project_name: string;
 }
 
 /** The contact of any project; undefined when there is none. */
@@ -28,6 +29,7 @@ function publicContact(db: Database, id: string) {
     .innerJoin('project', 'project.id', 'contact.project_id')
     .select(['contact.id', 'contact.project_id', 'contact.email', 'contact.subscribed'])
     .select(['contact.data', 'project.language as project_language'])
+    .select('project.name as project_name')
     .where('contact.id', '=', id)
     .where('project.removal', 'is', null);
 }

@@ -1,6 +1,7 @@
 import { primaryLanguage } from './html-document.ts';
 
-/** A page that asks before it changes something. `{address}` stands for the masked address. */
+/** A page that asks before it changes something. `{address}` stands for the masked
+ * address, `{project}` for the name of who sends. */
 interface Question {
   title: string;
   ask: string;
@@ -24,22 +25,22 @@ const english: OptOutTexts = {
   language: 'en',
   unsubscribe: {
     title: 'Unsubscribe',
-    ask: 'Do you want to remove {address} from our mailing list?',
+    ask: 'Do you want to remove {address} from the mailing list of {project}?',
     button: 'Unsubscribe',
     done: 'You are unsubscribed',
-    doneText: '{address} is no longer on our mailing list.',
+    doneText: '{address} is no longer on the mailing list of {project}.',
   },
   subscribe: {
     title: 'Subscribe',
-    ask: 'Do you want to add {address} to our mailing list?',
+    ask: 'Do you want to add {address} to the mailing list of {project}?',
     button: 'Subscribe',
     done: 'You are subscribed',
-    doneText: '{address} is on our mailing list.',
+    doneText: '{address} is on the mailing list of {project}.',
   },
   manage: {
     title: 'Your subscription',
-    subscribed: '{address} is on our mailing list.',
-    unsubscribed: '{address} is not on our mailing list.',
+    subscribed: '{address} is on the mailing list of {project}.',
+    unsubscribed: '{address} is not on the mailing list of {project}.',
   },
   unknown: {
     title: 'Page not found',
@@ -51,22 +52,22 @@ const dutch: OptOutTexts = {
   language: 'nl',
   unsubscribe: {
     title: 'Afmelden',
-    ask: 'Wilt u {address} van onze mailinglijst verwijderen?',
+    ask: 'Wilt u {address} van de mailinglijst van {project} verwijderen?',
     button: 'Afmelden',
     done: 'U bent afgemeld',
-    doneText: '{address} staat niet meer op onze mailinglijst.',
+    doneText: '{address} staat niet meer op de mailinglijst van {project}.',
   },
   subscribe: {
     title: 'Aanmelden',
-    ask: 'Wilt u {address} aan onze mailinglijst toevoegen?',
+    ask: 'Wilt u {address} aan de mailinglijst van {project} toevoegen?',
     button: 'Aanmelden',
     done: 'U bent aangemeld',
-    doneText: '{address} staat op onze mailinglijst.',
+    doneText: '{address} staat op de mailinglijst van {project}.',
   },
   manage: {
     title: 'Uw aanmelding',
-    subscribed: '{address} staat op onze mailinglijst.',
-    unsubscribed: '{address} staat niet op onze mailinglijst.',
+    subscribed: '{address} staat op de mailinglijst van {project}.',
+    unsubscribed: '{address} staat niet op de mailinglijst van {project}.',
   },
   unknown: {
     title: 'Pagina niet gevonden',
@@ -78,22 +79,22 @@ const french: OptOutTexts = {
   language: 'fr',
   unsubscribe: {
     title: 'Désabonnement',
-    ask: 'Voulez-vous retirer {address} de notre liste de diffusion ?',
+    ask: 'Voulez-vous retirer {address} de la liste de diffusion « {project} » ?',
     button: 'Se désabonner',
     done: 'Vous êtes désabonné(e)',
-    doneText: '{address} ne figure plus sur notre liste de diffusion.',
+    doneText: '{address} ne figure plus sur la liste de diffusion « {project} ».',
   },
   subscribe: {
     title: 'Abonnement',
-    ask: 'Voulez-vous ajouter {address} à notre liste de diffusion ?',
+    ask: 'Voulez-vous ajouter {address} à la liste de diffusion « {project} » ?',
     button: 'S’abonner',
     done: 'Vous êtes abonné(e)',
-    doneText: '{address} figure sur notre liste de diffusion.',
+    doneText: '{address} figure sur la liste de diffusion « {project} ».',
   },
   manage: {
     title: 'Votre abonnement',
-    subscribed: '{address} figure sur notre liste de diffusion.',
-    unsubscribed: '{address} ne figure pas sur notre liste de diffusion.',
+    subscribed: '{address} figure sur la liste de diffusion « {project} ».',
+    unsubscribed: '{address} ne figure pas sur la liste de diffusion « {project} ».',
   },
   unknown: {
     title: 'Page introuvable',
@@ -105,22 +106,22 @@ const german: OptOutTexts = {
   language: 'de',
   unsubscribe: {
     title: 'Abmelden',
-    ask: 'Möchten Sie {address} von unserer Verteilerliste streichen?',
+    ask: 'Möchten Sie {address} von der Verteilerliste von {project} streichen?',
     button: 'Abmelden',
     done: 'Sie sind abgemeldet',
-    doneText: '{address} steht nicht mehr auf unserer Verteilerliste.',
+    doneText: '{address} steht nicht mehr auf der Verteilerliste von {project}.',
   },
   subscribe: {
     title: 'Anmelden',
-    ask: 'Möchten Sie {address} in unsere Verteilerliste aufnehmen?',
+    ask: 'Möchten Sie {address} in die Verteilerliste von {project} aufnehmen?',
     button: 'Anmelden',
     done: 'Sie sind angemeldet',
-    doneText: '{address} steht auf unserer Verteilerliste.',
+    doneText: '{address} steht auf der Verteilerliste von {project}.',
   },
   manage: {
     title: 'Ihre Anmeldung',
-    subscribed: '{address} steht auf unserer Verteilerliste.',
-    unsubscribed: '{address} steht nicht auf unserer Verteilerliste.',
+    subscribed: '{address} steht auf der Verteilerliste von {project}.',
+    unsubscribed: '{address} steht nicht auf der Verteilerliste von {project}.',
   },
   unknown: {
     title: 'Seite nicht gefunden',
@@ -132,22 +133,22 @@ const spanish: OptOutTexts = {
   language: 'es',
   unsubscribe: {
     title: 'Darse de baja',
-    ask: '¿Quiere quitar {address} de nuestra lista de correo?',
+    ask: '¿Quiere quitar {address} de la lista de correo de {project}?',
     button: 'Darse de baja',
     done: 'Se ha dado de baja',
-    doneText: '{address} ya no está en nuestra lista de correo.',
+    doneText: '{address} ya no está en la lista de correo de {project}.',
   },
   subscribe: {
     title: 'Suscribirse',
-    ask: '¿Quiere añadir {address} a nuestra lista de correo?',
+    ask: '¿Quiere añadir {address} a la lista de correo de {project}?',
     button: 'Suscribirse',
     done: 'Se ha suscrito',
-    doneText: '{address} está en nuestra lista de correo.',
+    doneText: '{address} está en la lista de correo de {project}.',
   },
   manage: {
     title: 'Su suscripción',
-    subscribed: '{address} está en nuestra lista de correo.',
-    unsubscribed: '{address} no está en nuestra lista de correo.',
+    subscribed: '{address} está en la lista de correo de {project}.',
+    unsubscribed: '{address} no está en la lista de correo de {project}.',
   },
   unknown: {
     title: 'Página no encontrada',
@@ -159,22 +160,22 @@ const italian: OptOutTexts = {
   language: 'it',
   unsubscribe: {
     title: 'Annulla l’iscrizione',
-    ask: 'Vuole rimuovere {address} dalla nostra lista di distribuzione?',
+    ask: 'Vuole rimuovere {address} dalla lista di distribuzione di {project}?',
     button: 'Annulla l’iscrizione',
     done: 'Iscrizione annullata',
-    doneText: '{address} non è più nella nostra lista di distribuzione.',
+    doneText: '{address} non è più nella lista di distribuzione di {project}.',
   },
   subscribe: {
     title: 'Iscrizione',
-    ask: 'Vuole aggiungere {address} alla nostra lista di distribuzione?',
+    ask: 'Vuole aggiungere {address} alla lista di distribuzione di {project}?',
     button: 'Iscriviti',
     done: 'Iscrizione confermata',
-    doneText: '{address} è nella nostra lista di distribuzione.',
+    doneText: '{address} è nella lista di distribuzione di {project}.',
   },
   manage: {
     title: 'La Sua iscrizione',
-    subscribed: '{address} è nella nostra lista di distribuzione.',
-    unsubscribed: '{address} non è nella nostra lista di distribuzione.',
+    subscribed: '{address} è nella lista di distribuzione di {project}.',
+    unsubscribed: '{address} non è nella lista di distribuzione di {project}.',
   },
   unknown: {
     title: 'Pagina non trovata',
@@ -186,22 +187,22 @@ const portuguese: OptOutTexts = {
   language: 'pt',
   unsubscribe: {
     title: 'Cancelar a subscrição',
-    ask: 'Quer retirar {address} da nossa lista de envio?',
+    ask: 'Quer retirar {address} da lista de envio de {project}?',
     button: 'Cancelar a subscrição',
     done: 'A subscrição foi cancelada',
-    doneText: '{address} já não está na nossa lista de envio.',
+    doneText: '{address} já não está na lista de envio de {project}.',
   },
   subscribe: {
     title: 'Subscrever',
-    ask: 'Quer adicionar {address} à nossa lista de envio?',
+    ask: 'Quer adicionar {address} à lista de envio de {project}?',
     button: 'Subscrever',
     done: 'A subscrição está confirmada',
-    doneText: '{address} está na nossa lista de envio.',
+    doneText: '{address} está na lista de envio de {project}.',
   },
   manage: {
     title: 'A sua subscrição',
-    subscribed: '{address} está na nossa lista de envio.',
-    unsubscribed: '{address} não está na nossa lista de envio.',
+    subscribed: '{address} está na lista de envio de {project}.',
+    unsubscribed: '{address} não está na lista de envio de {project}.',
   },
   unknown: {
     title: 'Página não encontrada',
@@ -213,22 +214,22 @@ const polish: OptOutTexts = {
   language: 'pl',
   unsubscribe: {
     title: 'Wypisz się',
-    ask: 'Czy chcesz usunąć {address} z naszej listy mailingowej?',
+    ask: 'Czy chcesz usunąć {address} z listy mailingowej „{project}”?',
     button: 'Wypisz się',
     done: 'Wypisano z listy',
-    doneText: 'Adresu {address} nie ma już na naszej liście mailingowej.',
+    doneText: 'Adresu {address} nie ma już na liście mailingowej „{project}”.',
   },
   subscribe: {
     title: 'Zapisz się',
-    ask: 'Czy chcesz dodać {address} do naszej listy mailingowej?',
+    ask: 'Czy chcesz dodać {address} do listy mailingowej „{project}”?',
     button: 'Zapisz się',
     done: 'Zapisano na listę',
-    doneText: 'Adres {address} jest na naszej liście mailingowej.',
+    doneText: 'Adres {address} jest na liście mailingowej „{project}”.',
   },
   manage: {
     title: 'Twoja subskrypcja',
-    subscribed: 'Adres {address} jest na naszej liście mailingowej.',
-    unsubscribed: 'Adresu {address} nie ma na naszej liście mailingowej.',
+    subscribed: 'Adres {address} jest na liście mailingowej „{project}”.',
+    unsubscribed: 'Adresu {address} nie ma na liście mailingowej „{project}”.',
   },
   unknown: {
     title: 'Nie znaleziono strony',

@@ -139,6 +139,7 @@ export const upsertContact = endpoint({
   tag,
   summary: 'Create a contact, or update the one with this address',
   access: 'secret',
+  otherAnswers: [{ status: 201, description: 'The contact is new' }],
   body: z.object({ email: Email, subscribed: z.boolean().optional(), data: ContactData }),
   response: ContactAnswer.extend({
     _meta: z.object({ isNew: z.boolean(), isUpdate: z.boolean() }),

@@ -54,6 +54,7 @@ export const trackEvent = endpoint({
   tag,
   summary: 'Record an event: as /v1/track does, or by name for a contact, an email or neither',
   access: 'secret',
+  otherAnswers: [{ status: 201, description: 'An event by its name' }],
   body: EventBody,
   response: z.union([z.object({ success: z.literal(true), data: TrackAnswer }), EventAnswer]),
   problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND'],

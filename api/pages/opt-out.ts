@@ -26,10 +26,18 @@ const isPage = {
   response: z.string(),
 } as const;
 
+/** Of a link that leads to nobody. */
+const unknownAnswer = {
+  otherAnswers: [
+    { status: 404, description: 'The page of an unknown link', contentTypes: ['text/html'] },
+  ],
+} as const;
+
 type PageCall = Call<'open', z.output<typeof Params>, z.output<typeof Attribution>, unknown>;
 
 const unsubscribePage = endpoint({
   ...isPage,
+  ...unknownAnswer,
   id: 'showUnsubscribePage',
   method: 'GET',
   path: '/unsubscribe/{contactId}',
@@ -44,6 +52,7 @@ const unsubscribePage = endpoint({
 
 const subscribePage = endpoint({
   ...isPage,
+  ...unknownAnswer,
   id: 'showSubscribePage',
   method: 'GET',
   path: '/subscribe/{contactId}',
@@ -58,6 +67,7 @@ const subscribePage = endpoint({
 
 const managePage = endpoint({
   ...isPage,
+  ...unknownAnswer,
   id: 'showManagePage',
   method: 'GET',
   path: '/manage/{contactId}',
@@ -79,6 +89,9 @@ const unsubscribe = endpoint({
   path: '/unsubscribe/{contactId}',
   summary: 'Unsubscribe: one click in a mail program (RFC 8058), or the form of the page',
   limit: 'none',
+  otherAnswers: [
+    { status: 200, description: 'to one click, a line of text', contentTypes: ['text/plain'] },
+  ],
   async handle(call) {
     const isOneClick = await isOneClickForm(call);
     // Mail providers repeat what is not answered 200, and blame the sender for it.
@@ -95,6 +108,7 @@ const unsubscribe = endpoint({
 
 const subscribe = endpoint({
   ...isPage,
+  ...unknownAnswer,
   id: 'subscribeByLink',
   method: 'POST',
   path: '/subscribe/{contactId}',
@@ -150,7 +164,11 @@ function contactPage(
   contact: PublicContact,
   { title, text, form }: { title: string; text: string; form: PageForm | null },
 ): Answer<string> {
-  const shown = text.replace('{address}', () => maskEmail(contact.email));
+  const values = { address: maskEmail(contact.email), project: contact.project_name };
+  const shown = text.replaceAll(
+    /\{(address|project)\}/g,
+    (_, name: keyof typeof values) => values[name],
+  );
   return showPage({ language, title, text: shown, form });
 }
 

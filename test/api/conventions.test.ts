@@ -111,6 +111,16 @@ describe('a path', () => {
     expect(headers.get('allow')).toBe('POST');
   });
 
+  it.each([
+    ['PATCH', '/contacts/fields', 'HEAD, GET'],
+    ['DELETE', '/workflows/fields', 'HEAD, GET'],
+    ['GET', '/contacts/lookup', 'POST'],
+  ])('that is a fixed word is no id: %s %s answers 405', async (method, path, allow) => {
+    const { status, headers, body } = await api.request(method, path, { key: shop.secretKey });
+    expect([status, body.error.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
+    expect(headers.get('allow')).toBe(allow);
+  });
+
   it('may end with a slash', async () => {
     expect((await api.request('GET', '/config/')).status).toBe(200);
   });

@@ -10,7 +10,7 @@ let project: { id: string; secretKey: string };
 
 beforeAll(async () => {
   api = await startTestApi({ RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_IP_PER_MINUTE: '1000' });
-  project = await api.createProject((await api.signUp()).cookie);
+  project = await api.createProject((await api.signUp()).cookie, 'My <shop> {address}');
 });
 afterAll(() => api.close());
 
@@ -51,7 +51,8 @@ describe('opening a page', () => {
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(body).toMatch(/<form method="post" action="\/(un)?subscribe\/.+"><button>/);
       expect(body).toMatch(/[0-9a-f]…@x\.example/);
-      expect(body).not.toMatch(/[0-9a-f]{2}@x\.example|not to be seen|<script|My shop/);
+      expect(body).toContain('the mailing list of My &lt;shop&gt; {address}');
+      expect(body).not.toMatch(/[0-9a-f]{2}@x\.example|not to be seen|<script/);
       expect(await isSubscribed(id)).toBe(before);
     },
   );
@@ -74,6 +75,7 @@ describe('opening a page', () => {
     for (const page of ['unsubscribe', 'subscribe', 'manage']) {
       const { body } = await api.request('GET', `/${page}/${id}`);
       expect(body).toContain(`<html lang="${language}">`);
+      expect(body).toContain('My &lt;shop&gt; {address}');
     }
     const titles = await Promise.all(
       ['en', language].map(async (locale) => {

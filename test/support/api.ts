@@ -18,6 +18,7 @@ import { createPayments } from '../../providers/payments.ts';
 import { createSns } from '../../providers/sns.ts';
 import { createRenderer } from '../../providers/renderer.ts';
 import type { Dispatcher, DueWork } from '../../workflows/dispatcher.ts';
+import { requireDocumented } from './documented.ts';
 import { createTestDatabase } from './servers.ts';
 import { watchLog, type WatchedLog } from './watched-log.ts';
 
@@ -175,6 +176,7 @@ function requester(url: string, log: WatchedLog): TestApi['request'] {
       },
       ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
     });
+    requireDocumented(method, path, response);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
     return {

@@ -1,0 +1,47 @@
+import { endpoints } from '../../api/endpoints.ts';
+import { openApiDocument } from '../../api/openapi.ts';
+
+type Responses = Record<string, { content?: Record<string, unknown> }>;
+
+interface Documented {
+  /** Path and method, as the router tells them apart. */
+  route: RegExp;
+  method: string;
+  responses: Responses;
+}
+
+let documented: Documented[] | undefined;
+
+/** The operations of the document, those of fixed words before those of ids. */
+function operations(): Documented[] {
+  const { paths } = openApiDocument(endpoints, { apiUrl: 'http://localhost', version: '0' });
+  const all = Object.entries(paths as Record<string, Record<string, { responses: Responses }>>);
+  return all
+    .toSorted(([a], [b]) => rank(a).localeCompare(rank(b), 'en'))
+    .flatMap(([path, methods]) => {
+      const words = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
+      const pattern = words.replace('{key}', '.+').replaceAll(/\{\w+\}/g, '[^/]+');
+      return Object.entries(methods).map(([method, { responses }]) => ({
+        route: new RegExp(`^${pattern}/?$`),
+        method: method.toUpperCase(),
+        responses,
+      }));
+    });
+}
+
+const rank = (path: string) => path.replaceAll(/\{\w+\}/g, '~');
+
+/** @throws Error when an endpoint answers a status, or in a form, that the document does not name. */
+export function requireDocumented(method: string, path: string, answer: Response): void {
+  documented ??= operations();
+  const [pathname = ''] = path.split('?');
+  const operation = documented.find((one) => one.method === method && one.route.test(pathname));
+  // Of methods that a path does not take nothing is documented.
+  if (!operation || answer.status === 405) return;
+  const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
+  const { responses } = operation;
+  const named = responses[answer.status] ?? (answer.status >= 400 ? responses['default'] : null);
+  const forms = Object.keys(named?.content ?? {});
+  if (named && (type === '' ? forms.length === 0 : forms.includes(type))) return;
+  throw new Error(`Not in the document: ${method} ${path} answers ${answer.status} ${type}.`);
+}
