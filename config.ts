@@ -133,6 +133,7 @@ const Environment = z.object({
   RATE_LIMIT_IP_PER_MINUTE: number(300, 1),
   RATE_LIMIT_AUTH_PER_MINUTE: number(10, 1),
   REAUTHENTICATION_MINUTES: number(120),
+  SECURITY_LOG_RETENTION_DAYS: number(365, 1),
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
   PLATFORM_FROM_ADDRESS: z.email('must be an email address').optional(),
   VERIFY_EMAIL_ON_SIGNUP: flag(false),
@@ -202,6 +203,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
     /** How long after a login dangerous requests are taken; 0: as long as the session. */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
+    /** How long the rows of the security log are kept. */
+    securityLogDays: env.SECURITY_LOG_RETENTION_DAYS,
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,
     databaseMigrateOnStart: env.DATABASE_MIGRATE_ON_START,

@@ -10,6 +10,7 @@ import { type BrokenRun, repairExecutions } from '../db/executions.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../db/payments.ts';
 import { cancelLateExecutions } from '../db/suspension.ts';
+import { deleteOldSecurityEvents } from '../db/security-events.ts';
 import { deleteExpiredSessions } from '../db/sessions.ts';
 import { deleteExpiredTokens } from '../db/users.ts';
 import { deleteOldJobs, wakeStalledJobs } from '../db/jobs.ts';
@@ -40,7 +41,7 @@ export interface SweepChores {
   CLEAR_JOBS(): Promise<void>;
   /** Computes or counts the segments that have waited for it for five minutes. */
   RECOMPUTE_SEGMENTS(): Promise<void>;
-  /** Forgets sessions, links of account mails and events of providers that are too old. */
+  /** Forgets sessions, security events, links of account mails and events of providers that are too old. */
   CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
   /** Removes bodies and attachments of messages that are older than they are kept. */
   CLEAR_MAIL_BODIES(): Promise<void>;
@@ -65,6 +66,7 @@ export interface SweepServices extends WarningServices, UsageServices {
   idempotencyTtlHours: number;
   /** 0: bodies are kept for ever. */
   bodyRetentionDays: number;
+  securityLogDays: number;
 }
 
 /** How far back closed runs are looked at, in milliseconds: many sweeps, should some be missed. */
@@ -136,6 +138,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     async CLEAR_TOKENS_AND_RECEIPTS() {
       await deleteExpiredTokens(db);
       while (await deleteExpiredSessions(db));
+      while (await deleteOldSecurityEvents(db, services.securityLogDays));
       await deleteOldPaymentReceipts(db);
       await deleteOldSnsReceipts(db);
     },

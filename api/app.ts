@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { Problem } from '../domain/errors.ts';
+import { maskUnknownPath } from '../domain/logged-text.ts';
 import { cors } from './cors.ts';
 import type { AnyEndpoint, Services } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import { docsAssets } from './docs.ts';
 import { pipeline } from './pipeline.ts';
+import { logRefusedAccess } from './security-log.ts';
 
 /** The API as a Koa application. It listens nowhere yet. */
 export function createApp(services: Services): Koa {
@@ -73,6 +75,16 @@ const requestId: Middleware = async (ctx, next) => {
   await next();
 };
 
+/**
+ * The path of a request, without its query, which may carry a token or an address. What anybody
+ * may call is called by what only some know: its path is logged as it is declared.
+ */
+function loggedPath(ctx: Context): string {
+  const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
+  if (!endpoint) return maskUnknownPath(ctx.path);
+  return endpoint.access === 'open' ? endpoint.path : ctx.path;
+}
+
 function requestLog({ config, log }: Services): Middleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -82,9 +94,9 @@ function requestLog({ config, log }: Services): Middleware {
       {
         requestId: ctx.state['requestId'] as string,
         method: ctx.method,
-        // The path only: a query may carry a token or an address.
-        path: ctx.path,
+        path: loggedPath(ctx),
         status: ctx.status,
+        userId: ctx.state['userId'] as string | undefined,
         ms: Math.round(performance.now() - startedAt),
         projectId: ctx.state['projectId'] as string | undefined,
       },
@@ -121,6 +133,9 @@ function errors({ log }: Services): Middleware {
       const problem = asProblem(error);
       const requestId = ctx.state['requestId'] as string;
       if (problem.status >= 500) log.error({ requestId, error }, 'request failed');
+      if (isRefusedAccess(problem)) {
+        logRefusedAccess(log, ctx, { code: problem.code, path: loggedPath(ctx) });
+      }
       ctx.status = problem.status;
       ctx.type = 'application/json';
       ctx.set('Cache-Control', 'no-store');
@@ -129,6 +144,11 @@ function errors({ log }: Services): Middleware {
       ctx.body = JSON.stringify(errorBody(problem, requestId));
     }
   };
+}
+
+/** Refused for who asked; wrong passwords have events of their own. */
+function isRefusedAccess({ status, code }: Problem): boolean {
+  return (status === 401 || status === 403) && code !== 'INVALID_CREDENTIALS';
 }
 
 /** No endpoint ran: the path is unknown, or known with other methods. */

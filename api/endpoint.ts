@@ -17,6 +17,7 @@ import type { AcceptedEmail } from '../db/idempotency.ts';
 import type { Client } from '../db/sessions.ts';
 import type { Access, CallerOf, UserCaller } from './auth.ts';
 import type { RateLimits, Scope } from './ratelimit.ts';
+import type { SecurityLog } from './security-log.ts';
 import type { UploadLimits } from './upload.ts';
 
 /** What every handler may use. */
@@ -72,6 +73,9 @@ export interface Call<A extends Access, P, Q, B> extends Services {
   } | null;
   /** The logged-in user, if any, where a session is not required. */
   findSessionUser: () => Promise<UserCaller | null>;
+  /** See `security-log.ts`. */
+  note: SecurityLog['note'];
+  noteRefusal: SecurityLog['noteRefusal'];
   /** Counts against one more limit. @throws Problem RATE_LIMIT_EXCEEDED */
   count: (scope: Scope, key: string) => Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { loggedError } from '../domain/logged-error.ts';
+import { maskSecrets } from '../domain/logged-text.ts';
 
 /** Names whose values never reach the log, wherever they lie in an entry up to three deep. */
 const secrets = ['authorization', 'cookie', 'password', 'key', 'secret', 'secretKey', 'token'];
@@ -16,6 +17,7 @@ export function createLog(
     name: 'everpost-api',
     level: logLevel,
     redact: secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+    hooks: { streamWrite: maskSecrets },
     serializers: {
       error: (error: unknown) => loggedError(error, { withStack: environment !== 'production' }),
     },

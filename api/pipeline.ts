@@ -15,6 +15,7 @@ import { type AnyEndpoint, Answer, type Services } from './endpoint.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import { type KeySpace, type KeyUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
 import { networkOf } from './ratelimit.ts';
+import { securityLog } from './security-log.ts';
 import { clientOf } from './session.ts';
 import { readUpload } from './upload.ts';
 import { checkRequest } from './validation.ts';
@@ -25,8 +26,10 @@ import { checkRequest } from './validation.ts';
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   return async (ctx) => {
+    ctx.state['endpoint'] = endpoint;
     refuseUnreadableBody(ctx, endpoint);
     const caller = await identify(ctx, endpoint, services);
+    ctx.state['userId'] = caller?.userId ?? undefined;
     const project =
       caller?.kind === 'project'
         ? caller.project
@@ -90,6 +93,7 @@ async function runHandler(
 ): Promise<StoredAnswer> {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
   const parts = endpoint.asSent ? given : checkRequest(endpoint, given);
+  const security = securityLog(services, ctx, caller);
   const result = await endpoint.handle({
     ...services,
     ...parts,
@@ -110,7 +114,10 @@ async function runHandler(
     },
     findSessionUser: () => findSessionUser(ctx, services),
     count: (scope, counted) => services.rateLimits.count(ctx, scope, counted),
+    note: (event, tx) => security.note(event, tx),
+    noteRefusal: (event) => security.noteRefusal(event),
   });
+  security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     // What the answer depends on adds up: who asks from another origin depends on it, too.

@@ -33,6 +33,7 @@ export const keptOnReset = [
   'invitation',
   'domain',
   'suspension',
+  'security_event',
   'allowance',
   'allowance_warning',
 ] as const;

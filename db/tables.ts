@@ -363,6 +363,17 @@ export interface RunWake {
   summary: string;
 }
 
+export interface SecurityEvent {
+  created_at: Generated<Timestamp>;
+  details: Generated<Json>;
+  event: string;
+  id: Generated<string>;
+  ip: string | null;
+  project_id: string | null;
+  request_id: string | null;
+  user_id: string | null;
+}
+
 export interface Segment {
   computed_at: Generated<Timestamp>;
   condition: Json | null;
@@ -565,6 +576,7 @@ export interface DB {
   project: Project;
   rate_limit: RateLimit;
   run_wake: RunWake;
+  security_event: SecurityEvent;
   segment: Segment;
   segment_member: SegmentMember;
   ses_identity: SesIdentity;

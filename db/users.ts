@@ -140,6 +140,12 @@ export async function deleteUser(
       .where('role', '=', 'OWNER')
       .executeTakeFirst();
     if (owned) return 'owner';
+    // What is of a project stays with it, and names the user no longer.
+    await tx
+      .deleteFrom('security_event')
+      .where('user_id', '=', userId)
+      .where('project_id', 'is', null)
+      .execute();
     await tx.deleteFrom('app_user').where('id', '=', userId).execute();
     return 'deleted';
   });

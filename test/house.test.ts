@@ -82,6 +82,7 @@ describe('the database', () => {
     const without = {
       account_token: 'belongs to a user',
       session: 'belongs to a user',
+      security_event: 'an account’s own events belong to no project',
       body_retention: 'one row: how far the sweep has come',
       app_user: 'a user may belong to many projects',
       project: 'is the project',

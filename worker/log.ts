@@ -1,6 +1,7 @@
 import { DefaultLogger, type LogEntry, type Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { loggedError } from '../domain/logged-error.ts';
+import { maskSecrets } from '../domain/logged-text.ts';
 
 /**
  * The log of the worker process, one JSON line per entry. In production errors come without their
@@ -13,6 +14,7 @@ export function createLog(
   const options = {
     name: 'everpost-worker',
     level: logLevel,
+    hooks: { streamWrite: maskSecrets },
     serializers: {
       error: (error: unknown) => loggedError(error, { withStack: environment !== 'production' }),
     },

@@ -63,6 +63,7 @@ export async function createServices(config: Config, db: Database, client: Clien
     unknownPolicy: config.mail.unknownPolicy,
     idempotencyTtlHours: config.idempotencyTtlHours,
     bodyRetentionDays: config.mail.bodyRetentionDays,
+    securityLogDays: config.securityLogDays,
     files: createFiles(config.storage, config.apiUrl),
     payments: config.billing && createPayments(config.billing),
     billingRules: config.billing,

@@ -29,7 +29,7 @@ const signUp = endpoint({
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, dispatcher, dns, domainLists, request, body }) {
+  async handle({ db, config, dispatcher, dns, domainLists, request, body, note }) {
     if (!config.signupsEnabled) throw new Problem('SIGNUPS_DISABLED');
     if (await findUserByEmail(db, body.email)) throw new Problem('EMAIL_TAKEN');
     if (config.verifyEmailOnSignup) {
@@ -45,6 +45,7 @@ const signUp = endpoint({
         emailVerified: config.platformFrom === null,
       });
       if (!made) throw new Problem('EMAIL_TAKEN');
+      await note({ event: 'account.created', userId: made.id, details: { by: 'PASSWORD' } }, tx);
       return { user: made, runs: await recordVerification(tx, config, made, 'sign_up') };
     });
     dispatcher.dispatch({ runs: runs ?? [] });
@@ -68,16 +69,21 @@ const logIn = endpoint({
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, rateLimits, count, request, body }) {
+  async handle({ db, config, rateLimits, count, request, body, note, noteRefusal }) {
     // Counted before the password is looked at and forgotten on success: so not even guesses
     // sent all at once get more than their number. The counter need not know the address itself.
     const counter = createHash('sha256').update(body.email).digest('hex');
     await count('failedLogin', counter);
     const user = await findUserByEmail(db, body.email);
     const isRight = await verifyPassword(user?.password_hash ?? null, body.password);
-    if (!user || !isRight) throw new Problem('INVALID_CREDENTIALS');
+    if (!user || !isRight) {
+      noteRefusal({ event: 'login.refused', userId: user?.id ?? null });
+      throw new Problem('INVALID_CREDENTIALS');
+    }
     await rateLimits.forget('failedLogin', counter);
-    return loggedIn({ db, config, request }, user);
+    const answered = await loggedIn({ db, config, request }, user);
+    await note({ event: 'login.succeeded', userId: user.id, details: { by: user.type } });
+    return answered;
   },
 });
 
@@ -91,9 +97,14 @@ const logOut = endpoint({
   response: z.literal(true),
   problems: ['ORIGIN_NOT_ALLOWED'],
   example: { response: true },
-  async handle({ db, config, findSessionUser }) {
+  async handle({ db, config, findSessionUser, note }) {
     const user = await findSessionUser();
-    if (user) await updateSessionVersion(db, user.userId);
+    if (user) {
+      await transact(db, async (tx) => {
+        await updateSessionVersion(tx, user.userId);
+        await note({ event: 'logout', userId: user.userId }, tx);
+      });
+    }
     return answer(true as const, { headers: { 'Set-Cookie': endSession(config) } });
   },
 });

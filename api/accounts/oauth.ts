@@ -12,6 +12,7 @@ import {
 import { normaliseEmail } from '../../domain/email-address.ts';
 import type { OAuthProvider } from '../../providers/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint, type Services } from '../endpoint.ts';
+import type { SecurityLog } from '../security-log.ts';
 import { cookieName, setCookie, startSession } from '../session.ts';
 
 /** Login through another site. The browser goes there with `outbound` and returns to `callback`. */
@@ -93,7 +94,7 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     query: z.object({ code: z.unknown().optional(), state: z.unknown().optional() }),
     response: z.unknown(),
     problems: ['OAUTH_NOT_CONFIGURED'],
-    async handle({ query, request, ...services }) {
+    async handle({ query, request, note, noteRefusal, ...services }) {
       const { config, log } = services;
       const forgotten = cookieText('', 0, config);
       try {
@@ -103,13 +104,15 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
           query.state,
           config,
         );
-        const user = await identify(services, way, state, query.code);
+        const user = await identify({ ...services, note }, way, state, query.code);
         const session = await startSession({ ...services, request }, user);
+        await note({ event: 'login.succeeded', userId: user.id, details: { by: way.type } });
         return goTo(config.dashboardUrl, session, forgotten);
       } catch (error) {
         const refused = error instanceof LoginRefused;
         if (!refused) log.warn({ error, provider }, 'login through a provider failed');
         const code = refused ? error.code : 'oauth_failed';
+        noteRefusal({ event: 'login.refused', details: { by: way.type, reason: code } });
         return goTo(`${config.dashboardUrl}/auth/login?error=${code}`, forgotten);
       }
     },
@@ -120,7 +123,12 @@ export const oauthEndpoints = [getOAuthConfig, ...ways.map(outbound), ...ways.ma
 
 /** Finds or makes the account of who came back. An account has one way to log in. */
 async function identify(
-  { db, config, oauth }: Pick<Services, 'db' | 'config' | 'oauth'>,
+  {
+    db,
+    config,
+    oauth,
+    note,
+  }: Pick<Services, 'db' | 'config' | 'oauth'> & Pick<SecurityLog, 'note'>,
   { provider, type }: (typeof ways)[number],
   state: string,
   code: unknown,
@@ -146,6 +154,10 @@ async function identify(
   const made = holder
     ? await replacePassword(db, holder.id, { type, providerId })
     : await insertUser(db, { email, emailVerified: true, type, providerId });
+  if (made) {
+    const event = holder ? 'account.claimed' : 'account.created';
+    await note({ event, userId: made.id, details: { by: type } });
+  }
   // Made by a second callback at this moment.
   const user = made ?? (await findUserByProvider(db, type, providerId));
   if (!user) throw new LoginRefused('wrong_method');

@@ -8,6 +8,7 @@ import {
   updateProjectKeys,
   updateWebhookSecret,
 } from '../../db/projects.ts';
+import { transact } from '../../db/transaction.ts';
 import { found } from '../../domain/errors.ts';
 import { authorizeProject, hashSecret, refuseDisabled, requireVerified } from '../auth.ts';
 import { endpoint } from '../endpoint.ts';
@@ -42,17 +43,21 @@ const createProject = endpoint({
   response: Project,
   problems: ['PROJECT_DISABLED', 'EMAIL_VERIFICATION_REQUIRED'],
   example: { body: { name: 'My shop' }, response: projectWithSecret },
-  async handle({ db, seal, caller, body }) {
+  async handle({ db, seal, caller, body, note }) {
     requireVerified(caller);
     for (const { disabled_reason: disabledReason } of await listProjects(db, caller.userId)) {
       refuseDisabled({ disabledReason });
     }
     const keys = newKeys();
-    const row = await insertProject(db, {
-      ...keys.stored,
-      name: body.name,
-      webhookSigningSecret: seal.close(newWebhookSecret()),
-      ownerId: caller.userId,
+    const row = await transact(db, async (tx) => {
+      const made = await insertProject(tx, {
+        ...keys.stored,
+        name: body.name,
+        webhookSigningSecret: seal.close(newWebhookSecret()),
+        ownerId: caller.userId,
+      });
+      await note({ event: 'project.created', projectId: made.id }, tx);
+      return made;
     });
     return presentProject(row, seal, keys.secret);
   },
@@ -103,12 +108,16 @@ const regenerateKeys = endpoint({
     'REAUTHENTICATION_REQUIRED',
   ],
   example: { response: projectWithSecret },
-  async handle({ db, seal, caller, params }) {
+  async handle({ db, seal, caller, params, note }) {
     const needs = { admin: true, write: true, fresh: true };
     const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
     const keys = newKeys();
-    const row = await updateProjectKeys(db, projectId, keys.stored);
-    return presentProject({ ...found('PROJECT', params.id, row), role }, seal, keys.secret);
+    const row = await transact(db, async (tx) => {
+      const changed = await updateProjectKeys(tx, projectId, keys.stored);
+      await note({ event: 'keys.regenerated', projectId }, tx);
+      return found('PROJECT', params.id, changed);
+    });
+    return presentProject({ ...row, role }, seal, keys.secret);
   },
 });
 
@@ -129,12 +138,15 @@ const regenerateWebhookSecret = endpoint({
     'REAUTHENTICATION_REQUIRED',
   ],
   example: { response: { webhookSigningSecret: `whsec_${'7a'.repeat(32)}` } },
-  async handle({ db, seal, caller, params }) {
+  async handle({ db, seal, caller, params, note }) {
     const needs = { admin: true, write: true, fresh: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const webhookSigningSecret = newWebhookSecret();
-    const row = await updateWebhookSecret(db, projectId, seal.close(webhookSigningSecret));
-    found('PROJECT', params.id, row);
+    await transact(db, async (tx) => {
+      const row = await updateWebhookSecret(tx, projectId, seal.close(webhookSigningSecret));
+      found('PROJECT', params.id, row);
+      await note({ event: 'webhook_secret.regenerated', projectId }, tx);
+    });
     return { webhookSigningSecret };
   },
 });

@@ -25,11 +25,15 @@ const deleteProject = endpoint({
     'REAUTHENTICATION_REQUIRED',
   ],
   example: { response: { success: true, message: 'The project is deleted.' } },
-  async handle({ db, dispatcher, caller, params }) {
+  async handle({ db, dispatcher, caller, params, note }) {
     const needs = { admin: true, write: true, fresh: true };
-    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
-    const runs = await transact(db, (tx) => removeProject(tx, projectId));
-    dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
+    const { projectId, project } = await authorizeProject({ db, caller }, params.id, needs);
+    const runs = await transact(db, async (tx) => {
+      // The row outlives the project, so it holds the id as a word.
+      await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
+      return found('PROJECT', params.id, await removeProject(tx, projectId));
+    });
+    dispatcher.dispatch({ runs });
     return { success: true as const, message: 'The project is deleted.' };
   },
 });
@@ -51,11 +55,14 @@ const resetMyProject = endpoint({
     'REAUTHENTICATION_REQUIRED',
   ],
   example: { response: { success: true, message: 'The project is empty.' } },
-  async handle({ db, dispatcher, caller, params }) {
+  async handle({ db, dispatcher, caller, params, note }) {
     const needs = { admin: true, write: true, fresh: true };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
-    const runs = await transact(db, (tx) => resetProject(tx, projectId));
-    dispatcher.dispatch({ runs: found('PROJECT', params.id, runs) });
+    const runs = await transact(db, async (tx) => {
+      await note({ event: 'project.reset', projectId }, tx);
+      return found('PROJECT', params.id, await resetProject(tx, projectId));
+    });
+    dispatcher.dispatch({ runs });
     return { success: true as const, message: 'The project is empty.' };
   },
 });

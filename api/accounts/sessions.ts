@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { deleteSession, listSessions } from '../../db/sessions.ts';
+import { transact } from '../../db/transaction.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint } from '../endpoint.ts';
 import { Time, time, Uuid } from '../schemas.ts';
@@ -58,11 +59,14 @@ const endMySession = endpoint({
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['RESOURCE_NOT_FOUND'],
   example: { response: { success: true, message: 'The session has ended.' } },
-  async handle({ db, config, caller, params: { id } }) {
-    const isEnded = await deleteSession(db, caller.userId, id);
-    if (!isEnded) {
-      throw new Problem('RESOURCE_NOT_FOUND', { details: { resource: 'session', id } });
-    }
+  async handle({ db, config, caller, params: { id }, note }) {
+    await transact(db, async (tx) => {
+      const isEnded = await deleteSession(tx, caller.userId, id);
+      if (!isEnded) {
+        throw new Problem('RESOURCE_NOT_FOUND', { details: { resource: 'session', id } });
+      }
+      await note({ event: 'session.ended', details: { sessionId: id } }, tx);
+    });
     const headers = id === caller.sessionId ? { 'Set-Cookie': endSession(config) } : {};
     return answer({ success: true as const, message: 'The session has ended.' }, { headers });
   },

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { transact } from '../../db/transaction.ts';
 import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/users.ts';
 import { Problem } from '../../domain/errors.ts';
 import { requireFresh } from '../auth.ts';
 import { answer, endpoint, type Services } from '../endpoint.ts';
 import { Time, time } from '../schemas.ts';
+import type { SecurityLog } from '../security-log.ts';
 import { endSession, startSession } from '../session.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 
@@ -60,11 +62,11 @@ const deleteMe = endpoint({
     body: { password: 'correct horse battery' },
     response: { success: true, message: 'Your account is deleted.' },
   },
-  async handle({ db, config, count, caller, body }) {
+  async handle({ db, config, count, caller, body, note, noteRefusal }) {
     const user = await loggedInUser(db, caller.userId);
     if (user.type === 'PASSWORD') {
       await count('failedLogin', user.id);
-      await requirePassword(user, body.password ?? '');
+      await requirePassword(user, body.password ?? '', noteRefusal);
     } else {
       requireFresh(caller);
     }
@@ -75,6 +77,8 @@ const deleteMe = endpoint({
       });
     }
     if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
+    // The row outlives the account, so it holds the id as a word.
+    await note({ event: 'account.deleted', userId: null, details: { userId: user.id } });
     return answer(
       { success: true as const, message: 'Your account is deleted.' },
       { headers: { 'Set-Cookie': endSession(config) } },
@@ -97,15 +101,19 @@ const changePassword = endpoint({
     body: { currentPassword: 'correct horse battery', newPassword: 'an even longer password' },
     response: { success: true, data: { message: 'Your password is changed.' } },
   },
-  async handle({ db, config, rateLimits, count, caller, request, body }) {
+  async handle({ db, config, rateLimits, count, caller, request, body, note, noteRefusal }) {
     const user = await loggedInUser(db, caller.userId);
     // As logging in: not even a stolen session lets anybody guess for long.
     await count('failedLogin', user.id);
-    const former = await requirePassword(user, body.currentPassword);
+    const former = await requirePassword(user, body.currentPassword, noteRefusal);
     await rateLimits.forget('failedLogin', user.id);
     const newHash = await hashPassword(body.newPassword);
-    const changed = await updatePassword(db, user.id, newHash, former);
-    if (!changed) throw new Problem('INVALID_CREDENTIALS');
+    const changed = await transact(db, async (tx) => {
+      const row = await updatePassword(tx, user.id, newHash, former);
+      if (!row) throw new Problem('INVALID_CREDENTIALS');
+      await note({ event: 'password.changed' }, tx);
+      return row;
+    });
     const cookie = await startSession({ db, config, request }, changed);
     return answer({ message: 'Your password is changed.' }, { headers: { 'Set-Cookie': cookie } });
   },
@@ -121,8 +129,15 @@ async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
 }
 
 /** Answers the hash that the password fits. @throws Problem INVALID_CREDENTIALS */
-async function requirePassword(user: UserRow, password: string): Promise<string> {
+async function requirePassword(
+  user: UserRow,
+  password: string,
+  noteRefusal: SecurityLog['noteRefusal'],
+): Promise<string> {
   const isRight = await verifyPassword(user.password_hash, password);
-  if (!isRight || user.password_hash === null) throw new Problem('INVALID_CREDENTIALS');
+  if (!isRight || user.password_hash === null) {
+    noteRefusal({ event: 'password.refused' });
+    throw new Problem('INVALID_CREDENTIALS');
+  }
   return user.password_hash;
 }

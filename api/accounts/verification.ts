@@ -41,7 +41,7 @@ const verifyEmail = endpoint({
     body: { token },
     response: { success: true, data: { message: 'Your address is verified.' } },
   },
-  async handle({ db, body, findSessionUser }) {
+  async handle({ db, body, findSessionUser, note }) {
     const caller = await findSessionUser();
     const hash = hashToken(body.token);
     await transact(db, async (tx) => {
@@ -53,6 +53,7 @@ const verifyEmail = endpoint({
       const userId = await useToken(tx, verifying, hash);
       if (!userId) throw new Problem('INVALID_TOKEN');
       await updateEmailVerified(tx, userId);
+      await note({ event: 'email.verified', userId }, tx);
     });
     return { message: 'Your address is verified.' };
   },
@@ -99,10 +100,14 @@ const requestPasswordReset = endpoint({
       data: { message: 'If there is an account with this address, a mail is on its way.' },
     },
   },
-  async handle({ db, config, dispatcher, body }) {
+  async handle({ db, config, dispatcher, body, note }) {
     const user = await findUserByEmail(db, body.email);
     if (user?.type === 'PASSWORD') {
-      const runs = await transact(db, (tx) => recordPasswordReset(tx, config, user));
+      const runs = await transact(db, async (tx) => {
+        const recorded = await recordPasswordReset(tx, config, user);
+        if (recorded) await note({ event: 'password.reset_requested', userId: user.id }, tx);
+        return recorded;
+      });
       dispatcher.dispatch({ runs: runs ?? [] });
     }
     return { message: 'If there is an account with this address, a mail is on its way.' };
@@ -125,7 +130,7 @@ const resetPassword = endpoint({
     body: { token, newPassword: 'correct horse battery' },
     response: { success: true, data: { message: 'Your password is changed. Log in with it.' } },
   },
-  async handle({ db, body }) {
+  async handle({ db, body, note }) {
     const passwordHash = await hashPassword(body.newPassword);
     await transact(db, async (tx) => {
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
@@ -133,6 +138,7 @@ const resetPassword = endpoint({
       if (!changed) throw new Problem('INVALID_TOKEN');
       // Who got the link reads the mailbox, and nobody else knows the password any more.
       await updateEmailVerified(tx, changed.id);
+      await note({ event: 'password.reset', userId: changed.id }, tx);
     });
     return { message: 'Your password is changed. Log in with it.' };
   },

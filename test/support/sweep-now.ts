@@ -49,6 +49,7 @@ export function choresOf(api: TestApi, settings: Partial<SweepServices>) {
     unknownPolicy: 'fail',
     idempotencyTtlHours: 24,
     bodyRetentionDays: 90,
+    securityLogDays: 365,
     billingRules: null,
     platformFrom: null,
     dashboardUrl: '',

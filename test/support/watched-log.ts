@@ -6,6 +6,8 @@ export interface WatchedLog {
   stream: { write(line: string): void };
   /** Keys, passwords, cookies and mail bodies; anything but a text long enough is ignored. */
   mustNotTell(...secrets: unknown[]): void;
+  /** What was logged so far, oldest first. */
+  entries(): Record<string, unknown>[];
   /** @throws Error with the line that tells a secret. */
   check(): void;
 }
@@ -23,6 +25,7 @@ export function watchLog(): WatchedLog {
         }
       }
     },
+    entries: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
     check() {
       const log = lines.join('');
       for (const secret of secrets) {

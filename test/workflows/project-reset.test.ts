@@ -144,7 +144,11 @@ describe('a reset', () => {
     }
     const now = await rowIdOf(project.id);
     expect(now).not.toBe(project.id);
-    expect(Object.keys(await rowsOf(engine, now)).toSorted()).toEqual(['domain', 'membership']);
+    expect(Object.keys(await rowsOf(engine, now)).toSorted()).toEqual([
+      'domain',
+      'membership',
+      'security_event',
+    ]);
   });
 
   it('works twice, the second time while the first goes on', async () => {
