@@ -135,13 +135,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     async RECOMPUTE_SEGMENTS() {
       await recomputeSegments(db, dispatcher);
     },
-    async CLEAR_TOKENS_AND_RECEIPTS() {
-      await deleteExpiredTokens(db);
-      while (await deleteExpiredSessions(db));
-      while (await deleteOldSecurityEvents(db, services.securityLogDays));
-      await deleteOldPaymentReceipts(db);
-      await deleteOldSnsReceipts(db);
-    },
+    CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
     async CLEAR_MAIL_BODIES() {
       if (services.bodyRetentionDays === 0) return;
       const before = new Date(Date.now() - services.bodyRetentionDays * 86_400_000);
@@ -156,4 +150,12 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
   };
   return { ...chores, LIST_CHORES: async () => Object.keys(chores) as (keyof SweepChores)[] };
+}
+
+async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {
+  await deleteExpiredTokens(db);
+  while (await deleteExpiredSessions(db));
+  while (await deleteOldSecurityEvents(db, securityLogDays));
+  await deleteOldPaymentReceipts(db);
+  await deleteOldSnsReceipts(db);
 }
