@@ -24,6 +24,7 @@ export type SecurityEventName =
   | 'member.invited'
   | 'member.joined'
   | 'member.left'
+  | 'member.declined'
   | 'member.role_changed'
   | 'member.removed';
 

@@ -58,7 +58,7 @@ const acceptMyInvitation = endpoint({
   response: Project,
   problems: ['PROJECT_NOT_FOUND', 'EMAIL_VERIFICATION_REQUIRED', 'PROJECT_DISABLED'],
   example: { response: { ...project, role: 'MEMBER', webhookSigningSecret: null } },
-  async handle({ db, seal, caller, params }) {
+  async handle({ db, seal, caller, params, note }) {
     const { userId } = caller;
     const invitation = found(
       'PROJECT',
@@ -72,6 +72,7 @@ const acceptMyInvitation = endpoint({
       await holdProject(tx, projectId);
       const role = await acceptInvitation(tx, projectId, userId);
       if (!role) throw notFound('PROJECT', params.projectId);
+      await note({ event: 'member.joined', projectId, details: { role } }, tx);
       return { ...found('PROJECT', params.projectId, await findProject(tx, projectId)), role };
     });
     return presentProject(row, seal);
@@ -95,7 +96,7 @@ const leaveProject = endpoint({
     'OWNER_PROTECTED',
   ],
   example: { response: { success: true, message: 'You are no longer a member.' } },
-  async handle({ db, caller, params: { id } }) {
+  async handle({ db, caller, params: { id }, note }) {
     const { userId } = caller;
     const membership = await findMembership(db, id, userId);
     // Who is invited may decline whatever has become of the project.
@@ -105,7 +106,11 @@ const leaveProject = endpoint({
     requireVerified(caller);
     if (membership) refuseDisabled(membership.project);
     if (membership?.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
-    if (!(await deleteMember(db, projectId, userId))) throw notFound('PROJECT', id);
+    await transact(db, async (tx) => {
+      if (!(await deleteMember(tx, projectId, userId))) throw notFound('PROJECT', id);
+      const event = membership ? 'member.left' : 'member.declined';
+      await note({ event, projectId }, tx);
+    });
     const message = membership ? 'You are no longer a member.' : 'The invitation is declined.';
     return { success: true as const, message };
   },

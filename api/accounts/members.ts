@@ -82,7 +82,7 @@ const addMember = endpoint({
     body: { email: member.email },
     response: { success: true, data: { ...member, status: 'invited' } },
   },
-  async handle({ db, config, dispatcher, caller, params, body }) {
+  async handle({ db, config, dispatcher, caller, params, body, note }) {
     const needs = { admin: true, write: true, fresh: body.role === 'ADMIN' };
     const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
     const user = await findUserByEmail(db, body.email);
@@ -95,6 +95,9 @@ const addMember = endpoint({
       const outcome = await insertMember(tx, added);
       if (outcome === 'missing') throw notFound('USER', body.email);
       if (outcome === 'exists') throw new Problem('MEMBER_EXISTS');
+      const event = status === 'active' ? 'member.added' : 'member.invited';
+      const details = { memberId: user.id, role: body.role };
+      await note({ event, projectId, details }, tx);
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
       const by = await addressOf(tx, caller);
       return recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
@@ -134,10 +137,14 @@ const changeMember = endpoint({
     body: { role: 'ADMIN' },
     response: { success: true, data: { ...member, role: 'ADMIN' } },
   },
-  async handle({ db, caller, params, body }) {
+  async handle({ db, caller, params, body, note }) {
     const { projectId, row } = await changeable(db, caller, params, { fresh: true });
-    const isChanged = await updateMemberRole(db, projectId, row.user_id, body.role);
-    if (!isChanged) throw notFound('MEMBER', row.user_id);
+    const details = { memberId: row.user_id, role: body.role };
+    await transact(db, async (tx) => {
+      const isChanged = await updateMemberRole(tx, projectId, row.user_id, body.role);
+      if (!isChanged) throw notFound('MEMBER', row.user_id);
+      await note({ event: 'member.role_changed', projectId, details }, tx);
+    });
     return presentMember({ ...row, role: body.role });
   },
 });
@@ -162,11 +169,14 @@ const removeMember = endpoint({
     'SELF_REMOVAL',
   ],
   example: { response: { success: true, data: { message: 'The user is no longer a member.' } } },
-  async handle({ db, caller, params }) {
+  async handle({ db, caller, params, note }) {
     const { projectId, userId, row } = await changeable(db, caller, params);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
-    const isRemoved = await deleteMember(db, projectId, row.user_id);
-    if (!isRemoved) throw notFound('MEMBER', row.user_id);
+    await transact(db, async (tx) => {
+      const isRemoved = await deleteMember(tx, projectId, row.user_id);
+      if (!isRemoved) throw notFound('MEMBER', row.user_id);
+      await note({ event: 'member.removed', projectId, details: { memberId: row.user_id } }, tx);
+    });
     return { message: 'The user is no longer a member.' };
   },
 });

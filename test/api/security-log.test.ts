@@ -103,6 +103,31 @@ describe('the security log', () => {
     ]);
   });
 
+  it('tells who changed members, or that a key did', async () => {
+    const { userId, cookie } = await api.signUp();
+    const member = await api.signUp();
+    const { id, secretKey: key } = await api.createProject(cookie);
+    const path = `/projects/${id}/members`;
+    await api.request('POST', path, { cookie, body: { email: member.email } });
+    const role = { role: 'ADMIN' };
+    await api.request('PATCH', `${path}/${member.userId}`, { key, body: role });
+    await api.request('DELETE', `${path}/${member.userId}`, { cookie });
+    await api.request('POST', path, { key, body: { email: member.email } });
+    const mine = { cookie: member.cookie };
+    await api.request('DELETE', `/users/@me/projects/${id}/membership`, mine);
+    const memberId = member.userId;
+    const by = 'secret key';
+    const told = (await rows('project_id', id)).map((r) => [r.event, r.user_id, r.details]);
+    expect(told).toEqual([
+      ['project.created', userId, {}],
+      ['member.added', userId, { memberId, role: 'MEMBER' }],
+      ['member.role_changed', null, { by, memberId, role: 'ADMIN' }],
+      ['member.removed', userId, { memberId }],
+      ['member.added', null, { by, memberId, role: 'MEMBER' }],
+      ['member.left', memberId, {}],
+    ]);
+  });
+
   it('notes nothing of what did not happen', async () => {
     const owner = await api.signUp();
     const stranger = await api.signUp();
