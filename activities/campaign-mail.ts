@@ -8,11 +8,15 @@ import {
 import type { Database } from '../db/database.ts';
 import { escapeHtml } from '../domain/html.ts';
 import { wrapDocument } from '../domain/html-document.ts';
-import { localeOf, optOutUrls, renderMailWith } from '../domain/mail-content.ts';
+import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../domain/mail-content.ts';
+import { limits } from '../domain/limits.ts';
 import {
+  filled,
+  type Gapped,
   linkTarget,
   mailSkeleton,
   type MailSkeleton,
+  type Slot,
   skeletonKey,
   slotValues,
   type SlotValues,
@@ -27,7 +31,7 @@ import {
 import { trackingLinks, withTracking } from '../domain/tracking.ts';
 import { composeMessage, textFromHtml } from '../providers/mime.ts';
 import { encodeSkeleton, type MessageSkeleton } from '../providers/mime-skeleton.ts';
-import type { Composed, Tracking } from './deliver.ts';
+import { BodyTooLarge, type Composed, type Tracking } from './deliver.ts';
 
 export interface ComposerServices {
   db: Database;
@@ -48,6 +52,7 @@ interface Prepared {
 
 interface Skeleton {
   mail: MailSkeleton;
+  standIn: StandIn;
   message: MessageSkeleton;
   /** Name of what is kept of its body. */
   frame: string;
@@ -148,6 +153,9 @@ async function composeBySkeleton(
   ]);
   const values = slotValues(skeleton.mail, prepared.standIn, email.contact_id, rendered);
   if (!values) return undefined;
+  if (isFilledTooLarge(skeleton.mail.body, values)) {
+    throw new BodyTooLarge('The rendered body is larger than mail may be.');
+  }
   const ids = { contactId: email.contact_id, emailId: email.id };
   const links = tracking ? addressesOf(skeleton.mail, ids, values, tracking) : [];
   if (!links) return undefined;
@@ -159,8 +167,23 @@ async function composeBySkeleton(
     html: (slot) => values.html[slot] ?? links[slot] ?? '',
     text: (slot) => values.text[slot] ?? '',
   });
-  return { raw, content: { subject, frame: skeleton.frame, values: values.html } };
+  const headers = email.message_class === 'MARKETING' ? undefined : headersFor(skeleton, ids);
+  return { raw, content: { subject, frame: skeleton.frame, values: values.html, headers } };
 }
+
+/** Whether a body is too large with its values in. Only one that may be is put together to know. */
+function isFilledTooLarge(body: Gapped, values: SlotValues): boolean {
+  const valueOf = (slot: Slot) =>
+    typeof slot === 'number' ? (values.html[slot] ?? '') : standInId;
+  let chars = 0;
+  for (const text of body.texts) chars += text.length;
+  for (const slot of body.slots) chars += valueOf(slot).length;
+  if (chars * 3 <= limits.renderedBodyBytes) return false;
+  return chars > limits.renderedBodyBytes || isBodyTooLarge(filled(body, valueOf));
+}
+
+/** As long as any id. */
+const standInId = randomUUID();
 
 function skeletonFor(
   services: ComposerServices,
@@ -200,9 +223,23 @@ async function makeSkeleton(
   const from = { name: email.from_name, address: email.from_email };
   return {
     mail,
+    standIn,
     message: encodeSkeleton(mail, { from, replyTo: email.reply_to, standIn }),
     frame: await insertCampaignFrame(db, campaignId, mail.body),
   };
+}
+
+/** The headers of a skeleton for one recipient. */
+function headersFor(
+  { mail: { headers }, standIn }: Skeleton,
+  ids: { contactId: string; emailId: string },
+) {
+  return headers.map(({ name, value }) => ({
+    name,
+    value: value
+      .replaceAll(standIn.contactId, ids.contactId)
+      .replaceAll(standIn.emailId, ids.emailId),
+  }));
 }
 
 /** The addresses of pixel and tracked links for one recipient, by the number of their slot, as HTML. */
@@ -237,6 +274,9 @@ async function composeWhole(
     scope,
     hasBadge,
   });
+  if (isBodyTooLarge(mail.body)) {
+    throw new BodyTooLarge('The rendered body is larger than mail may be.');
+  }
   const html = wrapDocument(mail.body, scope.locale);
   const raw = await composeMessage({
     emailId: email.id,
@@ -252,5 +292,6 @@ async function composeWhole(
     headers: mail.headers,
     attachments: [],
   });
-  return { raw, content: { subject: mail.subject, body: mail.body } };
+  const headers = email.message_class === 'MARKETING' ? undefined : mail.headers;
+  return { raw, content: { subject: mail.subject, body: mail.body, headers } };
 }

@@ -46,6 +46,8 @@ export interface Sendable extends ClaimedShare {
   project_tracking: TrackingSetting;
   /** Its files, where it may have some. */
   attachments?: readonly { bytes: number }[];
+  /** Its body, where it was rendered before. */
+  body?: string | null;
 }
 
 /** A message as it leaves, and what the ledger does not have of it yet. */
@@ -57,6 +59,9 @@ export interface Composed {
 /** What a message is made of cannot be had now. It is no fault of the message: all go back. */
 export class NotAtHand extends Error {}
 
+/** Thrown from composing: the body is larger than mail may be. It does not leave. */
+export class BodyTooLarge extends Error {}
+
 export interface Batch<E extends Sendable> {
   projectId: string;
   /** Messages delivered at most. */
@@ -65,7 +70,8 @@ export interface Batch<E extends Sendable> {
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
   /**
    * Makes ready what they have in common. Answers how each is composed.
-   * @throws NotAtHand from composing: nothing more is handed over, and the batch fails with it.
+   * @throws NotAtHand from composing: nothing more is handed over, and the batch fails with it;
+   *   BodyTooLarge: this message does not leave.
    */
   prepare(
     emails: readonly E[],
@@ -93,10 +99,18 @@ const leaseMarginMs = 60_000;
  */
 const shutdownPatienceMs = 30_000;
 /**
- * Files of all messages this process has in its hands, in bytes: four messages with as much as a
- * message may have. Each byte is there about four times: as stored, in base64 and in the message.
+ * Files and bodies of all messages this process has in its hands, in bytes: four messages with as
+ * much as a message may have. Each byte is there about four times: as stored, encoded and in the
+ * message.
  */
-const filesUnderWay = createBudget(40 * 1024 * 1024);
+const bytesUnderWay = createBudget(40 * 1024 * 1024);
+/**
+ * How often a byte of a body counts among those of files: it passes through more forms (document,
+ * tracked document, text part, each of them encoded).
+ */
+const bodyFactor = 3;
+/** Bodies that a batch may have sent and not recorded, in characters. */
+const unrecordedChars = 4 * 1024 * 1024;
 /**
  * The connections of each provider, which all batches of this process share. A message that has
  * none waits here, where its lease is looked at, and not in the provider's queue.
@@ -117,6 +131,8 @@ interface Progress<E> {
   settlements: Settlement[];
   /** Refusals of the provider since it accepted a message. */
   refusedInRow: number;
+  /** Bodies among the outcomes, in characters. */
+  unrecordedChars: number;
   /** Why no more can be composed now. */
   fault?: NotAtHand;
 }
@@ -134,7 +150,13 @@ export async function deliverBatch<E extends Sendable>(
 ): Promise<number> {
   const { db, dispatcher } = services;
   const { projectId, campaign } = batch;
-  const progress: Progress<E> = { attemptIds: [], emails: [], settlements: [], refusedInRow: 0 };
+  const progress: Progress<E> = {
+    attemptIds: [],
+    emails: [],
+    settlements: [],
+    refusedInRow: 0,
+    unrecordedChars: 0,
+  };
   const { attemptIds, emails, settlements } = progress;
   const recordBy = Date.now() + unrecordedMs;
   try {
@@ -184,6 +206,7 @@ async function deliverWave<E extends Sendable>(
   const isOver = () =>
     stop.aborted ||
     progress.fault !== undefined ||
+    progress.unrecordedChars > unrecordedChars ||
     Date.now() > handOverUntil ||
     (campaign !== undefined &&
       campaign.pauseOnFailures > 0 &&
@@ -213,7 +236,7 @@ async function handOver<E extends Sendable>(
   const queue = emails.values();
   async function work(): Promise<void> {
     for (const email of queue) {
-      const forget = await filesUnderWay.take(bytesOf(email), { urgent });
+      const forget = await bytesUnderWay.take(bytesOf(email), { urgent });
       const hangUp = await lines.take(1, { urgent });
       settlements.push(await settle(email));
       hangUp();
@@ -239,10 +262,10 @@ function connectionsOf(mailer: Mailer): Budget {
   return known;
 }
 
-/** Bytes of a message's files. A damaged row has none: it fails when it is composed. */
-function bytesOf({ attachments }: Sendable): number {
-  if (!Array.isArray(attachments)) return 0;
-  return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
+/** What a message weighs. A damaged row has no files: it fails when it is composed. */
+function bytesOf({ attachments, body }: Sendable): number {
+  const files: readonly { bytes: number }[] = Array.isArray(attachments) ? attachments : [];
+  return files.reduce((sum, file) => sum + file.bytes, (body?.length ?? 0) * bodyFactor);
 }
 
 /** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */
@@ -270,6 +293,9 @@ async function deliver<E extends Sendable>(
       progress.fault = error;
       return { emailId, kind: 'released' };
     }
+    if (error instanceof BodyTooLarge) {
+      return { emailId, kind: 'withheld', reason: 'message_too_large' };
+    }
     // A fault of ours: the others of the batch must not suffer from it.
     return settlementOf(email, { kind: 'retry', error: String(error) });
   }
@@ -280,12 +306,19 @@ async function deliver<E extends Sendable>(
     raw: composed.raw,
     tracked: tracked && tracking.mode === 'ses',
   });
+  progress.unrecordedChars += charsOf(composed.content);
   const settlement = settlementOf(email, outcome);
   if (settlement.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
     settlement.delivered = false;
     settlement.simulator = email.to_email;
   }
   return { ...settlement, content: composed.content };
+}
+
+function charsOf(content: Composed['content']): number {
+  if (!content) return 0;
+  if ('body' in content) return content.body.length;
+  return content.values.reduce((sum, value) => sum + value.length, 0);
 }
 
 function settlementOf({ id: emailId, attempts }: Sendable, outcome: SendOutcome): Settlement {

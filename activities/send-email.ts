@@ -7,7 +7,7 @@ import { findTemplate } from '../db/templates.ts';
 import { type MessageClass, needsSubscription } from '../domain/class-headers.ts';
 import { domainOf, normaliseEmail } from '../domain/email-address.ts';
 import type { GraphStep } from '../domain/graph.ts';
-import { renderMailWith } from '../domain/mail-content.ts';
+import { isBodyTooLarge, renderMailWith } from '../domain/mail-content.ts';
 import { compileTemplate, type Renderer, type RenderScope } from '../domain/render.ts';
 import type { StepConfig } from '../domain/steps.ts';
 import { StepFailure } from './perform.ts';
@@ -49,16 +49,19 @@ export async function sendStepEmail(
     hasBadge: billingRules !== null && project.subscription === null,
   });
   // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
-  const withheld =
+  const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
     !contact.subscribed;
+  const isTooLarge = isBodyTooLarge(content.body);
   await insertEmail(tx, {
     id: emailId,
     project_id: projectId,
     contact_id: contact.id,
     to_email: recipient.email,
     ...content,
+    // What is too large to be sent is too large to be kept.
+    body: isTooLarge ? null : content.body,
     from_email: from,
     from_name: template.from_name ?? project.name,
     reply_to: template.reply_to,
@@ -67,7 +70,11 @@ export async function sendStepEmail(
     template_id: template.id,
     workflow_execution_id: execution.id,
     workflow_step_execution_id: stepExecution.id,
-    ...(withheld ? { withheld: 'contact_unsubscribed' } : {}),
+    ...(isUnwanted
+      ? { withheld: 'contact_unsubscribed' }
+      : isTooLarge
+        ? { withheld: 'message_too_large' }
+        : {}),
   });
   return {
     emailId,

@@ -58,20 +58,19 @@ export const getActivity = endpoint({
   example: { response: { data: [activityExample], hasMore: false } },
   async handle({ db, caller, query }) {
     const { startDate, endDate, cursor, types, contactId, limit } = query;
-    // One row more than asked for tells whether there is a next page. Older rows than the first
-    // page shows are there, too: it is only not yet their turn.
-    const rows = await listActivity(db, caller.projectId, {
+    // Older rows than the first page shows are there, too: it is only not yet their turn.
+    const { rows, hasMore: goesOn } = await listActivity(db, caller.projectId, {
       types: types ? pastTypes.filter((type) => types.includes(type)) : pastTypes,
       contactId,
       from: startDate ?? null,
       to: endDate ?? null,
       after: cursor ? { at: new Date(cursor.value), id: cursor.id } : null,
-      limit: limit + 1,
+      limit,
     });
     const isUnbounded = cursor !== undefined || startDate !== undefined || endDate !== undefined;
     const from = isUnbounded ? null : periodOf(query, new Date()).from;
-    const shown = rows.slice(0, limit).filter(({ at }) => !from || at >= from.toISOString());
-    const hasMore = rows.length > shown.length;
+    const shown = rows.filter(({ at }) => !from || at >= from.toISOString());
+    const hasMore = goesOn || rows.length > shown.length;
     const last = shown.at(-1);
     const end = { value: last?.at ?? from?.toISOString() ?? '', id: last?.item_id ?? '' };
     return {

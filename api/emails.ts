@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { type EmailRecord, findEmail, listEmails as listEmailRows } from '../db/email-records.ts';
+import {
+  type EmailSummary as EmailSummaryRow,
+  findEmail,
+  listEmails as listEmailRows,
+} from '../db/email-records.ts';
 import { classHeaders, type MessageClass } from '../domain/class-headers.ts';
 import { found } from '../domain/errors.ts';
 import { optOutUrls } from '../domain/mail-content.ts';
@@ -199,7 +203,7 @@ export const getEmail = endpoint({
     const row = found('EMAIL', id, await findEmail(db, caller.projectId, id));
     const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };
     return {
-      ...presentEmail(row, config.apiUrl),
+      ...presentEmail(row, config.apiUrl, row.body),
       body: row.body,
       trace: [queued, ...row.trace],
     };
@@ -208,7 +212,12 @@ export const getEmail = endpoint({
 
 export const emailEndpoints = [listEmails, getEmail];
 
-function presentEmail(row: EmailRecord, apiUrl: string): z.input<typeof EmailSummary> {
+/** @param body where it was read; some headers of older rows follow from it. */
+function presentEmail(
+  row: EmailSummaryRow,
+  apiUrl: string,
+  body: string | null = null,
+): z.input<typeof EmailSummary> {
   return {
     id: row.id,
     projectId: row.project_id,
@@ -219,7 +228,7 @@ function presentEmail(row: EmailRecord, apiUrl: string): z.input<typeof EmailSum
     from: row.from_email,
     fromName: row.from_name,
     replyTo: row.reply_to,
-    headers: row.campaign_id ? campaignHeaders(row, apiUrl) : row.headers,
+    headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
     attachments: row.attachments.map(
       ({ filename, contentType, disposition, contentId, bytes }) => ({
         filename,
@@ -251,16 +260,17 @@ function presentEmail(row: EmailRecord, apiUrl: string): z.input<typeof EmailSum
 }
 
 /**
- * Those of a campaign's messages follow from class and body; the ledger does not keep them. Without
+ * The ledger keeps those of a campaign's messages only where its class does not tell them. Without
  * its body, what a marketing message was sent with is known still: it always has the same.
  */
-function campaignHeaders(row: EmailRecord, apiUrl: string) {
-  const isKnown = row.body !== null || (row.sent_at !== null && row.message_class === 'MARKETING');
+function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {
+  if (row.headers.length > 0) return row.headers;
+  const isKnown = row.has_body || (row.sent_at !== null && row.message_class === 'MARKETING');
   if (!isKnown) return [];
   return classHeaders({
     messageClass: row.message_class as MessageClass,
     sourceType: 'CAMPAIGN',
-    body: row.body ?? '',
+    body: body ?? '',
     contactId: row.contact_id,
     unsubscribeUrl: optOutUrls(apiUrl, row.contact_id, row.id).unsubscribeUrl,
   });

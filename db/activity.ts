@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { itemForms, pastTypes, type PastType, rowsBefore } from '../domain/activity.ts';
 import { columnList } from './columns.ts';
+import { limits } from '../domain/limits.ts';
 import type { Database } from './database.ts';
-import { type KeptBody, readBodies } from './email-bodies.ts';
+import { readBodies } from './email-bodies.ts';
 import type { Period } from './event-stats.ts';
 import { isoTime } from './instants.ts';
 
@@ -93,29 +94,33 @@ export interface FeedQuery {
 
 /**
  * One page of what happened, newest first; items of one millisecond by their id, from the last to
- * the first. Each type gives its own newest rows, and the newest of all make the page.
+ * the first. Each type gives its own newest rows, and the newest of all make the page. It ends before
+ * `limit` where the bodies on it would be more than a process should hold.
  */
 export async function listActivity(
   db: Database,
   projectId: string,
   query: FeedQuery,
-): Promise<ActivityRow[]> {
+): Promise<{ rows: ActivityRow[]; hasMore: boolean }> {
+  // One row more than asked for tells whether there is a next page.
+  const more = { ...query, limit: query.limit + 1 };
   const parts = query.types
     .filter((type) => query.contactId === undefined || sources[type].table !== 'campaign')
-    .map((type) => sourceRows(projectId, type, query));
-  if (parts.length === 0) return [];
-  const { rows } = await sql<ActivityRow & KeptBody>`
+    .map((type) => sourceRows(projectId, type, more));
+  if (parts.length === 0) return { rows: [], hasMore: false };
+  const { rows: found } = await sql<ListedRow>`
     with page as (
       select type, kind, id, at, item_id from (${sql.join(parts, sql` union all `)}) part
         order by at desc, item_id collate "C" desc
-        limit ${query.limit}
+        limit ${more.limit}
     )
     select page.type, page.item_id, ${isoTime(sql`page.at`)} as at,
         contact.id as contact_id, contact.email as contact_email,
         event.name as event_name, event.data as event_data,
-        email.subject, email.body, email.from_email, email.from_name, email.reply_to,
+        email.subject, email.from_email, email.from_name, email.reply_to,
         email.to_name, email.source_type, email.opens, email.clicks, email.error,
-        email.id as email_id, email.body_frame, email.body_values, email.campaign_id,
+        email.id as email_id, coalesce(octet_length(email.body),
+          octet_length(email.body_values::text) + octet_length(frame.body::text), 0) as body_bytes,
         campaign.name as campaign_name, campaign.subject as campaign_subject,
         campaign.total_recipients, campaign.audience_type, segment.name as segment_name,
         execution.workflow_name, execution.status, execution.exit_reason
@@ -124,6 +129,8 @@ export async function listActivity(
       left join email on page.kind = 'email' and email.id = page.id
       left join campaign on campaign.id =
         case page.kind when 'campaign' then page.id else email.campaign_id end
+      left join campaign_frame frame
+        on frame.campaign_id = email.campaign_id and frame.frame = email.body_frame
       left join segment on segment.id = campaign.segment_id
       left join execution on execution.id =
         case page.kind when 'execution' then page.id else email.workflow_execution_id end
@@ -132,8 +139,41 @@ export async function listActivity(
         when 'email' then email.contact_id
         when 'execution' then execution.contact_id end
       order by page.at desc, page.item_id collate "C" desc`.execute(db);
-  const bodies = await readBodies(db, projectId, rows);
-  return rows.map((row, index) => ({ ...row, body: bodies[index] ?? null }));
+  const page = found.slice(0, Math.min(query.limit, countThatFit(found)));
+  const bodies = await readPageBodies(db, projectId, page);
+  const rows = page.map((row) => ({ ...row, body: bodies.get(row.email_id ?? '') ?? null }));
+  return { rows, hasMore: found.length > rows.length };
+}
+
+/** A row of the feed without the body of its mail, which is read once the page is known. */
+type ListedRow = Omit<ActivityRow, 'body'> & { email_id: string | null; body_bytes: number };
+
+/** How many rows have bodies that go into one page: one at least. */
+function countThatFit(rows: readonly ListedRow[]): number {
+  let bytes = 0;
+  const end = rows.findIndex(({ body_bytes: own }, index) => {
+    bytes += own;
+    return index > 0 && bytes > limits.pageBodyBytes;
+  });
+  return end < 0 ? rows.length : end;
+}
+
+/** The bodies of the mails on a page, by the id of the mail: several items may be of one. */
+async function readPageBodies(
+  db: Database,
+  projectId: string,
+  rows: readonly ListedRow[],
+): Promise<Map<string, string | null>> {
+  const ids = [...new Set(rows.flatMap(({ email_id: id }) => id ?? []))];
+  if (ids.length === 0) return new Map();
+  const emails = await db
+    .selectFrom('email')
+    .select(['id as email_id', 'contact_id', 'campaign_id', 'body', 'body_frame', 'body_values'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  const bodies = await readBodies(db, projectId, emails);
+  return new Map(emails.map(({ email_id: id }, index) => [id, bodies[index] ?? null]));
 }
 
 export interface ActivityRow {

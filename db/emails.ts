@@ -1,7 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../domain/tracking.ts';
 import { withholdIfCancelled } from './campaign-progress.ts';
-import { columnList } from './columns.ts';
 import type { Database } from './database.ts';
 import { isoTime, millisecondsUntil } from './instants.ts';
 import type { DB, Email } from './tables.ts';
@@ -32,7 +31,7 @@ export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' |
   headers: MailHeader[];
   attachments?: StoredAttachment[];
   /** Why it is not to be sent, and fails at once. */
-  withheld?: 'contact_unsubscribed';
+  withheld?: 'contact_unsubscribed' | 'message_too_large';
 };
 
 /**
@@ -105,8 +104,36 @@ export async function countDueEmails(
   return rows[0]?.count ?? 0;
 }
 
+/**
+ * Bodies claimed at once, in bytes: no message beyond so many is claimed with them. Times the lanes a
+ * worker runs at once, that is what it holds of bodies.
+ */
+const claimBodyBytes = 2 * 1024 * 1024;
+
+/** What is read of a claimed message: what it is made of, and what it counts. */
+const claimedColumns = [
+  'id',
+  'project_id',
+  'contact_id',
+  'to_name',
+  'to_email',
+  'subject',
+  'body',
+  'from_email',
+  'from_name',
+  'reply_to',
+  'headers',
+  'attachments',
+  'message_class',
+  'source_type',
+  'attempts',
+  'created_at',
+  'billed_units',
+  'allowance_month',
+] as const satisfies (keyof EmailRow)[];
+
 /** A claimed message with what is looked at again right before it leaves. */
-export type ClaimedEmail = EmailRow & {
+export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_subscribed: boolean;
   contact_email: string;
   project_disabled: boolean;
@@ -119,6 +146,7 @@ export type ClaimedEmail = EmailRow & {
 /**
  * Claims due messages of a project for one attempt: SENDING, with the attempt's id and a lease,
  * committed before anything is handed over. Nobody else can claim them until they are settled.
+ * Together they have few bytes, whatever `max` is; one alone may have many.
  * @param given.throttled the sending limits have held them back.
  */
 export async function claimDueEmails(
@@ -131,20 +159,27 @@ export async function claimDueEmails(
     throttled: boolean;
   },
 ): Promise<ClaimedEmail[]> {
+  const columns = (table: string) =>
+    sql.join(claimedColumns.map((column) => sql.ref(`${table}.${column}`)));
   const { rows } = await sql<ClaimedEmail>`
     with due as (
-      select id from email
+      select id, due_at, octet_length(body) as body_bytes from email
         where project_id = ${given.projectId} and status = 'PENDING' and campaign_id is null
           and due_at <= now()
         order by due_at, id
         limit ${given.max}
         for update skip locked
+    ), weighed as (
+      select id, coalesce(sum(body_bytes) over (order by due_at, id
+          rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        from due
     ), claimed as (
       update email set ${claimed(given)}
-        from due where email.id = due.id
-        returning ${columnList('email')}
+        from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
+        returning ${columns('email')}, email.due_at
     )
-    select ${columnList('email', 'claimed')}, contact.subscribed as contact_subscribed, contact.email as contact_email,
+    select ${columns('claimed')}, contact.subscribed as contact_subscribed,
+        contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         project.tracking as project_tracking,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale

@@ -5,6 +5,7 @@ import { wakeCampaign } from './campaigns.ts';
 import { sendAttemptsMax } from '../domain/retry.ts';
 import { storableText } from '../domain/text-rules.ts';
 import type { Database } from './database.ts';
+import type { MailHeader } from './emails.ts';
 import { type Due, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
 import { recordFeedback, recordSimulatedFeedback } from './feedback.ts';
 import { isoTime } from './instants.ts';
@@ -12,10 +13,11 @@ import { traceEntry } from './trace.ts';
 import { transact } from './transaction.ts';
 
 /** What a message says: its body as it is, or as the values in a frame of its campaign. */
-export type MailText = { subject: string } & (
-  | { body: string }
-  | { frame: string; values: readonly string[] }
-);
+export type MailText = {
+  subject: string;
+  /** Where its class does not tell them. */
+  headers?: readonly MailHeader[] | undefined;
+} & ({ body: string } | { frame: string; values: readonly string[] });
 
 /** What became of one claimed message. */
 export type Settlement = {
@@ -103,6 +105,7 @@ async function recordSimulated(tx: Database, settlements: readonly Settlement[])
 /** What a message said, whole or not at all: an earlier try may have said something else. */
 const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
+  headers = coalesce(outcome.headers, email.headers),
   body = case when outcome.subject is null then email.body else outcome.body end,
   body_frame = case when outcome.subject is null
     then email.body_frame else outcome.body_frame end,
@@ -145,7 +148,7 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
         updated_at = now()
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
-          subject text, body text, body_frame text, body_values jsonb)
+          subject text, body text, body_frame text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and email.status = 'SENDING'
         and email.attempt_id = any(${attempt.attemptIds}::uuid[])
       returning email.id, email.contact_id, email.status, email.subject, email.from_email,
@@ -179,7 +182,7 @@ async function recordOvertaken(
         message_id = coalesce(email.message_id, outcome.message_id)
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
-          body_frame text, body_values jsonb)
+          body_frame text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and email.attempt_id = any(${attemptIds}::uuid[])
       returning email.id, email.message_id, case
         when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
@@ -215,6 +218,7 @@ function outcomeOf(settlement: Settlement) {
     delay_ms: kind === 'again' ? settlement.delayMs : 0,
     ...(content && {
       subject: content.subject,
+      ...(content.headers && { headers: content.headers }),
       ...('body' in content
         ? { body: content.body }
         : { body_frame: content.frame, body_values: content.values }),

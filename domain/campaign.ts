@@ -38,6 +38,7 @@ const withheldReasons: readonly string[] = [
   'project_disabled',
   'campaign_cancelled',
   'billing_limit',
+  'message_too_large',
 ];
 
 /** Why a contact got a campaign, or did not. */

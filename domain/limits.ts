@@ -74,6 +74,10 @@ export const limits = {
    * takes at most 2 MB in one payload. */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
+  /** The body of one mail, rendered, as UTF-8. */
+  renderedBodyBytes: 2 * 1024 * 1024,
+  /** Bodies of one page of a list that shows them; a page has at least one item. */
+  pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
   /** A request that never finished blocks its idempotency key this long. */
   idempotencyStaleMs: 5 * 60_000,

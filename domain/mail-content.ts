@@ -1,5 +1,6 @@
 import { classHeaders, type Header, type MessageClass, type SourceType } from './class-headers.ts';
 import { badgeHtml, footerHtml, withFooter } from './footer.ts';
+import { limits } from './limits.ts';
 import { type CompiledTemplate, type Renderer, type RenderScope } from './render.ts';
 
 /** What the ledger keeps of a mail's content. */
@@ -74,4 +75,12 @@ export function completeMail(
       customHeaders,
     }),
   };
+}
+
+/** Whether a rendered body is larger than mail may be. Such mail is not sent. */
+export function isBodyTooLarge(body: string): boolean {
+  // No character has more than three bytes for each of its UTF-16 units.
+  if (body.length * 3 <= limits.renderedBodyBytes) return false;
+  if (body.length > limits.renderedBodyBytes) return true;
+  return new TextEncoder().encode(body).length > limits.renderedBodyBytes;
 }

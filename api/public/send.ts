@@ -14,7 +14,7 @@ import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact-data.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
+import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
 import { readCustomHeaders } from '../../domain/mail-headers.ts';
 import { type CompiledTemplate, compileTemplate, type Renderer } from '../../domain/render.ts';
 import { renderAhead } from '../../domain/render-ahead.ts';
@@ -285,12 +285,15 @@ async function recordMail(
   return written;
 }
 
-/** Composes the message only when its size could matter. @throws Problem MESSAGE_TOO_LARGE */
+/** Composes the whole message only when its size could matter. @throws Problem MESSAGE_TOO_LARGE */
 async function refuseLargeMessage(
   mail: PreparedMail,
   content: { subject: string; body: string; headers: { name: string; value: string }[] },
   bytesMax: number,
 ): Promise<void> {
+  if (isBodyTooLarge(content.body)) {
+    throw new Problem('MESSAGE_TOO_LARGE', { message: 'The rendered body is larger than 2 MB.' });
+  }
   const message = {
     subject: content.subject,
     html: content.body,

@@ -43,6 +43,12 @@ async function headersTo(address: string): Promise<string[]> {
 }
 
 describe('the mail of a SEND_EMAIL step', () => {
+  it('that is larger than mail may be fails, and the journey goes on', async () => {
+    const templateId = await createTemplate(engine, { body: '<p>{{about}}</p>'.repeat(100) });
+    const { mail } = await mailOf(templateId, { data: { about: 'x'.repeat(30_000) } });
+    expect(mail).toMatchObject({ status: 'FAILED', error: 'message_too_large' });
+  });
+
   it('has the sender name and the Reply-To of the template', async () => {
     const templateId = await createTemplate(engine);
     const given = { fromName: 'Ada of the shop', replyTo: 'help@elsewhere.test' };
