@@ -99,16 +99,15 @@ const leaseMarginMs = 60_000;
  */
 const shutdownPatienceMs = 30_000;
 /**
- * Files and bodies of all messages this process has in its hands, in bytes: four messages with as
- * much as a message may have. Each byte is there about four times: as stored, encoded and in the
- * message.
+ * Files of all messages this process has in its hands, in bytes: four messages with as much as a
+ * message may have. Each byte is there about four times: as stored, in base64 and in the message.
  */
-const bytesUnderWay = createBudget(40 * 1024 * 1024);
+const filesUnderWay = createBudget(40 * 1024 * 1024);
 /**
- * How often a byte of a body counts among those of files: it passes through more forms (document,
- * tracked document, text part, each of them encoded).
+ * Their bodies, in characters: six of the largest. Each is there about ten times: as the document,
+ * with tracked links, as text, each of them encoded, and in the message.
  */
-const bodyFactor = 3;
+const bodiesUnderWay = createBudget(12 * 1024 * 1024);
 /** Bodies that a batch may have sent and not recorded, in characters. */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
@@ -236,11 +235,13 @@ async function handOver<E extends Sendable>(
   const queue = emails.values();
   async function work(): Promise<void> {
     for (const email of queue) {
-      const forget = await bytesUnderWay.take(bytesOf(email), { urgent });
+      const forgetFiles = await filesUnderWay.take(bytesOf(email), { urgent });
+      const forgetBody = await bodiesUnderWay.take(email.body?.length ?? 0, { urgent });
       const hangUp = await lines.take(1, { urgent });
       settlements.push(await settle(email));
       hangUp();
-      forget();
+      forgetBody();
+      forgetFiles();
     }
   }
   async function settle(email: E): Promise<Settlement> {
@@ -262,10 +263,10 @@ function connectionsOf(mailer: Mailer): Budget {
   return known;
 }
 
-/** What a message weighs. A damaged row has no files: it fails when it is composed. */
-function bytesOf({ attachments, body }: Sendable): number {
-  const files: readonly { bytes: number }[] = Array.isArray(attachments) ? attachments : [];
-  return files.reduce((sum, file) => sum + file.bytes, (body?.length ?? 0) * bodyFactor);
+/** Bytes of a message's files. A damaged row has none: it fails when it is composed. */
+function bytesOf({ attachments }: Sendable): number {
+  if (!Array.isArray(attachments)) return 0;
+  return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
 }
 
 /** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */
