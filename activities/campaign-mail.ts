@@ -182,7 +182,7 @@ function isFilledTooLarge(body: Gapped, values: SlotValues): boolean {
   return chars > limits.renderedBodyBytes || isBodyTooLarge(filled(body, valueOf));
 }
 
-/** As long as any id. */
+/** Of the length of an id. */
 const standInId = randomUUID();
 
 function skeletonFor(
