@@ -42,6 +42,47 @@ describe('a membership that ends meanwhile', () => {
   });
 });
 
+describe('an invitation', () => {
+  const invited = async () => {
+    const { id } = await api.createProject(owner.cookie);
+    const bob = await api.signUp();
+    const invitation = { project_id: id, user_id: bob.userId, role: 'MEMBER' };
+    await api.db.insertInto('invitation').values(invitation).execute();
+    return { id, bob, path: `/users/@me/invitations/${id}/accept` };
+  };
+
+  it.each([
+    [
+      'whose project is deleted meanwhile',
+      (tx: Database, id: string) =>
+        tx
+          .updateTable('project')
+          .set({ removal: 'delete', public_key: randomUUID() })
+          .where('id', '=', id)
+          .execute(),
+    ],
+    [
+      'that is taken back meanwhile',
+      (tx: Database, id: string) =>
+        tx.deleteFrom('invitation').where('project_id', '=', id).execute(),
+    ],
+  ])('%s cannot be accepted: 404 PROJECT_NOT_FOUND', async (_, change) => {
+    const { id, bob, path } = await invited();
+    const answer = await overtaken(
+      api,
+      (tx) => change(tx, id),
+      () => api.request('POST', path, { cookie: bob.cookie }),
+    );
+    expect(answer).toEqual([404, 'PROJECT_NOT_FOUND']);
+    const rows = await api.db
+      .selectFrom('membership')
+      .select('role')
+      .where('user_id', '=', bob.userId)
+      .execute();
+    expect(rows).toEqual([]);
+  });
+});
+
 describe('a project that is deleted meanwhile', () => {
   const mine = '/users/@me/projects/:id';
   it.each([

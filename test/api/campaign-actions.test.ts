@@ -263,10 +263,14 @@ describe('POST /campaigns/{id}/test', () => {
       const made = await api.request('POST', '/campaigns', { key, body });
       const path = `/campaigns/${made.body.data.id}/test`;
       const test = (to: string) => api.request('POST', path, { key, body: { email: to } });
-      expect(refusal(await test('stranger@people.test'))).toEqual([
-        403,
-        'TEST_RECIPIENT_NOT_ALLOWED',
-      ]);
+      const invited = await api.signUp();
+      await api.db
+        .insertInto('invitation')
+        .values({ project_id: project.id, user_id: invited.userId, role: 'ADMIN' })
+        .execute();
+      for (const to of ['stranger@people.test', invited.email]) {
+        expect(refusal(await test(to))).toEqual([403, 'TEST_RECIPIENT_NOT_ALLOWED']);
+      }
       expect((await test(email)).status).toBe(200);
       expect(refusal(await test('nobody'))).toEqual([
         422,
