@@ -233,8 +233,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       personal: env.PERSONAL_DOMAINS_FILE ?? null,
       alias: env.ALIAS_DOMAINS_FILE ?? null,
     },
-    /** Topics whose notifications are taken; null: all that are signed. */
-    snsTopics: env.SNS_TOPIC_ARN?.split(',').map((topic) => topic.trim()) ?? null,
+    snsTopics: snsTopics(env),
     /** Whether a project whose mail is refused too often is disabled. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
@@ -337,6 +336,16 @@ function bucketUrl(bucket: string, env: z.output<typeof Environment>): string {
   return env.S3_ENDPOINT
     ? `${withoutSlashes(env.S3_ENDPOINT)}/${bucket}`
     : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
+}
+
+/**
+ * Topics whose notifications are taken. `any`: all that SNS has signed, where there is nothing to
+ * lose; null: none, anybody with an AWS account could have SNS sign what they like.
+ */
+function snsTopics(env: z.output<typeof Environment>): readonly string[] | 'any' | null {
+  const named = env.SNS_TOPIC_ARN?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
+  if (named.length > 0) return named;
+  return mailSettings(env).mode === 'ses' || env.NODE_ENV === 'production' ? null : 'any';
 }
 
 /** How mail leaves: SES with a region and credentials, else SMTP, else the local mailbox. */

@@ -1,12 +1,20 @@
-import { type KeyObject, verify, X509Certificate } from 'node:crypto';
+import { verify } from 'node:crypto';
+import { rootCertificates } from 'node:tls';
+import { createCertificateStore } from './sns-certificates.ts';
+import { createFetcher, type Network } from './bounded-fetch.ts';
 
 /** What Amazon SNS posts to a subscriber; only the signature says that it is from there. */
 export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
   /**
-   * Whether SNS itself has signed this.
-   * @throws Error when the certificate cannot be fetched.
+   * What keeps an envelope from being a message SNS has signed of late, as a sentence, as far as it
+   * shows without asking anybody; null: nothing.
+   */
+  findFlaw(envelope: SnsEnvelope): string | null;
+  /**
+   * Whether SNS itself has signed this, of late.
+   * @throws Error when the certificates cannot be fetched.
    */
   isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
   /** Whether an address belongs to SNS. */
@@ -15,29 +23,25 @@ export interface Sns {
   confirm(subscribeUrl: string): Promise<void>;
 }
 
-export interface SnsSettings {
-  /** Which addresses are asked. Default: https on a host of SNS, its own port, no user name. */
-  isTrusted?: (url: URL) => boolean;
+export interface SnsSettings extends Network {
+  /** Authorities that may vouch for a certificate of SNS, as PEM. Default: those of Node.js. */
+  authorities?: readonly string[];
+  /** Milliseconds since 1970. Default: the clock. */
+  now?: () => number;
 }
 
-/** For the certificate, or the confirmation, in ms. */
-const answerMs = 5_000;
-/** A certificate is 2 KB long. */
-const answerBytesMax = 64 * 1024;
-/** SNS has one certificate for each region at a time. */
-const certificatesMax = 100;
+/** For the confirmation, in bytes: a few hundred. */
+const confirmationBytesMax = 64 * 1024;
+/**
+ * How far the time of a message may be from now, in ms. SNS tries a message for an hour at most
+ * (SNS developer guide, message delivery retries); the same room is left for clocks that are late.
+ */
+const ageMsMax = 3_600_000;
 
-const snsHost = /^sns\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$/;
-
-function isSnsAddress({ protocol, hostname, port, username, password }: URL): boolean {
-  return (
-    protocol === 'https:' &&
-    snsHost.test(hostname) &&
-    port === '' &&
-    username === '' &&
-    password === ''
-  );
-}
+const snsHost = /^sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?$/;
+/** All of it: no port, user name, query or fragment. */
+const certificateUrl =
+  /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
 
 /** Signed fields by message type, in the order SNS signs them (SNS developer guide). */
 const notificationFields = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
@@ -50,53 +54,71 @@ const confirmationFields = [
   'TopicArn',
   'Type',
 ];
+const confirmationTypes = new Set(['SubscriptionConfirmation', 'UnsubscribeConfirmation']);
 
 const digests: Record<string, string> = { '1': 'sha1', '2': 'sha256' };
 
-/** Certificates are fetched once and kept. */
-export function createSns({ isTrusted = isSnsAddress }: SnsSettings = {}): Sns {
-  const keys = new Map<string, Promise<KeyObject>>();
+/** Certificates are fetched once a day and kept. */
+export function createSns(settings: SnsSettings = {}): Sns {
+  const { authorities = rootCertificates, now = Date.now } = settings;
+  const fetchBytes = createFetcher(settings);
+  const certificates = createCertificateStore({ fetchBytes, authorities, now });
 
-  function readUrl(written: unknown): URL | null {
-    if (typeof written !== 'string' || !URL.canParse(written)) return null;
-    const url = new URL(written);
-    return isTrusted(url) ? url : null;
-  }
-
-  function keyOf(url: URL): Promise<KeyObject> {
-    const known = keys.get(url.href);
-    if (known) return known;
-    const key = fetchText(url).then((pem) => new X509Certificate(pem).publicKey);
-    if (keys.size >= certificatesMax) keys.clear();
-    keys.set(url.href, key);
-    key.catch(() => keys.delete(url.href));
-    return key;
+  /** The parts a signature is checked with, or a sentence. */
+  function read(envelope: SnsEnvelope) {
+    const { SignatureVersion: version, Signature: signature } = envelope;
+    const digest = typeof version === 'string' ? digests[version] : undefined;
+    const text = signedText(envelope);
+    if (!digest || text === null || typeof signature !== 'string' || signature === '') {
+      return 'The message is not signed as Amazon SNS signs.';
+    }
+    const url = envelope['SigningCertURL'];
+    if (typeof url !== 'string' || !certificateUrl.test(url)) {
+      return 'SigningCertURL is not the address of a certificate of Amazon SNS.';
+    }
+    const sentAt = Date.parse(envelope['Timestamp'] as string);
+    if (!(Math.abs(now() - sentAt) <= ageMsMax)) {
+      return 'The message is older than an hour, or of the future.';
+    }
+    return { digest, text, signature, url: new URL(url) };
   }
 
   return {
-    async isAuthentic(envelope) {
-      const { SignatureVersion: version, Signature: signature } = envelope;
-      const digest = typeof version === 'string' ? digests[version] : undefined;
-      const url = readUrl(envelope['SigningCertURL']);
-      const signed = signedText(envelope);
-      if (!digest || typeof signature !== 'string' || !url?.pathname.endsWith('.pem') || !signed) {
-        return false;
-      }
-      const key = await keyOf(url);
-      return verify(digest, Buffer.from(signed), key, Buffer.from(signature, 'base64'));
+    findFlaw(envelope) {
+      const parts = read(envelope);
+      return typeof parts === 'string' ? parts : null;
     },
-    isSnsUrl: (url) => readUrl(url) !== null,
+    async isAuthentic(envelope) {
+      const parts = read(envelope);
+      if (typeof parts === 'string') return false;
+      const key = await certificates.findKey(parts.url);
+      if (!key) return false;
+      const signature = Buffer.from(parts.signature, 'base64');
+      return verify(parts.digest, Buffer.from(parts.text), key, signature);
+    },
+    isSnsUrl: isSnsAddress,
     async confirm(subscribeUrl) {
-      const url = readUrl(subscribeUrl);
-      if (!url) throw new Error('Not an address of SNS.');
-      await fetchText(url);
+      if (!isSnsAddress(subscribeUrl)) throw new Error('Not an address of SNS.');
+      await fetchBytes(new URL(subscribeUrl), confirmationBytesMax);
     },
   };
 }
 
+function isSnsAddress(written: string): boolean {
+  const url = URL.parse(written);
+  return (
+    url !== null &&
+    url.protocol === 'https:' &&
+    snsHost.test(url.hostname) &&
+    url.port === '' &&
+    url.username === '' &&
+    url.password === ''
+  );
+}
+
 /** The text SNS signs; null when a field is none. */
 function signedText(envelope: SnsEnvelope): string | null {
-  const isConfirmation = /^(?:Uns|S)ubscri(?:be|ption)Confirmation$/.test(String(envelope['Type']));
+  const isConfirmation = confirmationTypes.has(envelope['Type'] as string);
   let text = '';
   for (const name of isConfirmation ? confirmationFields : notificationFields) {
     const value = envelope[name];
@@ -106,18 +128,4 @@ function signedText(envelope: SnsEnvelope): string | null {
     text += `${name}\n${value}\n`;
   }
   return text;
-}
-
-/** Follows no redirect: it would leave the hosts that are trusted. */
-async function fetchText(url: URL): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(answerMs) });
-  if (!response.ok) throw new Error(`${url.host} answered ${response.status}.`);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += (chunk as Uint8Array).length;
-    if (size > answerBytesMax) throw new Error(`${url.host} answered too much.`);
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

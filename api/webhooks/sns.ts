@@ -33,9 +33,11 @@ function receiver(id: string, path: `/${string}`) {
     access: 'open',
     limit: 'none',
     asSent: true,
+    unavailable: ({ snsTopics }) => (snsTopics === null ? 'RESOURCE_NOT_FOUND' : null),
     bodyBytesMax: limits.jsonBodyBytes,
     response: z.object({ success: z.literal(true), message: z.string().optional() }),
     problems: [
+      'RESOURCE_NOT_FOUND',
       'INVALID_REQUEST_BODY',
       'INVALID_SIGNATURE',
       'FORBIDDEN',
@@ -64,17 +66,22 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
   throw invalidField('', 'invalid_type', 'Must be an object.');
 }
 
-/** Nothing in the body is used before SNS is known to have written it. */
+/**
+ * Nothing in the body is used before SNS is known to have written it; but what can be refused
+ * without asking anybody is refused first, so that nobody has us fetch anything for another topic.
+ */
 async function requireAuthentic({ sns, config, log }: Services, envelope: SnsEnvelope) {
+  const flaw = sns.findFlaw(envelope);
+  if (flaw !== null) throw new Problem('INVALID_SIGNATURE', { message: flaw });
+  const topic = envelope['TopicArn'] as string;
+  if (config.snsTopics !== 'any' && !config.snsTopics?.includes(topic)) {
+    throw new Problem('FORBIDDEN', { message: 'Notifications of this topic are not taken.' });
+  }
   const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
     log.warn({ error }, 'the certificate of a notification cannot be had');
     throw new Problem('SERVICE_UNAVAILABLE');
   });
   if (!isAuthentic) throw new Problem('INVALID_SIGNATURE');
-  const topic = envelope['TopicArn'] as string;
-  if (config.snsTopics && !config.snsTopics.includes(topic)) {
-    throw new Problem('FORBIDDEN', { message: 'Notifications of this topic are not taken.' });
-  }
 }
 
 async function receive(call: Services, envelope: SnsEnvelope): Promise<{ message?: string }> {

@@ -29,6 +29,7 @@ const sesMode = () => ({
   AWS_SES_ACCESS_KEY_ID: 'id',
   AWS_SES_SECRET_ACCESS_KEY: 'secret',
   AWS_SES_ENDPOINT: ses.endpoint,
+  SNS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:everpost',
   // Nothing waits for its turn, which the trace would tell.
   EMAIL_RATE_LIMIT_PER_SECOND: '0',
   EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSns } from '../../providers/sns.ts';
 import { startTestApi } from '../support/api.ts';
 import { sesEvent } from '../support/ses-messages.ts';
 import { type SnsFeedback, startSnsFeedback } from '../support/sns-feedback.ts';
@@ -39,7 +41,7 @@ describe('who may report', () => {
 
   it('answers 503 while the certificate cannot be had', async () => {
     fake.answerWith(500);
-    const SigningCertURL = `${fake.url}/cert-away.pem`;
+    const SigningCertURL = fake.serve(fake.signing.pem);
     const { status } = await post(fake.notification('{}', { SigningCertURL }));
     fake.answerWith(200);
     expect(status).toBe(503);
@@ -55,14 +57,70 @@ describe('who may report', () => {
     expect(await code('{}')).toEqual([403, 'INVALID_SIGNATURE']);
   });
 
-  it('answers a topic that is not among the allowed ones 403 FORBIDDEN', async () => {
-    const strict = await startTestApi({ SNS_TOPIC_ARN: 'arn:one, arn:two' });
-    strict.services.sns = fake.sns;
-    const ask = (TopicArn: string) =>
-      strict.request('POST', '/webhooks/sns', { body: fake.notification('x', { TopicArn }) });
-    expect((await ask('arn:three')).body.error.code).toBe('FORBIDDEN');
+  it('answers a message of long ago 403 INVALID_SIGNATURE, however well it is signed', async () => {
+    const { id } = await sentEmail();
+    const Timestamp = new Date(Date.now() - 3_700_000).toISOString();
+    const old = fake.notification(sesEvent('Delivery', { emailId: id }), { Timestamp });
+    const { status, body } = await post(old);
+    expect([status, body.error.code]).toEqual([403, 'INVALID_SIGNATURE']);
+    expect(body.error.message).toContain('older than an hour');
+    expect((await emailOf(id)).status).toBe('SENT');
+  });
+
+  it('answers a topic that is not among the allowed ones 403 FORBIDDEN, and fetches nothing', async () => {
+    const strict = await startTestApi({ SNS_TOPIC_ARN: 'arn:one, arn:two,' });
+    strict.services.sns = createSns(fake.settings);
+    const ask = (TopicArn: string, more: object = {}) =>
+      strict.request('POST', '/webhooks/sns', {
+        body: { ...fake.notification('x', { TopicArn }), ...more },
+      });
+    const before = fake.requests.length;
+    for (const topic of ['arn:three', '', 'arn:on']) {
+      expect((await ask(topic)).body.error.code).toBe('FORBIDDEN');
+      expect((await ask(topic, { Signature: 'eA==' })).body.error.code).toBe('FORBIDDEN');
+      expect((await ask(topic, { Signature: undefined })).status).toBe(403);
+    }
+    expect(fake.requests).toHaveLength(before);
+    expect((await ask('arn:two', { Signature: 'eA==' })).body.error.code).toBe('INVALID_SIGNATURE');
     expect((await ask('arn:two')).body.error.code).toBe('INVALID_NOTIFICATION');
     await strict.close();
+  });
+
+  const ses = {
+    AWS_SES_REGION: 'eu-west-1',
+    AWS_SES_ACCESS_KEY_ID: 'id',
+    AWS_SES_SECRET_ACCESS_KEY: 'secret',
+  };
+  const production = { NODE_ENV: 'production', JWT_SECRET: randomBytes(32).toString('base64') };
+
+  it.each([ses, { ...ses, SNS_TOPIC_ARN: ' , ' }, production, { ...production, ...ses }])(
+    'is closed without a topic: 404 RESOURCE_NOT_FOUND whatever is sent, with %o',
+    async (settings) => {
+      const closed = await startTestApi(settings);
+      closed.services.sns = fake.sns;
+      const before = fake.requests.length;
+      const bodies = [fake.notification('x'), {}, '{"a":', '[]', ''];
+      for (const path of ['/webhooks/sns', '/webhooks/incoming/sns', '/api/webhooks/sns']) {
+        for (const body of bodies) {
+          const answer = await closed.request('POST', path, { body });
+          expect([answer.status, answer.body.error.code]).toEqual([404, 'RESOURCE_NOT_FOUND']);
+        }
+      }
+      expect(fake.requests).toHaveLength(before);
+      await closed.close();
+    },
+  );
+
+  it.each([
+    { ...ses, SNS_TOPIC_ARN: 'arn:one' },
+    { ...production, SNS_TOPIC_ARN: 'arn:one' },
+  ])('is open for the topics that are named, with %o', async (settings) => {
+    const open = await startTestApi(settings);
+    open.services.sns = fake.sns;
+    const body = fake.notification('x', { TopicArn: 'arn:one' });
+    const answer = await open.request('POST', '/webhooks/sns', { body });
+    expect(answer.body.error.code).toBe('INVALID_NOTIFICATION');
+    await open.close();
   });
 });
 
@@ -77,7 +135,7 @@ describe('subscriptions', () => {
   it('confirms one by asking its address', async () => {
     const { status, body } = await post(fake.envelope(confirmation(`${fake.url}/confirm?t=1`)));
     expect([status, body]).toEqual([200, { success: true, message: expect.any(String) }]);
-    expect(fake.requests.at(-1)).toBe('/confirm?t=1');
+    expect(fake.requests.at(-1)).toBe(`${fake.url}/confirm?t=1`);
   });
 
   it('answers an address of another host 400 INVALID_SUBSCRIBE_URL, fetching nothing', async () => {
@@ -108,6 +166,6 @@ describe('subscriptions', () => {
         : fake.envelope({ ...more, Type });
     const { status, body } = await post(signed);
     expect([status, body]).toEqual([200, { success: true, message: expect.any(String) }]);
-    expect(fake.requests).not.toContain('/back');
+    expect(fake.requests).not.toContain(`${fake.url}/back`);
   });
 });

@@ -31,7 +31,8 @@ describe('signatures', () => {
     ['another message', { Message: 'Hullo' }],
     ['another id', { MessageId: 'x' }],
     ['another topic', { TopicArn: 'x' }],
-    ['another time', { Timestamp: '2026-11-22T08:30:00.000Z' }],
+    ['another time', { Timestamp: new Date(Date.now() - 1_000).toISOString() }],
+    ['a time that is none', { Timestamp: 'now' }],
     ['a subject', { Subject: 'x' }],
     ['another type', { Type: 'SubscriptionConfirmation' }],
     ['no signature', { Signature: undefined }],
@@ -46,22 +47,30 @@ describe('signatures', () => {
 
   it('does not believe another key', async () => {
     const other = await startFakeSns();
-    const forged = { ...other.notification('Hello'), SigningCertURL: `${fake.url}/cert.pem` };
-    expect(await fake.sns.isAuthentic(forged)).toBe(false);
+    const { SigningCertURL } = fake.notification('');
+    expect(await fake.sns.isAuthentic({ ...other.notification('Hello'), SigningCertURL })).toBe(
+      false,
+    );
     await other.close();
   });
 
-  it('fetches a certificate once, and again when that failed', async () => {
-    const sns = createSns({ isTrusted: ({ origin }) => origin === fake.url });
-    const SigningCertURL = `${fake.url}/cert-once.pem`;
-    const asked = () => fake.requests.filter((path) => path === '/cert-once.pem').length;
-    const notification = fake.notification('Hello', { SigningCertURL });
-    fake.answerWith(500);
-    await expect(sns.isAuthentic(notification)).rejects.toThrow('500');
-    fake.answerWith(200);
-    for (const _ of [1, 2, 3]) expect(await sns.isAuthentic(notification)).toBe(true);
-    expect(asked()).toBe(2);
-  });
+  it.each([
+    [-61, false],
+    [-59, true],
+    [59, true],
+    [61, false],
+  ])(
+    'of %i minutes from now: believed is %s, and then alone is anything fetched',
+    async (minutes, isBelieved) => {
+      const sns = createSns(fake.settings);
+      const Timestamp = new Date(Date.now() + minutes * 60_000).toISOString();
+      const message = fake.notification('Hello', { Timestamp });
+      const before = fake.requests.length;
+      expect(sns.findFlaw(message) === null).toBe(isBelieved);
+      expect(await sns.isAuthentic(message)).toBe(isBelieved);
+      expect(fake.requests.length > before).toBe(isBelieved);
+    },
+  );
 });
 
 describe('addresses', () => {
@@ -94,18 +103,50 @@ describe('addresses', () => {
     await expect(sns.confirm(url)).rejects.toThrow('Not an address');
   });
 
-  it('reads certificates from addresses that end in .pem alone', async () => {
+  const snsHost = 'sns.eu-west-1.amazonaws.com';
+  it.each([
+    `https://${snsHost}/certificate.pem`,
+    `https://${snsHost}/SimpleNotificationService-0f.pem?x=1`,
+    `https://${snsHost}/SimpleNotificationService-0f.pem#x`,
+    `https://${snsHost}/SimpleNotificationService-0f.pem?`,
+    `https://${snsHost}/SimpleNotificationService-0g.pem`,
+    `https://${snsHost}/SimpleNotificationService-.pem`,
+    `https://${snsHost}/SimpleNotificationService-0f.pem/`,
+    `https://${snsHost}/x/SimpleNotificationService-0f.pem`,
+    `https://${snsHost}/x/../SimpleNotificationService-0f.pem`,
+    `https://${snsHost}:443/SimpleNotificationService-0f.pem`,
+    `https://user@${snsHost}/SimpleNotificationService-0f.pem`,
+    `https://user:pass@${snsHost}/SimpleNotificationService-0f.pem`,
+    `http://${snsHost}/SimpleNotificationService-0f.pem`,
+    `https://${snsHost}.evil.example/SimpleNotificationService-0f.pem`,
+    'https://sns.a.b.amazonaws.com/SimpleNotificationService-0f.pem',
+    'https://sns.amazonaws.com/SimpleNotificationService-0f.pem',
+    ` https://${snsHost}/SimpleNotificationService-0f.pem`,
+    `https://${snsHost}/SimpleNotificationService-0f.pem\n`,
+  ])('reads no certificate from %j', async (SigningCertURL) => {
     const before = fake.requests.length;
-    const SigningCertURL = `${fake.url}/certificate?x=.pem`;
-    expect(await fake.sns.isAuthentic(fake.notification('Hello', { SigningCertURL }))).toBe(false);
+    const message = fake.notification('Hello', { SigningCertURL });
+    expect(fake.sns.findFlaw(message)).toContain('SigningCertURL');
+    expect(await fake.sns.isAuthentic(message)).toBe(false);
     expect(fake.requests).toHaveLength(before);
+  });
+
+  it.each([
+    `https://${snsHost}/SimpleNotificationService-9c6465fa7f48f5cacd23014631ec1136.pem`,
+    'https://sns.cn-north-1.amazonaws.com.cn/SimpleNotificationService-0f.pem',
+  ])('may read a certificate from %s', (SigningCertURL) => {
+    expect(fake.sns.findFlaw(fake.notification('Hello', { SigningCertURL }))).toBeNull();
   });
 
   it('confirms by asking, and says when that failed', async () => {
     await fake.sns.confirm(`${fake.url}/confirm?token=1`);
-    expect(fake.requests.at(-1)).toBe('/confirm?token=1');
+    expect(fake.requests.at(-1)).toBe(`${fake.url}/confirm?token=1`);
     fake.answerWith(403);
     await expect(fake.sns.confirm(`${fake.url}/confirm`)).rejects.toThrow('403');
+    // A redirect would leave the host that is trusted.
+    fake.answerWith(302);
+    await expect(fake.sns.confirm(`${fake.url}/confirm`)).rejects.toThrow('302');
+    expect(fake.requests.at(-1)).toBe(`${fake.url}/confirm`);
     fake.answerWith(200);
   });
 });

@@ -1,19 +1,33 @@
 import { randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createSns, type Sns, type SnsEnvelope } from '../../providers/sns.ts';
-import { createCertificate } from './certificate.ts';
+import { createSns, type Sns, type SnsEnvelope, type SnsSettings } from '../../providers/sns.ts';
+import { type Certificate, createCertificate } from './certificate.ts';
 
-/** A stand-in for Amazon SNS on this machine: it signs for real, with a certificate of its own. */
+/**
+ * A stand-in for Amazon SNS on this machine: it has the addresses of SNS, and signs for real. All of
+ * its certificates are vouched for by an authority of its own, that of its host directly, that it
+ * signs with by way of another, whose certificate is where the first one says, as with SNS.
+ */
 export interface FakeSns {
   /** Trusts this server as it would trust Amazon's. */
   sns: Sns;
+  /** What makes it do so. */
+  settings: SnsSettings;
   url: string;
-  /** Paths that were asked for, oldest first. */
+  /** Addresses that were asked for, oldest first. */
   requests: string[];
   /** Makes the server answer so from now on. */
   answerWith(status: number): void;
+  /** Serves a file at an address of its own, and answers the address. */
+  serve(file: string | Buffer): string;
+  authority: Certificate;
+  /** Vouches for the certificate that messages are signed with. */
+  intermediate: Certificate;
+  /** What messages are signed with. */
+  signing: Certificate;
   /** A notification of `message`, an object or a text, signed. */
   notification(message: unknown, more?: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
   /** A signed envelope of any type; `fields` replace what it usually has. */
@@ -23,25 +37,59 @@ export interface FakeSns {
   close(): Promise<void>;
 }
 
+const host = 'sns.eu-west-1.amazonaws.com';
+const url = `https://${host}`;
+const issuerUrl = 'http://issuers.test/issuer.cer';
+
 export async function startFakeSns(): Promise<FakeSns> {
-  const { pem, privateKey } = createCertificate('sns.test');
+  const authority = createCertificate('Test Authority', { isAuthority: true });
+  const hostCertificate = createCertificate(host, { issuer: authority, hosts: [host] });
+  const intermediate = createCertificate('Test Issuer', { issuer: authority, isAuthority: true });
+  const signing = createCertificate('sns.amazonaws.com', {
+    issuer: intermediate,
+    hosts: ['sns.amazonaws.com'],
+    issuerUrl,
+  });
+  const files = new Map<string, string | Buffer>([[issuerUrl, intermediate.der]]);
+  const serve = (file: string | Buffer) => {
+    const at = `${url}/SimpleNotificationService-${randomUUID().replaceAll('-', '')}.pem`;
+    files.set(at, file);
+    return at;
+  };
+  const certificateUrl = serve(signing.pem);
+
   const requests: string[] = [];
   let status = 200;
-  const server = createServer((request, response) => {
-    requests.push(request.url ?? '');
-    response.writeHead(status).end(request.url?.startsWith('/cert') ? pem : '<ok/>');
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const answer =
+    (scheme: string): RequestListener =>
+    (request, response) => {
+      const asked = `${scheme}://${request.headers.host}${request.url}`;
+      requests.push(asked);
+      response.writeHead(status, { location: `${url}/elsewhere` });
+      response.end(files.get(asked) ?? '<ok/>');
+    };
+  const key = hostCertificate.privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const secure = createTlsServer({ key, cert: hostCertificate.pem }, answer('https'));
+  const plain = createServer(answer('http'));
+  for (const server of [secure, plain]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+  const portOf = (asked: URL) =>
+    ((asked.protocol === 'https:' ? secure : plain).address() as AddressInfo).port;
+  const settings: SnsSettings = {
+    authorities: [authority.pem],
+    hostAuthorities: [authority.pem],
+    connectTo: (asked) => ({ hostname: '127.0.0.1', port: portOf(asked) }),
+  };
 
   const envelope = (fields: SnsEnvelope, version = '2', signedAs = fields['Type']) => {
     const given: SnsEnvelope = {
       MessageId: randomUUID(),
       TopicArn: 'arn:aws:sns:eu-west-1:123456789012:everpost',
-      Timestamp: '2026-11-21T08:30:00.000Z',
+      Timestamp: new Date().toISOString(),
       SignatureVersion: version,
-      SigningCertURL: `${url}/cert.pem`,
+      SigningCertURL: certificateUrl,
       ...fields,
     };
     const isNotification = signedAs === 'Notification';
@@ -53,14 +101,20 @@ export async function startFakeSns(): Promise<FakeSns> {
       .map((name) => `${name}\n${String(given[name])}\n`)
       .join('');
     const digest = version === '1' ? 'sha1' : 'sha256';
-    return { ...given, Signature: sign(digest, Buffer.from(text), privateKey).toString('base64') };
+    const signature = sign(digest, Buffer.from(text), signing.privateKey);
+    return { ...given, Signature: signature.toString('base64') };
   };
 
   return {
-    sns: createSns({ isTrusted: ({ origin }) => origin === url }),
+    sns: createSns(settings),
+    settings,
     url,
     requests,
     answerWith: (given) => void (status = given),
+    serve,
+    authority,
+    intermediate,
+    signing,
     envelope: (fields, version) => envelope(fields, version),
     envelopeSignedAs: (type, fields) => envelope(fields, '2', type),
     notification: (message, more = {}, version) =>
@@ -73,9 +127,11 @@ export async function startFakeSns(): Promise<FakeSns> {
         version,
       ),
     async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
+      for (const server of [secure, plain]) {
+        server.close();
+        server.closeAllConnections();
+        await once(server, 'close');
+      }
     },
   };
 }
