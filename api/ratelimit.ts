@@ -8,7 +8,7 @@ import { Problem } from '../domain/errors.ts';
 /** Length of a counting window. It starts with its first request. */
 const windowSeconds = 60;
 
-export type Scope = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin';
+export type Scope = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
 
 /**
  * What a client is counted by: an IPv4 address as it is, also where it is written as IPv6
@@ -29,6 +29,10 @@ export interface RateLimits {
    * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
    */
   count(ctx: Context, scope: Scope, key: string): Promise<void>;
+  /** Counts one request. Answers the seconds until the window ends where it is used up, else 0. */
+  take(scope: Scope, key: string): Promise<number>;
+  /** Counts one request less. */
+  giveBack(scope: Scope, key: string): Promise<void>;
   /** Ends the window of a key: what was counted is forgotten. */
   forget(scope: Scope, key: string): Promise<void>;
 }
@@ -38,7 +42,10 @@ export interface RateLimits {
  * requests pass: a limit must not be what takes the API down.
  */
 export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
-  if (!settings.enabled) return { count: async () => {}, forget: async () => {} };
+  if (!settings.enabled) {
+    const nothing = async () => {};
+    return { count: nothing, take: async () => 0, giveBack: nothing, forget: nothing };
+  }
   const limiter = (keyPrefix: Scope, points: number, duration = windowSeconds) =>
     new RateLimiterPostgres({
       storeClient: pool,
@@ -55,6 +62,8 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     ip: limiter('ip', settings.ipPerMinute),
     auth: limiter('auth', settings.authPerMinute),
     failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
+    // 100 by default, as NIST SP 800-63B (5.2.2) wants guesses for one account to be limited.
+    accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
   };
   return {
     async count(ctx, scope, key) {
@@ -73,6 +82,14 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       if (!isOver) return;
       ctx.set('Retry-After', String(seconds));
       throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: seconds } });
+    },
+    async take(scope, key) {
+      const result = await limiters[scope].consume(key).catch((error: unknown) => error);
+      const isOver = isResult(result) && result.consumedPoints > limiters[scope].points;
+      return isOver ? Math.max(1, Math.ceil(result.msBeforeNext / 1000)) : 0;
+    },
+    async giveBack(scope, key) {
+      await limiters[scope].reward(key).catch(() => {});
     },
     async forget(scope, key) {
       await limiters[scope].delete(key).catch(() => false);

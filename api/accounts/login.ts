@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { findUserByEmail, insertUser, updateSessionVersion, type UserRow } from '../../db/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { answer, endpoint } from '../endpoint.ts';
+import { answer, type Call, endpoint } from '../endpoint.ts';
+import { networkOf } from '../ratelimit.ts';
 import { verifyAddress } from '../public/verify.ts';
 import { Email } from '../schemas.ts';
 import { endSession, startSession } from '../session.ts';
 import { recordVerification } from './mail.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
+import { listLoginAddresses } from '../../db/security-events.ts';
 import { transact } from '../../db/transaction.ts';
 
 const Account = z.object({ id: z.uuid(), email: z.string() });
@@ -69,19 +71,21 @@ const logIn = endpoint({
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, rateLimits, count, request, body, note, noteRefusal }) {
-    // Counted before the password is looked at and forgotten on success: so not even guesses
-    // sent all at once get more than their number. The counter need not know the address itself.
-    const counter = createHash('sha256').update(body.email).digest('hex');
-    await count('failedLogin', counter);
+  async handle(call) {
+    const { db, rateLimits, body, note, noteRefusal } = call;
+    const counters = await countLogin(call, body.email).catch((error: unknown) => {
+      noteRefusal({ event: 'login.refused', details: { reason: 'rate limit' } });
+      throw error;
+    });
     const user = await findUserByEmail(db, body.email);
     const isRight = await verifyPassword(user?.password_hash ?? null, body.password);
     if (!user || !isRight) {
       noteRefusal({ event: 'login.refused', userId: user?.id ?? null });
       throw new Problem('INVALID_CREDENTIALS');
     }
-    await rateLimits.forget('failedLogin', counter);
-    const answered = await loggedIn({ db, config, request }, user);
+    await rateLimits.forget('failedLogin', counters.source);
+    await rateLimits.giveBack('accountLogin', counters.account);
+    const answered = await loggedIn(call, user);
     await note({ event: 'login.succeeded', userId: user.id, details: { by: user.type } });
     return answered;
   },
@@ -110,6 +114,38 @@ const logOut = endpoint({
 });
 
 export const loginEndpoints = [signUp, logIn, logOut];
+
+/**
+ * Counts a login before the password is looked at, so that not even guesses sent all at once get
+ * more than their number; a right one is given back. Whoever guesses is stopped at their own
+ * network. Where many networks guess for one account, those that have never logged in to it have to
+ * wait: its owner gets in from where they have been before, and from anywhere once they have chosen a
+ * new password by mail. So nobody can lock somebody else out. Known and unknown addresses are
+ * counted alike; the counters hold no address.
+ * @throws Problem RATE_LIMIT_EXCEEDED
+ */
+async function countLogin(
+  {
+    db,
+    rateLimits,
+    count,
+    request,
+  }: Pick<Call<'open', unknown, unknown, unknown>, 'db' | 'rateLimits' | 'count' | 'request'>,
+  email: string,
+): Promise<{ source: string; account: string }> {
+  const account = createHash('sha256').update(email).digest('hex');
+  const network = networkOf(request.ip);
+  const source = `${network} ${account}`;
+  await count('failedLogin', source);
+  const retryAfter = await rateLimits.take('accountLogin', account);
+  if (retryAfter > 0) {
+    const known = await listLoginAddresses(db, email);
+    if (!known.some((ip) => networkOf(ip) === network)) {
+      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter } });
+    }
+  }
+  return { source, account };
+}
 
 /** The answer that starts a session. */
 async function loggedIn(call: Parameters<typeof startSession>[0], user: UserRow) {
