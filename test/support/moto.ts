@@ -1,13 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { promisify } from 'node:util';
-import { holdDirectory } from '../../dev/lock.ts';
 import { claimFreePort } from '../../dev/ports.ts';
+import { findPythonTool } from '../../dev/python-tool.ts';
 import { waitFor } from './wait-for.ts';
 
 /** AWS as other people wrote it down: the server of moto, from PyPI, on loopback. */
@@ -18,39 +12,13 @@ export interface Moto {
   close(): Promise<void>;
 }
 
-const run = promisify(execFile);
-
 /** The path of the program, installed once per machine; null where Python or PyPI are missing. */
-export async function findMoto(): Promise<string | null> {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(cache, 'everpost', 'moto');
-  const program = join(folder, 'bin', 'moto_server');
-  const finished = join(folder, 'finished');
-  if (existsSync(finished)) return program;
-  await mkdir(folder, { recursive: true });
-  const release = await waitForLock(folder);
-  try {
-    if (existsSync(finished)) return program;
-    await run('python3', ['-m', 'venv', folder]);
-    await run(join(folder, 'bin', 'pip'), ['install', '-q', 'moto[server,s3]==5.2.5'], {
-      timeout: 300_000,
-    });
-    await mkdir(finished);
-    return program;
-  } catch {
-    await rm(folder, { recursive: true, force: true });
-    return null;
-  } finally {
-    await release();
-  }
-}
-
-async function waitForLock(folder: string) {
-  for (;;) {
-    const release = await holdDirectory(folder);
-    if (release) return release;
-    await sleep(500);
-  }
+export function findMoto(): Promise<string | null> {
+  return findPythonTool({
+    name: 'moto',
+    requirement: 'moto[server,s3]==5.2.5',
+    program: 'moto_server',
+  });
 }
 
 /** Starts the program that `findMoto` found. */

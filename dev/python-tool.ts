@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { holdDirectory } from './lock.ts';
+
+/** A program of PyPI that stands in for what we did not write. */
+export interface PythonTool {
+  /** Of its folder in the cache: another version is another name. */
+  name: string;
+  /** What pip installs, with the exact version. */
+  requirement: string;
+  /** The program it brings. */
+  program: string;
+}
+
+const run = promisify(execFile);
+const installMs = 300_000;
+
+/**
+ * The path of a program, installed once per machine in the user's cache; null where Python with
+ * pip, or PyPI, are missing.
+ */
+export async function findPythonTool(tool: PythonTool): Promise<string | null> {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const folder = join(cache, 'everpost', tool.name);
+  const program = join(folder, 'bin', tool.program);
+  const finished = join(folder, 'finished');
+  if (existsSync(finished)) return program;
+  await mkdir(folder, { recursive: true });
+  const release = await waitForLock(folder);
+  try {
+    if (existsSync(finished)) return program;
+    await run('python3', ['-m', 'venv', folder]);
+    await run(join(folder, 'bin', 'pip'), ['install', '-q', tool.requirement], {
+      timeout: installMs,
+    });
+    await mkdir(finished);
+    return program;
+  } catch {
+    await rm(folder, { recursive: true, force: true });
+    return null;
+  } finally {
+    await release();
+  }
+}
+
+async function waitForLock(folder: string) {
+  for (;;) {
+    const release = await holdDirectory(folder);
+    if (release) return release;
+    await sleep(500);
+  }
+}
