@@ -114,6 +114,9 @@ const { executions } = (await call('GET', `${workflowPath}/executions`, undefine
   .body as unknown as { executions: { temporalWorkflowId: string; status: string }[] };
 const run = executions[0];
 console.log(`\nThe workflow's execution is ${run?.status}.`);
+console.log(`  Secret key    ${String(project['secret'])}`);
+console.log(`  Public key    ${String(project['public'])}`);
+console.log(`  Sends as      team@${domain}`);
 console.log(`  Mailbox       ${api}/local/mailbox`);
 if (stack?.temporalUiUrl) {
   console.log(

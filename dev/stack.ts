@@ -22,7 +22,10 @@ export interface StackOptions {
   /** EVERPOST_DATA_DIR, PORT, DATABASE_URL … and all that the programs themselves read. */
   env: NodeJS.ProcessEnv;
   programs: Programs;
+  /** Told what the launcher itself has to say. */
   print: (line: string) => void;
+  /** Told each line that a program writes. */
+  log: (program: keyof Programs, line: string) => void;
   /** Gives up the start. */
   signal: AbortSignal;
 }
@@ -30,6 +33,8 @@ export interface StackOptions {
 export interface Stack {
   facts: StackFile;
   dataDir: string;
+  /** What the programs read. */
+  env: NodeJS.ProcessEnv;
   /** Stops everything, in order; resolves when no process is left. */
   stop: () => Promise<void>;
 }
@@ -84,13 +89,11 @@ async function startParts(options: StackOptions, stops: Stops): Promise<Omit<Sta
     ...servers,
     pid: process.pid,
   };
-  await startPrograms(
-    { ...options, env: programEnv(env, { dataDir, secret, port, facts }) },
-    stops,
-  );
+  const given = programEnv(env, { dataDir, secret, port, facts });
+  await startPrograms({ ...options, env: given }, stops);
   stops.set('file', () => removeStackFile(dataDir));
   await writeStackFile(dataDir, facts);
-  return { facts, dataDir };
+  return { facts, dataDir, env: given };
 }
 
 function programEnv(
@@ -115,7 +118,7 @@ async function startPrograms(
   options: StackOptions & { env: ReturnType<typeof programEnv> },
   stops: Stops,
 ): Promise<void> {
-  const { env, programs, print, signal } = options;
+  const { env, programs, print, log, signal } = options;
   const program = (part: keyof Programs) => ({
     command: process.execPath,
     args: ['--import', 'tsx', programs[part]],
@@ -125,7 +128,7 @@ async function startPrograms(
     stopSignal: 'SIGTERM' as const,
     pidFile: join(env.EVERPOST_DATA_DIR, `${part}.pid`),
     shown: true,
-    onLine: (line: string) => print(`${part.padEnd(6)} | ${line}`),
+    onLine: (line: string) => log(part, line),
     onNotice: print,
     signal,
   });

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
 import { join, relative } from 'node:path';
 
+import { readConfig } from '../config.ts';
+import { openDatabase } from '../db/database.ts';
+import { hasUsers } from '../db/users.ts';
+import { lineReader } from './log-lines.ts';
 import { startStack, type Stack } from './stack.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -10,9 +14,11 @@ process.exit(await main());
 // Answers the exit code: 0 after Ctrl-C or SIGTERM, 1 when something could not be started.
 async function main(): Promise<number> {
   const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => stopping.abort());
-  }
+  const stop = () => {
+    if (!stopping.signal.aborted) print('Stopping …');
+    stopping.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   // A terminal that was closed must not keep us from stopping in order.
   process.stdout.on('error', () => undefined);
   print('Starting Everpost …');
@@ -21,45 +27,82 @@ async function main(): Promise<number> {
       env: process.env,
       programs: { api: join(ROOT, 'api/main.ts'), worker: join(ROOT, 'worker/main.ts') },
       print,
+      log: logPrinter(),
       signal: stopping.signal,
     });
-    print(welcome(stack));
-    if (!stopping.signal.aborted) await once(stopping.signal, 'abort');
-    print('Stopping …');
+    const isNew = await hasNoUsers(stack.facts.databaseUrl);
+    if (!stopping.signal.aborted) {
+      print(welcome(stack, isNew));
+      await once(stopping.signal, 'abort');
+    }
     await stack.stop();
-    print('Stopped. Your data stays.');
-    return 0;
   } catch (error) {
-    if (error instanceof Error && error.name === 'AbortError') return 0;
-    print(`\nEverpost did not start. ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
+    if (!stopping.signal.aborted) {
+      print(`\nEverpost did not start. ${error instanceof Error ? error.message : String(error)}`);
+      return 1;
+    }
+  }
+  print('Stopped. Your data stays.');
+  return 0;
+}
+
+/** For people on a terminal; for programs, that is through a pipe, the lines as they are. */
+function logPrinter(): (program: 'api' | 'worker', line: string) => void {
+  const { stdout } = process;
+  if (!stdout.isTTY) return (_program, line) => print(line);
+  const read = lineReader({ colour: stdout.hasColors() });
+  return (program, line) => print(read(program, line));
+}
+
+/** Whether nobody has made an account yet. What cannot be found out now is not worth a failure. */
+async function hasNoUsers(databaseUrl: string): Promise<boolean> {
+  const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
+  try {
+    return !(await hasUsers(db));
+  } catch {
+    return false;
+  } finally {
+    await close();
   }
 }
 
-function welcome({ facts, dataDir }: Stack): string {
-  const localMail = !process.env['AWS_SES_REGION'];
-  const directory = relative(process.cwd(), dataDir);
+function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
+  const hasMailbox = readConfig(env).mail.mailboxReaders !== 'none';
+  const inside = relative(process.cwd(), dataDir);
+  const directory = inside.startsWith('..') ? dataDir : `./${inside}`;
   const places: [string, string | null][] = [
     ['API', facts.apiUrl],
     ['API docs', `${facts.apiUrl}/docs`],
-    ['Mailbox', localMail ? `${facts.apiUrl}/local/mailbox` : null],
+    ['Mailbox', hasMailbox ? `${facts.apiUrl}/local/mailbox` : null],
     ['Temporal UI', facts.temporalUiUrl],
-    ['Data, logs', directory.startsWith('..') ? dataDir : `./${directory}`],
+    ['Database', withoutPassword(facts.databaseUrl)],
+    ['Data, logs', directory],
   ];
   const rows = places.flatMap(([name, place]) => (place ? [`  ${name.padEnd(13)}${place}`] : []));
-  return `
-Everpost is running.
-
-${rows.join('\n')}
-
+  const signup = `
 Your first request makes your account and keeps the session in cookies.txt:
 
   curl -c cookies.txt -H 'content-type: application/json' \\
     -d '{"email":"first@example.com","password":"choose-a-long-one"}' \\
     ${facts.apiUrl}/auth/signup
+`;
+  return `
+Everpost is running.
 
+${rows.join('\n')}
+
+The address of the database with its password is in ${join(directory, 'stack.json')}.
+${isNew ? signup : ''}
 "npm run demo" plays the main job. Ctrl-C stops everything; your data stays.
 `;
+}
+
+/** What is printed is kept in scrollbacks and log files, and the database may be yours. */
+function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.password = '';
+  url.searchParams.delete('password');
+  return url.href;
 }
 
 function print(line: string): void {

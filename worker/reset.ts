@@ -56,15 +56,25 @@ export async function resetExecution(
 async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
-    .select(['workflow_id', 'status', 'error', 'dispatch', 'dispatch_generation as generation'])
+    .select([
+      'workflow_id',
+      'workflow_version',
+      'status',
+      'error',
+      'dispatch',
+      'dispatch_generation as generation',
+    ])
     .where('id', '=', id)
     .executeTakeFirst();
   if (!row) throw new NotReset(`There is no execution ${id}.`);
   if (row.status === 'FAILED') {
     throw new NotReset(
       `The execution has FAILED: ${row.error}\n` +
-        'A reset would meet that failure again. Mend its cause, then try the step again:\n' +
-        `  POST /workflows/${row.workflow_id}/executions/${id}/retry`,
+        'A reset would meet that failure again. Mend what the step met: its receiver, template, ' +
+        'sender domain or contact. Then try the step again:\n' +
+        `  POST /workflows/${row.workflow_id}/executions/${id}/retry\n` +
+        `That goes on with version ${row.workflow_version} of the workflow, in which it began. A ` +
+        'change of its steps, such as another address for a webhook, does not reach it.',
     );
   }
   if (!activeStatuses.some((active) => active === row.status)) {

@@ -56,9 +56,10 @@ async function newDataDir(): Promise<string> {
 async function start(env: NodeJS.ProcessEnv, signal = new AbortController().signal) {
   const lines: string[] = [];
   const print = (line: string) => void lines.push(line);
-  const stack = await startStack({ env: cleanEnv(env), programs, print, signal });
+  const log = (program: string, line: string) => print(`${program} | ${line}`);
+  const stack = await startStack({ env: cleanEnv(env), programs, print, log, signal });
   started.push(stack);
-  const told = lines.find((line) => line.startsWith('api    | env ')) ?? '{}';
+  const told = lines.find((line) => line.startsWith('api | env ')) ?? '{}';
   return { stack, lines, apiEnv: JSON.parse(told.replace(/^.* env /, '')) as NodeJS.ProcessEnv };
 }
 
@@ -103,7 +104,7 @@ describe('startStack', { timeout: 90_000 }, () => {
     await stack.stop();
     await expectGone(pids);
     expect(lines.filter((line) => line.endsWith('| stopped'))).toEqual([
-      'api    | stopped',
+      'api | stopped',
       'worker | stopped',
     ]);
     expect(await readStackFile(dataDir)).toBeNull();
@@ -176,10 +177,11 @@ describe('startStack', { timeout: 90_000 }, () => {
         env: cleanEnv({ EVERPOST_DATA_DIR: dataDir, FAIL: 'yes' }),
         programs,
         print: (line) => void lines.push(line),
+        log: (program, line) => void lines.push(`${program} | ${line}`),
         signal: new AbortController().signal,
       }),
     ).rejects.toThrow('The API ended before it was ready (exit code 1).');
-    expect(lines).toContain('api    | JWT_SECRET is too short');
+    expect(lines).toContain('api | JWT_SECRET is too short');
     expect(await stackPids(dataDir)).toEqual({});
   });
 
@@ -213,7 +215,7 @@ describe('startStack', { timeout: 90_000 }, () => {
     const code = `
       import { startStack } from ${JSON.stringify(join(import.meta.dirname, '../../dev/stack.ts'))};
       await startStack({ env: process.env, programs: ${JSON.stringify(programs)},
-        print: console.log, signal: new AbortController().signal });`;
+        print: console.log, log: console.log, signal: new AbortController().signal });`;
     const launcher = spawn(
       process.execPath,
       ['--import', 'tsx', '--input-type=module', '--eval', code],

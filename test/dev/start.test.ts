@@ -53,11 +53,31 @@ describe('npm start', { timeout: 300_000 }, () => {
     expect(output.text).toContain(`TEMPORAL_PORT=${port} cannot be used`);
   });
 
+  it('says that it stops when it is asked to before it runs, and what is there then is no obstacle', async () => {
+    const { child, output } = laptop.start();
+    await vi.waitFor(() => expect(output.text).toContain('Starting Everpost'), READY_WITHIN);
+    const ended = once(child, 'close');
+    child.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+    expect(output.text).toMatch(/Stopping …\n(.*\n)*Stopped\. Your data stays\.\n$/);
+    expect(output.text).not.toContain('did not start');
+  });
+
   it('runs, survives a killed API, stops without a trace, keeps the data, and plays the demo', async () => {
     const first = laptop.start();
     await first.ready();
     expect(first.output.text).toContain(`http://localhost:${env['PORT']}/docs`);
     expect(first.output.text).toContain(`http://localhost:${env['TEMPORAL_UI_PORT']}`);
+    expect(first.output.text).toContain(
+      `postgres://everpost@127.0.0.1:${env['POSTGRES_PORT']}/everpost\n`,
+    );
+    expect(first.output.text).toContain(`${dataDir}/stack.json`);
+    expect(first.output.text).toContain('/auth/signup');
+    // Through a pipe, the log entries are what they are: JSON.
+    const entries = first.output.text.split('\n').filter((line) => line.startsWith('{'));
+    expect(entries.map((line) => JSON.parse(line) as unknown)).toContainEqual(
+      expect.objectContaining({ name: 'everpost-api', msg: 'listening', host: '127.0.0.1' }),
+    );
     expect((await post('/auth/signup')).status).toBe(200);
 
     const { api } = await stackPids(dataDir);
@@ -73,7 +93,16 @@ describe('npm start', { timeout: 300_000 }, () => {
     const second = laptop.start();
     await second.ready();
     expect((await post('/auth/login')).status).toBe(200);
-    expect(await demo()).toContain("The workflow's execution is COMPLETED.");
+    // There is an account now.
+    expect(second.output.text).not.toContain('/auth/signup');
+    const told = await demo();
+    expect(told).toContain("The workflow's execution is COMPLETED.");
+    const [key] = /sk_\w+/.exec(told)!;
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await fetch(`http://localhost:${env['PORT']}/workflows`, { headers })).status).toBe(
+      200,
+    );
+    expect(told).toMatch(/pk_\w+/);
     await stop(second.child, 'SIGINT');
   });
 });

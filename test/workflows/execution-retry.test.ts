@@ -87,6 +87,21 @@ describe('POST …/retry', () => {
     });
   });
 
+  it('calls the address of the version it began in, whatever the step says since', async () => {
+    const begun = await failed(404);
+    const { workflowId, id, execution } = begun;
+    const { stepId } = execution.stepExecutions[1]!;
+    const edited = `/${randomUUID()}`;
+    receiver.answer(edited, { status: 200 });
+    const config = { url: `${receiver.url}${edited}`, onFailure: 'fail' };
+    const path = `/workflows/${workflowId}/steps/${stepId}`;
+    expect((await engine.call('PATCH', path, { config })).status).toBe(200);
+    const { body: again } = await retry(begun);
+    expect(again.workflowVersion).toBe(execution.workflowVersion);
+    await executionIn(engine, workflowId, id, 'WAITING');
+    expect(receiver.requests(edited)).toEqual([]);
+  });
+
   it('works while the workflow is disabled', async () => {
     const begun = await failed(404);
     const { workflowId, contactId } = begun;

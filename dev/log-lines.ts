@@ -1,0 +1,45 @@
+import { prettyFactory } from 'pino-pretty';
+import { z } from 'zod';
+
+/** A log entry that says which request was answered; `api/app.ts` writes it. */
+const RequestEntry = z.object({
+  msg: z.literal('request'),
+  method: z.string(),
+  path: z.string(),
+  status: z.number(),
+  ms: z.number(),
+});
+
+/** Makes lines of the programs' logs readable for people; `colour` where the terminal has it. */
+export function lineReader({ colour }: { colour: boolean }) {
+  const shared = {
+    colorize: colour,
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+    errorLikeObjectKeys: ['error'],
+  };
+  const ignored = ['pid', 'hostname', 'name'];
+  const readEntry = prettyFactory({ ...shared, ignore: ignored.join(',') });
+  const readRequest = prettyFactory({
+    ...shared,
+    ignore: [...ignored, 'method', 'path', 'status', 'ms', 'requestId'].join(','),
+    messageFormat: '{method} {path} {status} in {ms} ms',
+  });
+  /** What is no log entry stays as it is. */
+  return (program: string, line: string): string => {
+    const entry = parsed(line);
+    if (entry === null) return `${program.padEnd(6)} | ${line}`;
+    const read = RequestEntry.safeParse(entry).success ? readRequest : readEntry;
+    return `${program.padEnd(6)} | ${read(entry).trimEnd()}`;
+  };
+}
+
+/** The JSON object that a line is; null when it is something else. */
+function parsed(line: string): object | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && 'level' in value ? value : null;
+  } catch {
+    return null;
+  }
+}
