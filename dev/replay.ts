@@ -1,90 +1,155 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import inspector from 'node:inspector';
 import { parseArgs } from 'node:util';
-import {
-  type History,
-  historyFromJSON,
-  historyToJSON,
-} from '@temporalio/common/lib/proto-utils.js';
+import type { Client } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { executionRunId } from '../domain/execution.ts';
-import { isUuid } from '../domain/ids.ts';
 import { bundleWorkflows } from '../worker/bundle.ts';
+import type { Divergence } from '../worker/divergence.ts';
 import { replayHistory } from '../worker/replay.ts';
 import { tellStory } from '../worker/story.ts';
-import { findServers } from './connect.ts';
+import { findServers, NoServers } from './connect.ts';
+import { failedSince, replayFailed, type Verdict } from './failed-runs.ts';
+import {
+  fetchHistory,
+  type FoundRun,
+  NoHistory,
+  otherRuns,
+  readHistory,
+  refuseSource,
+} from './history-source.ts';
 
-const usage =
-  'Usage: npm run replay -- <executionId | file.json> [--save file.json] [--inspect [port]]';
+const usage = `Usage:
+  npm run replay -- <id | file.json>   tells what happened to a run, and replays it
+  npm run replay -- --failed           replays the executions that failed in the last day
+
+<id> is the id of an execution, a campaign, a domain, a project or a job, or a workflow id as the
+Temporal UI shows it. A file is an exported history; it needs no server.
+
+  --run <run id>     an earlier run of that id, as after a retry
+  --save <file>      also keeps the history as a file
+  --inspect [port]   waits for a debugger (on 9229) and stops in it where the run begins
+  --json             answers JSON: one object; with --failed one a line
+  --help
+
+Exit code: 0 when the current code takes the recorded way, 1 when not, 2 when it could not be asked.
+docs/replaying.md says more.`;
 
 /** Where debuggers look for a Node.js process unless told otherwise. */
 const inspectPort = '9229';
 
-/**
- * `npm run replay -- <executionId | file.json> [--save file.json] [--inspect [port]]`: shows what
- * happened to an execution, step by step, and whether the current code would take the same way.
- * With `--inspect` it waits for a debugger and stops in it where the run begins. A file needs no
- * server.
- */
-async function main(): Promise<number> {
-  const { positionals, values } = parseArgs({
+/** Runs that `--failed` replays at most: some minutes. */
+const failedMax = 1000;
+
+function readArguments() {
+  return parseArgs({
     allowPositionals: true,
-    options: { save: { type: 'string' }, inspect: { type: 'boolean' } },
+    options: {
+      run: { type: 'string' },
+      save: { type: 'string' },
+      inspect: { type: 'boolean' },
+      json: { type: 'boolean' },
+      failed: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
+}
+
+type Options = ReturnType<typeof readArguments>['values'];
+
+/** Shows what happened to a run, step by step, and whether the current code takes the same way. */
+async function main(): Promise<number> {
+  const { positionals, values } = readArguments();
   const [source, port = inspectPort] = positionals;
-  if (!source) {
-    console.error(usage);
-    return 2;
+  if (values.help || (!source && !values.failed)) {
+    (values.help ? console.log : console.error)(usage);
+    return values.help ? 0 : 2;
   }
   // What replaying says about a divergence is told in our own words.
   Runtime.install({
     // Ctrl-C ends this command at once.
     shutdownSignals: [],
-    logger: new DefaultLogger('ERROR'),
+    logger: new DefaultLogger('ERROR', () => {}),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  // Also by the name its run has in Temporal.
-  const id = source.replace(/^execution-/, '');
-  const history = isUuid(id) ? await fetchHistory(id) : await readHistory(source);
-  if (values.save) await writeFile(values.save, historyToJSON(history));
+  if (source) return replayOne(source, values, Number(port));
+  return withTemporal((client) => replayAllFailed(client, values));
+}
 
-  for (const { at, text } of tellStory(history)) console.log(`${at}  ${text}`);
-  const { code } = await bundleWorkflows();
-  if (values.inspect) waitForDebugger(Number(port));
-  const divergence = await replayHistory(
-    { code: values.inspect ? stoppingAtBegin(code) : code },
-    history,
-    'replay',
-  );
-  const events = history.events?.length ?? 0;
-  console.log(
-    divergence === null
-      ? `\nReplayed ${events} events: the current code takes the same way.`
-      : `\nThe current code takes another way: ${divergence}`,
-  );
+async function replayOne(source: string, options: Options, port: number): Promise<number> {
+  const isFile = source.endsWith('.json') || existsSync(source);
+  if (!isFile) refuseSource(source, options.run);
+  const { run, others } = isFile
+    ? { run: await readHistory(source), others: [] }
+    : await withTemporal(async (client) => {
+        const found = await fetchHistory(client, source, options.run);
+        return { run: found, others: await otherRuns(client, found) };
+      });
+  if (options.save) await writeFile(options.save, historyToJSON(run.history));
+  const story = tellStory(run.history);
+  if (!options.json) for (const { at, text } of story) console.log(`${at}  ${text}`);
+  const { code } = await bundleWorkflows({ forReplay: true });
+  if (options.inspect) waitForDebugger(port);
+  const bundle = { code: options.inspect ? stoppingAtBegin(code, run) : code };
+  const divergence = await replayHistory(bundle, run.history, run.workflowId);
+  const events = run.history.events?.length ?? 0;
+  if (options.json) {
+    const { workflowId, runId } = run;
+    const answer = { workflowId, runId, otherRunIds: others, story, events, divergence };
+    console.log(JSON.stringify(answer, null, 2));
+  } else {
+    console.log(verdict(events, divergence));
+    if (others.length > 0) {
+      console.log(`Other runs of ${run.workflowId}, for --run:\n  ${others.join('\n  ')}`);
+    }
+  }
   return divergence === null ? 0 : 1;
 }
 
-async function fetchHistory(executionId: string): Promise<History> {
-  const { temporal } = await findServers(process.env);
-  try {
-    return await temporal.client.workflow.getHandle(executionRunId(executionId)).fetchHistory();
-  } finally {
-    await temporal.close();
-  }
+function verdict(events: number, divergence: Divergence | null): string {
+  if (!divergence) return `\nReplayed ${events} events: the current code takes the same way.`;
+  const { text, cause, stack } = divergence;
+  const details = stack ?? (text === cause ? null : `Temporal says: ${cause}`);
+  return `\nThe current code takes another way: ${text}${details ? `\n\n${details}` : ''}`;
 }
 
-async function readHistory(path: string): Promise<History> {
-  try {
-    return historyFromJSON(JSON.parse(await readFile(path, 'utf8')));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `${path} is neither the id of an execution nor an exported history: ${reason}`,
-      {
-        cause: error,
-      },
+async function replayAllFailed(client: Client, { json }: Options): Promise<number> {
+  const bundle = await bundleWorkflows({ forReplay: true });
+  const query = failedSince(new Date());
+  let replayed = 0;
+  let other = 0;
+  for await (const found of replayFailed(client, bundle, { query, max: failedMax })) {
+    replayed += 1;
+    if (found.divergence) other += 1;
+    console.log(json ? JSON.stringify(found) : verdictLine(found));
+  }
+  if (!json) {
+    const more = replayed < failedMax ? '' : ' There may be more: these are the newest.';
+    console.log(
+      replayed === 0
+        ? 'No execution has failed in the last day.'
+        : `\nReplayed ${replayed}: the current code takes the same way with ${replayed - other}, ` +
+            `another way with ${other}.${more}`,
     );
+  }
+  return other === 0 ? 0 : 1;
+}
+
+function verdictLine({ at, workflowId, failure, divergence }: Verdict): string {
+  const way = divergence ? `another way: ${divergence.text}` : 'same way';
+  return `${at}  ${workflowId}  ${failure}  |  ${way}`.replaceAll('\n', ' ');
+}
+
+async function withTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+  const { temporal, temporalAddress } = await findServers(process.env);
+  try {
+    if (!(await temporal.answers())) {
+      throw new NoServers(`Temporal does not answer at ${temporalAddress}.`);
+    }
+    return await ask(temporal.client);
+  } finally {
+    await temporal.close();
   }
 }
 
@@ -96,19 +161,31 @@ function waitForDebugger(port: number): void {
 }
 
 /**
- * The same code, but a debugger stops where the run of an execution begins: the code exists only
- * once the replay has begun, too late to set a breakpoint by hand.
+ * The same code, but a debugger stops where the run begins: the code exists only once the replay
+ * has begun, too late to set a breakpoint by hand.
  */
-function stoppingAtBegin(code: string): string {
-  const begin = 'async function customerWorkflow(input) {';
-  if (!code.includes(begin)) throw new Error('The bundle has no customerWorkflow to stop in.');
+function stoppingAtBegin(code: string, { history }: FoundRun): string {
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const type = started?.workflowType?.name ?? '';
+  const begin = new RegExp(`async function ${type}\\([^)]*\\) \\{`);
+  if (!/^\w+$/.test(type) || !begin.test(code)) {
+    throw new Error(`The code has no ${type} to stop in.`);
+  }
   // On the same line, so that the source map stays true.
-  return code.replace(begin, `${begin} debugger;`);
+  return code.replace(begin, (line) => `${line} debugger;`);
 }
 
 try {
   process.exit(await main());
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
+  // A sentence for who has asked; of anything else, where it comes from.
+  if (error instanceof NoHistory || error instanceof NoServers) console.error(error.message);
+  else if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
+  else console.error(error);
+  process.exit(2);
+}
+
+function isUsageError(error: unknown): error is Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.startsWith('ERR_PARSE_ARGS');
 }

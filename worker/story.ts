@@ -1,40 +1,30 @@
-import {
-  arrayFromPayloads,
-  defaultPayloadConverter,
-  fromPayloadsAtIndex,
-} from '@temporalio/common';
+import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { StepResult } from '../activities/perform.ts';
 import type { ExecutionStart } from '../domain/execution.ts';
 import type { GraphStep } from '../domain/graph.ts';
 import { begin, type Command, decide, type Outcome } from '../domain/journey.ts';
-
-type HistoryEvent = NonNullable<History['events']>[number];
-
-/** One line of what happened to an execution, in product words. */
-export interface StoryLine {
-  /** ISO 8601. */
-  at: string;
-  text: string;
-}
+import {
+  asked,
+  attempts,
+  ending,
+  firstPayload,
+  type HistoryEvent,
+  type StoryLine,
+  timeOf,
+} from './history-events.ts';
+import { tellRun } from './run-story.ts';
 
 /**
- * Tells a recorded history of an execution as the customer's workflow: which step, with what
- * outcome, what it waited for, and where and why it failed.
- * @throws Error when the history is not one of a customer workflow.
+ * Tells a recorded history. That of an execution is told as the customer's workflow: which step,
+ * with what outcome, what it waited for, and where and why it failed. Those of other runs are told
+ * by their activities, timers and signals.
+ * @throws Error when the history does not begin where a run begins.
  */
 export function tellStory(history: History): StoryLine[] {
   const [first, ...events] = history.events ?? [];
-  const started = first?.workflowExecutionStartedEventAttributes;
-  if (!first || started?.workflowType?.name !== 'customerWorkflow') {
-    throw new Error('This is not the history of a customer workflow.');
-  }
-  const input = fromPayloadsAtIndex<ExecutionStart>(
-    defaultPayloadConverter,
-    0,
-    started.input?.payloads,
-  );
-  const teller = new Teller(input);
+  const teller = tellerOf(first);
+  if (!first || !teller) return tellRun(history);
   const lines = [{ at: timeOf(first), text: teller.opening() }];
   for (const event of events) {
     const text = teller.tell(event);
@@ -43,6 +33,25 @@ export function tellStory(history: History): StoryLine[] {
   const rest = teller.rest();
   if (rest) lines.push({ at: timeOf(events.at(-1) ?? first), text: rest });
   return lines;
+}
+
+/**
+ * The step an execution was at before this event of its history, such as `DELAY "One day"`; null
+ * for other runs.
+ */
+export function stepAt({ events }: History, eventId: number): string | null {
+  const [first, ...rest] = events ?? [];
+  const teller = tellerOf(first);
+  for (const event of rest) if (Number(event.eventId) < eventId) teller?.tell(event);
+  return teller?.place() ?? null;
+}
+
+function tellerOf(first: HistoryEvent | undefined): Teller | null {
+  const started = first?.workflowExecutionStartedEventAttributes;
+  if (started?.workflowType?.name !== 'customerWorkflow') return null;
+  return new Teller(
+    fromPayloadsAtIndex<ExecutionStart>(defaultPayloadConverter, 0, started.input?.payloads),
+  );
 }
 
 /** Follows the history along the same decisions the run took. */
@@ -69,9 +78,14 @@ class Teller {
     return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
   }
 
+  /** The step the run is at. */
+  place(): string {
+    return name(this.#step());
+  }
+
   tell(event: HistoryEvent): string | null {
     const begun = event.activityTaskStartedEventAttributes;
-    if (begun) this.#earlier = attempts(begun.attempt, begun.lastFailure?.message);
+    if (begun) this.#earlier = attempts(begun);
     const done = event.activityTaskCompletedEventAttributes;
     if (done) return this.#result(firstPayload(done.result?.payloads) as StepResult | undefined);
     if (event.markerRecordedEventAttributes?.markerName === 'core_local_activity') {
@@ -162,36 +176,4 @@ function said(outcome: Outcome): string {
     case 'closed':
       return 'found the execution ended';
   }
-}
-
-function ending(event: HistoryEvent): string | null {
-  if (event.workflowExecutionCompletedEventAttributes) {
-    const { result } = event.workflowExecutionCompletedEventAttributes;
-    return String(firstPayload(result?.payloads));
-  }
-  if (event.workflowExecutionFailedEventAttributes) {
-    return `FAILED: ${event.workflowExecutionFailedEventAttributes.failure?.message}`;
-  }
-  if (event.workflowExecutionCanceledEventAttributes) return 'CANCELLED';
-  if (event.workflowExecutionTerminatedEventAttributes) {
-    return `terminated: ${event.workflowExecutionTerminatedEventAttributes.reason}`;
-  }
-  return event.workflowExecutionContinuedAsNewEventAttributes ? 'goes on as a new run' : null;
-}
-
-function asked(event: HistoryEvent): string | null {
-  return event.workflowExecutionCancelRequestedEventAttributes ? 'asked to stop' : null;
-}
-
-function attempts(count: number | null | undefined, failure: string | null | undefined): string {
-  return count && count > 1 ? `, in attempt ${count} (before: ${failure})` : '';
-}
-
-function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]): unknown {
-  return arrayFromPayloads(defaultPayloadConverter, payloads)[0];
-}
-
-function timeOf({ eventTime }: HistoryEvent): string {
-  const ms = Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
-  return new Date(ms).toISOString();
 }

@@ -1,7 +1,13 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+
+// Each starts Node.js several times, which takes long on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 
@@ -22,13 +28,42 @@ it.each(['dev/replay.ts', 'dev/reset.ts'])('%s asks nobody when nothing runs', a
 
 it('a replay of what is no history says so', async () => {
   const complaint = await complaintOf('dev/replay.ts', 'README.md');
-  expect(complaint).toContain(
-    'README.md is neither the id of an execution nor an exported history',
-  );
+  expect(complaint).toContain('README.md is neither an id nor an exported history');
 });
 
 it('the migration without settings says which', async () => {
   const complaint = await complaintOf('db/main.ts');
   expect(complaint).toContain('DATABASE_URL');
   expect(complaint).not.toContain('    at ');
+});
+
+it('a replay says what it can do', async () => {
+  const { stdout } = await run('node', ['--import', 'tsx', 'dev/replay.ts', '--help']);
+  for (const option of ['--run', '--save', '--inspect', '--json', '--failed']) {
+    expect(stdout).toContain(option);
+  }
+  expect(await complaintOf('dev/replay.ts')).toContain('Usage:');
+  expect(await complaintOf('dev/replay.ts', '--nope')).toMatch(/Unknown option '--nope'[^]*Usage:/);
+});
+
+it('workflow code that cannot be bundled is named with its fault', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'everpost-broken-'));
+  try {
+    const root = join(import.meta.dirname, '../..');
+    for (const name of ['node_modules', 'package.json']) {
+      await symlink(join(root, name), join(folder, name));
+    }
+    await cp(join(root, 'worker'), join(folder, 'worker'), { recursive: true });
+    await mkdir(join(folder, 'workflows'));
+    await writeFile(join(folder, 'workflows/index.ts'), "export { a } from './missing.ts';\n");
+    const script = `
+      import { bundleWorkflows } from ${JSON.stringify(join(folder, 'worker/bundle.ts'))};
+      await bundleWorkflows().catch((error) => console.log(error.message));`;
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+    const { stdout } = await run('node', args, { cwd: root });
+    expect(stdout).toContain('The workflow code cannot be bundled.');
+    expect(stdout).toContain("Can't resolve './missing.ts'");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -2,6 +2,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DefaultLogger, bundleWorkflowCode } from '@temporalio/worker';
+import { recorder } from '../../worker/bundle.ts';
 
 /** A text of the code and what stands there after the change. */
 export type CodeChange = readonly [was: string, becomes: string];
@@ -10,11 +11,16 @@ const repository = path.join(import.meta.dirname, '../..');
 
 /**
  * Bundles the workflow code as it would be after these changes to `workflows/execution.ts`.
+ * `forReplay`: with what explains a divergence.
  * @throws Error when the code does not hold a text that is to be changed exactly once.
  */
-export function bundleChanged(changes: readonly CodeChange[]): Promise<{ code: string }> {
-  return bundleRewritten((source, file) =>
-    file === 'execution.ts' ? change(source, changes) : source,
+export function bundleChanged(
+  changes: readonly CodeChange[],
+  options: { forReplay?: boolean } = {},
+): Promise<{ code: string }> {
+  return bundleRewritten(
+    (source, file) => (file === 'execution.ts' ? change(source, changes) : source),
+    options,
   );
 }
 
@@ -24,6 +30,7 @@ export function bundleChanged(changes: readonly CodeChange[]): Promise<{ code: s
  */
 export async function bundleRewritten(
   rewrite: (source: string, file: string) => string,
+  { forReplay = false }: { forReplay?: boolean } = {},
 ): Promise<{ code: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'everpost-changed-'));
   try {
@@ -38,6 +45,7 @@ export async function bundleRewritten(
     }
     const { code } = await bundleWorkflowCode({
       workflowsPath: path.join(workflows, 'index.ts'),
+      workflowInterceptorModules: forReplay ? [recorder] : [],
       logger: new DefaultLogger('ERROR'),
     });
     return { code };

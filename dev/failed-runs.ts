@@ -1,0 +1,63 @@
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import { type RecordedRun, replayHistories } from '../worker/replay.ts';
+import type { Divergence } from '../worker/divergence.ts';
+import { tellStory } from '../worker/story.ts';
+
+/** The verdict on one failed run of an execution. */
+export interface Verdict {
+  /** When it failed, ISO 8601. */
+  at: string;
+  workflowId: string;
+  runId: string;
+  /** Where and why it failed, in the words of its story. */
+  failure: string;
+  divergence: Divergence | null;
+}
+
+interface FailedRun extends RecordedRun {
+  runId: string;
+}
+
+/** Executions that failed in the 24 hours before this moment, as a query for Temporal. */
+export function failedSince(now: Date): string {
+  const since = new Date(now.getTime() - 24 * 60 * 60 * 1000).toISOString();
+  return `CustomerWorkflowStatus = "FAILED" AND CloseTime > "${since}"`;
+}
+
+/**
+ * Replays the runs that a query finds, newest first, one at a time and `max` at most.
+ * One that Temporal has removed in the meantime is left out.
+ */
+export async function* replayFailed(
+  client: Client,
+  bundle: WorkflowBundleOption,
+  { query, max }: { query: string; max: number },
+): AsyncGenerator<Verdict> {
+  for await (const { run, divergence } of replayHistories(bundle, found(client, query, max))) {
+    const story = tellStory(run.history);
+    const failure = story.findLast(({ text }) => text.startsWith('FAILED at ')) ?? story.at(-1);
+    yield {
+      at: story.at(-1)?.at ?? '',
+      workflowId: run.workflowId,
+      runId: run.runId,
+      failure: failure?.text ?? '',
+      divergence,
+    };
+  }
+}
+
+async function* found(client: Client, query: string, max: number): AsyncGenerator<FailedRun> {
+  let count = 0;
+  for await (const { workflowId, runId } of client.workflow.list({ query, pageSize: 100 })) {
+    if (count++ >= max) return;
+    const history = await client.workflow
+      .getHandle(workflowId, runId)
+      .fetchHistory()
+      .catch((error: unknown) => {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      });
+    if (history) yield { workflowId, runId, history };
+  }
+}

@@ -1,0 +1,122 @@
+import { readFile } from 'node:fs/promises';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { executionRunId, laneRunId } from '../domain/execution.ts';
+import { isUuid } from '../domain/ids.ts';
+import { runIds } from '../domain/runs.ts';
+import type { RecordedRun } from '../worker/replay.ts';
+
+/** Why there is nothing to replay, and what to do: a sentence for whoever asked. */
+export class NoHistory extends Error {}
+
+/** A history, and which run it is of. */
+export interface FoundRun extends RecordedRun {
+  /** Null where a file does not say. */
+  runId: string | null;
+}
+
+/** Run ids of the same workflow id that are listed at most. */
+const earlierMax = 10;
+
+/** Reads an exported history. @throws NoHistory when the file holds none. */
+export async function readHistory(path: string): Promise<FoundRun> {
+  try {
+    const history = historyFromJSON(JSON.parse(await readFile(path, 'utf8')));
+    const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    return {
+      history,
+      workflowId: started?.workflowId || path,
+      runId: started?.originalExecutionRunId || null,
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new NoHistory(`${path} is neither an id nor an exported history: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Fetches the history of a run by its workflow id in Temporal, or by the id of what it serves: an
+ * execution, a campaign, a domain, a project. Without `runId` that of the newest run.
+ * @throws NoHistory when Temporal has no such run, or when the id says too little.
+ */
+export async function fetchHistory(
+  client: Client,
+  source: string,
+  runId: string | undefined,
+): Promise<FoundRun> {
+  const found = await Promise.all(
+    (isUuid(source) ? idsAround(source) : [source]).map((id) => describe(client, id, runId)),
+  );
+  const runs = found.filter((run) => run !== null);
+  if (runs.length > 1) {
+    const names = runs.map(({ workflowId }) => `\n  ${workflowId}`).join('');
+    throw new NoHistory(`${source} has several runs in Temporal. Name one of them:${names}`);
+  }
+  const [run] = runs;
+  if (!run) throw new NoHistory(unknown(source, runId));
+  const handle = client.workflow.getHandle(run.workflowId, run.runId);
+  return { ...run, history: await handle.fetchHistory() };
+}
+
+/** The run ids that Temporal keeps of a workflow id besides this one, newest first. */
+export async function otherRuns(client: Client, { workflowId, runId }: FoundRun) {
+  const others: string[] = [];
+  const query = `WorkflowId = "${workflowId}"`;
+  for await (const run of client.workflow.list({ query, pageSize: earlierMax })) {
+    if (run.runId !== runId) others.push(run.runId);
+    if (others.length === earlierMax) break;
+  }
+  return others;
+}
+
+/** Refuses what cannot be an id, before anybody is asked. @throws NoHistory */
+export function refuseSource(source: string, runId: string | undefined): void {
+  if (source.includes('@')) {
+    throw new NoHistory(
+      `Temporal holds no mail addresses: ${source} cannot be found there. Find the execution in ` +
+        'the API (GET /workflows/{id}/executions) and name its id; docs/operating.md shows more ways.',
+    );
+  }
+  const isRunId: boolean = runId === undefined || isUuid(runId);
+  if (!isRunId) {
+    throw new NoHistory(`${runId} is no run id: "temporalRunId" in the API, "Run ID" in the UI.`);
+  }
+  if (/["\s]/.test(source)) throw new NoHistory(`"${source}" is no id.`);
+}
+
+/** The workflow ids that are made from an id. */
+function idsAround(id: string): string[] {
+  return [
+    executionRunId(id),
+    runIds.campaignSend({ projectId: '', campaignId: id }),
+    runIds.domainPoller({ projectId: '', domainId: id, name: '' }),
+    laneRunId(id),
+    runIds.projectReset({ projectId: id }),
+    runIds.projectDelete({ projectId: id }),
+    runIds.singleMail({ projectId: null, mailId: id, kind: 'campaign-test' }),
+    runIds.singleMail({ projectId: null, mailId: id, kind: 'platform-mail' }),
+    id,
+  ];
+}
+
+async function describe(client: Client, workflowId: string, runId: string | undefined) {
+  try {
+    const found = await client.workflow.getHandle(workflowId, runId).describe();
+    return { workflowId, runId: found.runId };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+function unknown(source: string, runId: string | undefined): string {
+  const what = runId === undefined ? source : `${source} with the run id ${runId}`;
+  return (
+    `Temporal has no run of ${what}. It keeps closed runs for as long as the retention of its ` +
+    'namespace says. Name the id of an execution, a campaign, a domain, a project or a job, or a ' +
+    'workflow id as the Temporal UI shows it (docs/operating.md lists them). The ids of contacts, ' +
+    'of mail and of workflows have no run of their own.'
+  );
+}

@@ -1,0 +1,168 @@
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { DeterminismViolationError } from '@temporalio/workflow';
+import { firstPayload, type HistoryEvent } from './history-events.ts';
+import type { IssuedCommand, IssuedCommands } from './issued-commands.ts';
+import { localActivityType } from './run-story.ts';
+import { stepAt } from './story.ts';
+
+/** Where the current code does not take the way of a recorded history. */
+export interface Divergence {
+  /** One sentence: the place, what the history has there, and what the code does. */
+  text: string;
+  /** The event of the history it is about; null when Temporal does not say. */
+  eventId: number | null;
+  /** The same in Temporal's words. */
+  cause: string;
+  /** Where the code failed; null when it did not fail, but did something else. */
+  stack: string | null;
+}
+
+/** Explains a failed replay. `issued`: what the code asked for, as far as it came. */
+export function explainDivergence(
+  history: History,
+  error: Error,
+  issued: readonly IssuedCommands[],
+): Divergence {
+  const cause = quoted(messageText, error.message) ?? error.message;
+  const task = taskOf(history, issued);
+  if (!(error instanceof DeterminismViolationError)) {
+    const eventId = task.completedId;
+    const stack = quoted(stackText, error.message)?.replace(/^[^]*?\n\n/, '') ?? null;
+    return { text: `${place(history, eventId)}: your code fails: ${cause}`, eventId, cause, stack };
+  }
+  const { event, command } = mismatch(history, task, cause);
+  if (!event && !command) return { text: cause, eventId: null, cause, stack: null };
+  const eventId = Number(event?.eventId ?? task.lastId);
+  const [was, is] = wording(event, command);
+  const text = `${place(history, eventId, event)}: the history ${was}, your code ${is}`;
+  return { text, eventId, cause, stack: null };
+}
+
+/** The workflow task a replay came to: what the history has of it, and what the code asked for. */
+interface Task {
+  completedId: number | null;
+  lastId: number | null;
+  events: HistoryEvent[];
+  commands: IssuedCommand[];
+}
+
+function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
+  const length = issued.at(-1)?.historyLength;
+  const completed = events?.find(
+    ({ workflowTaskCompletedEventAttributes: task }) => Number(task?.startedEventId) === length,
+  );
+  const after = completed ? events!.slice(events!.indexOf(completed) + 1) : [];
+  // What a task asked for follows it at once, before anything else happens to the run.
+  const next = after.findIndex((event) => doingOf(event) === null && !isChangeList(event));
+  const own = next < 0 ? after : after.slice(0, next);
+  return {
+    completedId: completed ? Number(completed.eventId) : null,
+    lastId: Number(own.at(-1)?.eventId ?? completed?.eventId) || null,
+    events: own.filter((event) => !isChangeList(event)),
+    commands: issued
+      .filter(({ historyLength }) => historyLength === length)
+      .flatMap(({ commands }) => commands)
+      .filter(({ kind }) => Object.hasOwn(doings, kind)),
+  };
+}
+
+/** What belongs to a guarded change without the code asking for it: the list of all of them. */
+function isChangeList({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent) {
+  return Object.hasOwn(upsert?.searchAttributes?.indexedFields ?? {}, 'TemporalChangeVersion');
+}
+
+function mismatch(
+  { events }: History,
+  task: Task,
+  cause: string,
+): { event: HistoryEvent | null; command: IssuedCommand | null } {
+  const named = /HistoryEvent\(id: (\d+)/.exec(cause)?.[1];
+  const at = named
+    ? task.events.findIndex(({ eventId }) => Number(eventId) === Number(named))
+    : task.events.findIndex((event, index) => !isSame(event, task.commands[index]));
+  const index = at < 0 ? task.events.length : at;
+  const byName = named ? events?.find(({ eventId }) => Number(eventId) === Number(named)) : null;
+  return { event: byName ?? task.events[index] ?? null, command: task.commands[index] ?? null };
+}
+
+function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolean {
+  const doing = doingOf(event);
+  return command?.kind === doing?.kind && command?.name === doing?.name;
+}
+
+function place(history: History, eventId: number | null, event?: HistoryEvent | null): string {
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const where =
+    stepAt(history, eventId ?? Infinity) ??
+    (event && doingOf(event)?.name) ??
+    started?.workflowType?.name ??
+    'the beginning';
+  return `at ${where}${eventId === null ? '' : ` (event ${eventId})`}`;
+}
+
+/** What a command does, in words: with its name where only that differs. */
+const doings: Record<string, readonly [plain: string, named?: string]> = {
+  scheduleActivity: ['schedules an activity', 'schedules the activity'],
+  scheduleLocalActivity: ['runs a local activity', 'runs the local activity'],
+  startTimer: ['starts a timer'],
+  cancelTimer: ['cancels a timer'],
+  requestCancelActivity: ['cancels an activity'],
+  setPatchMarker: ['marks a guarded change', 'marks the guarded change'],
+  upsertWorkflowSearchAttributes: ['sets search attributes'],
+  continueAsNewWorkflowExecution: ['goes on as a new run'],
+  completeWorkflowExecution: ['completes'],
+  failWorkflowExecution: ['fails'],
+  cancelWorkflowExecution: ['ends as cancelled'],
+};
+
+function wording(event: HistoryEvent | null, command: IssuedCommand | null): [string, string] {
+  const doing = event && doingOf(event);
+  const exact = doing?.kind === command?.kind;
+  const said = (what: { kind: string; name: string | null } | null) => {
+    const [plain, named] = doings[what?.kind ?? ''] ?? ['does nothing more'];
+    return exact && named && what?.name ? `${named} ${what.name}` : plain;
+  };
+  return [said(doing), said(command)];
+}
+
+/** The command that an event records; null for what happens to a run by others. */
+function doingOf(event: HistoryEvent): IssuedCommand | null {
+  const kind = eventKinds.find(([attributes]) => event[attributes])?.[1];
+  if (kind) {
+    const name = event.activityTaskScheduledEventAttributes?.activityType?.name ?? null;
+    return { kind, name };
+  }
+  const marker = event.markerRecordedEventAttributes;
+  if (marker?.markerName === 'core_local_activity') {
+    return { kind: 'scheduleLocalActivity', name: localActivityType(marker) };
+  }
+  if (marker?.markerName !== 'core_patch') return null;
+  const patch = firstPayload(marker.details?.['patch-data']?.payloads) as { id?: string } | null;
+  return { kind: 'setPatchMarker', name: patch?.id ?? null };
+}
+
+const eventKinds = [
+  ['activityTaskScheduledEventAttributes', 'scheduleActivity'],
+  ['timerStartedEventAttributes', 'startTimer'],
+  ['timerCanceledEventAttributes', 'cancelTimer'],
+  ['activityTaskCancelRequestedEventAttributes', 'requestCancelActivity'],
+  ['upsertWorkflowSearchAttributesEventAttributes', 'upsertWorkflowSearchAttributes'],
+  ['workflowExecutionContinuedAsNewEventAttributes', 'continueAsNewWorkflowExecution'],
+  ['workflowExecutionCompletedEventAttributes', 'completeWorkflowExecution'],
+  ['workflowExecutionFailedEventAttributes', 'failWorkflowExecution'],
+  ['workflowExecutionCanceledEventAttributes', 'cancelWorkflowExecution'],
+] as const;
+
+const messageText = /message: "((?:[^"\\]|\\.)*)"/;
+const stackText = /stack_trace: "((?:[^"\\]|\\.)*)"/;
+
+/** A text that the SDK's dump of a failure quotes. */
+function quoted(part: RegExp, dump: string): string | null {
+  const text = part.exec(dump)?.[1];
+  if (!text) return null;
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text;
+  }
+}

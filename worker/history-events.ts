@@ -1,0 +1,48 @@
+import { arrayFromPayloads, defaultPayloadConverter } from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+
+export type HistoryEvent = NonNullable<History['events']>[number];
+
+/** One line of what happened to a run, in product words. */
+export interface StoryLine {
+  /** ISO 8601. */
+  at: string;
+  text: string;
+}
+
+export function timeOf({ eventTime }: HistoryEvent): string {
+  const ms = Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+  return new Date(ms).toISOString();
+}
+
+export function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]): unknown {
+  return arrayFromPayloads(defaultPayloadConverter, payloads)[0];
+}
+
+/** How the run ended, when this event says so. */
+export function ending(event: HistoryEvent): string | null {
+  if (event.workflowExecutionCompletedEventAttributes) {
+    const result = firstPayload(event.workflowExecutionCompletedEventAttributes.result?.payloads);
+    return typeof result === 'string' ? result : 'COMPLETED';
+  }
+  if (event.workflowExecutionFailedEventAttributes) {
+    return `FAILED: ${event.workflowExecutionFailedEventAttributes.failure?.message}`;
+  }
+  if (event.workflowExecutionCanceledEventAttributes) return 'CANCELLED';
+  if (event.workflowExecutionTerminatedEventAttributes) {
+    return `terminated: ${event.workflowExecutionTerminatedEventAttributes.reason}`;
+  }
+  return event.workflowExecutionContinuedAsNewEventAttributes ? 'goes on as a new run' : null;
+}
+
+export function asked(event: HistoryEvent): string | null {
+  return event.workflowExecutionCancelRequestedEventAttributes ? 'asked to stop' : null;
+}
+
+/** What the attempts of an activity came to that were made before its last. */
+export function attempts({
+  attempt,
+  lastFailure,
+}: NonNullable<HistoryEvent['activityTaskStartedEventAttributes']>): string {
+  return attempt && attempt > 1 ? `, in attempt ${attempt} (before: ${lastFailure?.message})` : '';
+}
