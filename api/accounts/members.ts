@@ -67,6 +67,7 @@ const addMember = endpoint({
   projectParam: 'id',
   wrapped: true,
   status: 201,
+  otherAnswers: [{ status: 200, description: 'A member at once, as no account mail is sent' }],
   params: z.object({ id: Uuid }),
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
