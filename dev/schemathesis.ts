@@ -79,6 +79,7 @@ async function inStack(
     },
     programs: { api: join(root, 'api/main.ts'), worker: join(root, 'worker/main.ts') },
     print: (line) => lines.push(line),
+    log: (program, line) => lines.push(`${program} | ${line}`),
     signal,
   }).catch((error: unknown) => {
     for (const line of lines) print(line);
