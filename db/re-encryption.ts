@@ -6,7 +6,9 @@ import type { Seal } from './sealed.ts';
  * Columns of sealed values that stay. `idempotency.response` is sealed, too, and is gone within
  * `IDEMPOTENCY_KEY_TTL_HOURS`.
  */
-const sealedColumns = [{ table: 'project', key: 'id', column: 'webhook_signing_secret' }] as const;
+export const sealedColumns = [
+  { table: 'project', key: 'id', column: 'webhook_signing_secret' },
+] as const;
 
 const pageRows = 500;
 

@@ -20,4 +20,31 @@ describe.each([
     expect(error).toMatchObject({ type: 'Error', message: 'Oh' });
     expect('stack' in error).toBe(hasStack);
   });
+
+  it('tells no keys, tokens, signatures or ids of contacts, wherever they stand', () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const log = createLog({ logLevel: 'info', environment: 'development' }, stream);
+    const id = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
+    const hex = '8f'.repeat(32);
+    const secrets = [
+      `/unsubscribe/${id}`,
+      `https://api.test/manage/${id}?e=${id}`,
+      `/confirm/${id}`,
+      `/t/c/${id}?u=aHR0cHM6Ly9zaG9wLnRlc3Q&s=abcdefghijkl`,
+      `/contacts/${id}/topics`,
+      `https://app.test/auth/reset-password?token=${hex}`,
+      `sk_${hex}`,
+      `whsec_${hex}`,
+      'eyJhbGciOiJIUzI1NiJ9.eyJpZCI6IjEifQ.c2lnbmF0dXJl',
+    ];
+    log.warn({ error: new Error(`Cannot reach ${secrets[1]}`), path: secrets[0] }, secrets[5]);
+    for (const secret of secrets) log.info({ a: { b: { c: secret } } }, `was ${secret}.`);
+    const text = lines.join('');
+    for (const part of [id, hex, 'aHR0cHM6Ly9zaG9wLnRlc3Q', 'abcdefghijkl', 'c2lnbmF0dXJl']) {
+      expect(text).not.toContain(part);
+    }
+    expect(lines).toHaveLength(secrets.length + 1);
+    for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
+  });
 });
