@@ -73,8 +73,14 @@ async function inStack(
   const stack = await startStack({
     env: {
       ...process.env,
-      ...{ EVERPOST_DATA_DIR: folder, PORT: api, POSTGRES_PORT: postgres, TEMPORAL_PORT: temporal },
-      ...{ DATABASE_URL: '', TEMPORAL_ADDRESS: '', API_URL: '', RATE_LIMIT_ENABLED: 'false' },
+      EVERPOST_DATA_DIR: folder,
+      PORT: api,
+      POSTGRES_PORT: postgres,
+      TEMPORAL_PORT: temporal,
+      DATABASE_URL: '',
+      TEMPORAL_ADDRESS: '',
+      API_URL: '',
+      RATE_LIMIT_ENABLED: 'false',
       LOG_LEVEL: 'error',
     },
     programs: { api: join(root, 'api/main.ts'), worker: join(root, 'worker/main.ts') },
