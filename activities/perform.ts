@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { sql } from 'kysely';
+import { v7 as uuidV7 } from 'uuid';
 import type { Database } from '../db/database.ts';
 import { endExecution } from '../db/executions.ts';
 import {
@@ -51,15 +52,18 @@ export class StepFailure extends Error {
  * Enters a step, does its effect and commits both; of an effect that fails nothing stays but the
  * failure. It may be repeated: there is one step execution per execution and step, and what ended
  * before is told again.
+ * @param newId of the step execution, where there is none yet: for a caller who may give up the
+ *   transaction and begin anew, and has to find the same one then.
  * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
  */
 export async function performStep<T = StepResult>(
   db: Database,
   call: StepCall,
   effect: StepEffect<T>,
+  newId: string = uuidV7(),
 ): Promise<T | StepResult> {
   const result = await transact(db, async (tx) => {
-    const visit = await enterStep(tx, call.executionId, call.step.id);
+    const visit = await enterStep(tx, call.executionId, call.step.id, newId);
     if (!visit) return endedResult(tx, call);
     await sql`savepoint effect`.execute(tx);
     try {

@@ -71,11 +71,16 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
     SETTLE_WAIT: (call) => performStep(db, call, settle),
     async UPDATE_CONTACT(call) {
       let due: Due = nothingDue;
-      const result = await performStep(db, call, async (tx, visit): Promise<StepResult> => {
-        if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
-        const updated = await updateContactOfStep(tx, services, call.step, visit);
-        due = updated.due;
-        return finishStep(tx, visit, call, updated.output);
+      const newId = uuidV7();
+      const result = await renderAhead(services.renderer, (renderer) => {
+        const update: StepEffect = async (tx, visit) => {
+          if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
+          const known = { ...services, renderer };
+          const updated = await updateContactOfStep(tx, known, call.step, visit);
+          due = updated.due;
+          return finishStep(tx, visit, call, updated.output);
+        };
+        return performStep(db, call, update, newId);
       });
       dispatcher.dispatch(due);
       return result;

@@ -1,6 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { v7 as uuidV7 } from 'uuid';
 import type { Database } from '../db/database.ts';
 import type { Seal } from '../db/sealed.ts';
+import { findSecrets } from '../db/secrets.ts';
 import { completeLateStep, postponeStep, type StepVisit } from '../db/step-executions.ts';
 import type { StepConfig } from '../domain/steps.ts';
 import {
@@ -10,6 +13,8 @@ import {
   webhookSources,
   webhookOutput,
 } from '../domain/webhook.ts';
+import { hidden, markSecrets, revealed, SecretMask } from '../domain/webhook-secrets.ts';
+import { renderAhead } from '../domain/render-ahead.ts';
 import type { Renderer } from '../domain/render.ts';
 import type { WebhookAttempt, WebhookSender } from '../providers/webhook.ts';
 import { createBulkhead } from './bulkhead.ts';
@@ -28,6 +33,9 @@ export interface WebhookServices {
 /** A request ready to be sent; it was sent `earlier` times before. */
 interface Ready {
   request: WebhookAttempt;
+  /** Its address as it may be kept: without secrets. */
+  shownUrl: string;
+  mask: SecretMask;
   earlier: number;
 }
 
@@ -60,19 +68,28 @@ export function createWebhookCalls(
 
 /**
  * One attempt of a step's webhook. The attempt is between two transactions, never inside one: a
- * slow receiver holds no lock. A failed attempt is tried again by Temporal, after the pause the
- * answer asks for; operators see the attempts and the reason of the last.
+ * slow receiver holds no lock, and neither does a costly template. A failed attempt is tried again by
+ * Temporal, after the pause the answer asks for; operators see the attempts and the reason of the
+ * last. Secrets are in the request alone: in what is kept of the answer they are hidden.
  * @throws ApplicationFailure to be tried again, or STEP_FAILED.
  */
 async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
   const { db, webhooks } = services;
-  const ready = await performStep<Ready | StepResult>(db, call, (tx, visit) =>
-    prepare(services, tx, visit, call),
+  const newId = uuidV7();
+  const ready = await renderAhead(services.renderer, (renderer) =>
+    performStep<Ready | StepResult>(
+      db,
+      call,
+      (tx, visit) => prepare({ ...services, renderer }, tx, visit, call),
+      newId,
+    ),
   );
   if (!('request' in ready)) return ready;
-  const outcome = await webhooks.send(ready.request);
+  const { request, shownUrl, mask } = ready;
+  const outcome = masked(await webhooks.send(request), mask);
   const attempts = ready.earlier + 1;
-  const output = webhookOutput(ready.request, outcome, attempts);
+  const answered = webhookOutput({ ...request, url: shownUrl }, outcome, attempts);
+  const output = { ...answered, response: mask.value(answered.response) };
   const delayMs = retryAfterAttempt(attempts, outcome, {
     attemptsMax: services.webhookAttemptsMax,
     now: new Date(),
@@ -103,11 +120,13 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
 }
 
 async function prepare(
-  { apiUrl, seal, renderer }: WebhookServices,
+  services: WebhookServices,
   tx: Database,
-  { execution, stepExecution, completedAt }: StepVisit,
+  visit: StepVisit,
   call: StepCall,
 ): Promise<Ready | StepResult> {
+  const { apiUrl, seal, renderer } = services;
+  const { execution, stepExecution, completedAt } = visit;
   if (completedAt) return { outcome: { kind: 'done' }, since: completedAt };
   const { project, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
   const config = call.step.config as StepConfig<'WEBHOOK'>;
@@ -116,20 +135,65 @@ async function prepare(
     workflow: { id: execution.workflow_id, name: execution.workflow_name },
     execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
   };
+  const signingSecret = seal.open(project.webhook_signing_secret);
+  const mark = createHmac('sha256', signingSecret).update('mark of secrets').digest('hex');
   const sources = webhookSources(config, known);
-  const texts = await renderer.renderTexts(sources, scope);
-  const rendered = new Map(sources.map((source, index) => [source, texts[index]] as const));
-  const request = buildWebhook(config, known, (source) => rendered.get(source) ?? '');
+  const marked = sources.map((source) => markSecrets(source, mark));
+  const secrets = await openSecrets(services, tx, execution.project_id, [
+    ...new Set(marked.flatMap(({ names }) => names)),
+  ]);
+  const texts = await renderer.renderTexts(
+    marked.map(({ text }) => text),
+    scope,
+  );
+  const rendered = new Map(sources.map((source, index) => [source, texts[index] ?? '']));
+  const build = (valueOf: (name: string) => string) =>
+    buildWebhook(config, known, (source) => revealed(rendered.get(source) ?? '', mark, valueOf));
+  const request = build((name) => secrets.get(name) ?? '');
+  const shown = secrets.size === 0 ? request : build(() => hidden);
   if ('fault' in request) throw new StepFailure(request.fault);
+  if ('fault' in shown) throw new StepFailure(shown.fault);
   return {
     request: {
       ...request,
       deliveryId: stepExecution.id,
-      secret: seal.open(project.webhook_signing_secret),
+      secret: signingSecret,
       timestamp: Math.floor(Date.now() / 1000),
+      bodyIsSecret: request.body !== shown.body,
     },
+    shownUrl: shown.url,
+    mask: new SecretMask(secrets.values()),
     earlier: stepExecution.attempts,
   };
+}
+
+/** The secrets of these names. @throws StepFailure when one does not exist. */
+async function openSecrets(
+  { seal }: WebhookServices,
+  tx: Database,
+  projectId: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const secrets = new Map<string, string>();
+  if (names.length === 0) return secrets;
+  for (const { name, value } of await findSecrets(tx, projectId, names)) {
+    secrets.set(name, seal.open(value));
+  }
+  const missing = names.find((name) => !secrets.has(name));
+  if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
+  return secrets;
+}
+
+/** What came of an attempt, without secrets. */
+function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
+  switch (outcome.kind) {
+    case 'answered':
+      return { ...outcome, text: mask.text(outcome.text, outcome.isCut) };
+    case 'timeout':
+      return outcome;
+    default:
+      return { ...outcome, error: mask.text(outcome.error) };
+  }
 }
 
 /** What came of an attempt, in one sentence. */

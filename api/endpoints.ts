@@ -34,6 +34,7 @@ import { projectEndpoints } from './accounts/projects.ts';
 import { uploadEndpoints } from './uploads.ts';
 import { paymentEndpoints } from './webhooks/payments.ts';
 import { userEndpoints } from './accounts/users.ts';
+import { secretEndpoints } from './secrets.ts';
 import { segmentEndpoints } from './segments/segments.ts';
 import { templateEndpoints } from './templates.ts';
 import { trackingEndpoints } from './tracking.ts';
@@ -78,6 +79,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...uploadEndpoints,
   ...domainEndpoints,
   ...mailboxEndpoints,
+  ...secretEndpoints,
   ...segmentEndpoints,
   ...templateEndpoints,
   ...workflowEndpoints,

@@ -43,6 +43,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   TRANSITION_BRANCH_EXISTS: 'Delete the transition of this branch, or use another branch.',
   TRANSITION_LOOP: 'Lead to a step that does not lead back here.',
   FIELD_NOT_DELETABLE: 'Delete fields of data alone, such as data.plan.',
+  SECRET_LIMIT: 'Delete secrets that no step uses; GET /secrets lists them.',
   RESERVED_EVENT: 'Delete events of your own; GET /events/names lists them.',
   MISSING_AUTH: 'Add the header, or log in and name the project with X-Project-Id.',
   INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',
@@ -81,6 +82,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   TEMPLATE_IN_USE: 'Give those steps another template first.',
   FIELD_IN_USE: 'Change the conditions of what details lists first.',
   EVENT_IN_USE: 'Change the conditions and triggers of what details lists first.',
+  SECRET_IN_USE: 'Change the steps that details lists first.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
     'Cancel them with POST /workflows/{id}/executions/cancel-all, or disable the workflow.',
   EXECUTION_EXISTS: 'Set allowReentry with PATCH /workflows/{id} to let contacts in again.',

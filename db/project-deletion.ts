@@ -36,9 +36,10 @@ export const keptOnReset = [
   'security_event',
   'allowance',
   'allowance_warning',
+  'secret',
 ] as const;
 
-/** Empties a project: all but its settings, keys, members, domains and billing. As above. */
+/** Empties a project: all but its settings, keys, members, domains, secrets and billing. As above. */
 export async function resetProject(tx: Database, id: string): Promise<string[] | undefined> {
   const before = await tx
     .selectFrom('project')

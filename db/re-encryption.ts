@@ -8,6 +8,7 @@ import type { Seal } from './sealed.ts';
  */
 export const sealedColumns = [
   { table: 'project', key: 'id', column: 'webhook_signing_secret' },
+  { table: 'secret', key: 'id', column: 'value' },
 ] as const;
 
 const pageRows = 500;

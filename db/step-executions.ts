@@ -33,6 +33,7 @@ export async function enterStep(
   tx: Database,
   executionId: string,
   stepId: string,
+  newId: string,
 ): Promise<StepVisit | null> {
   // One statement: every step of every journey comes through here.
   const { rows } = await sql<{
@@ -60,8 +61,9 @@ export async function enterStep(
           and status in ('RUNNING', 'WAITING')
         for no key update of execution
     ), step as (
-      insert into step_execution (project_id, execution_id, step_id, status, started_at)
-        select project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp() from active
+      insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
+        select ${newId}::uuid, project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp()
+          from active
         on conflict (execution_id, step_id) do update set
           status = case when step_execution.status in ('COMPLETED', 'WAITING')
             then step_execution.status else 'RUNNING' end,

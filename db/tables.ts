@@ -363,6 +363,14 @@ export interface RunWake {
   summary: string;
 }
 
+export interface Secret {
+  id: Generated<string>;
+  name: string;
+  project_id: string;
+  updated_at: Generated<Timestamp>;
+  value: Buffer;
+}
+
 export interface SecurityEvent {
   created_at: Generated<Timestamp>;
   details: Generated<Json>;
@@ -576,6 +584,7 @@ export interface DB {
   project: Project;
   rate_limit: RateLimit;
   run_wake: RunWake;
+  secret: Secret;
   security_event: SecurityEvent;
   segment: Segment;
   segment_member: SegmentMember;

@@ -39,6 +39,7 @@ export const problems = {
   TRANSITION_LOOP: [400, 'The transition would close a loop.'],
   FIELD_NOT_DELETABLE: [400, 'Every contact has this field; it cannot be deleted.'],
   RESERVED_EVENT: [400, 'Events of the system cannot be deleted.'],
+  SECRET_LIMIT: [400, 'The project has as many secrets as it may have.'],
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
   INVALID_API_KEY: [401, 'The API key is unknown or does not fit this endpoint.'],
   UNAUTHORIZED: [401, 'Log in first.'],
@@ -75,6 +76,7 @@ export const problems = {
   OAUTH_NOT_CONFIGURED: [404, 'This server does not know this way to log in.'],
   JOB_NOT_FOUND: [404, 'There is no such job.'],
   EMAIL_NOT_FOUND: [404, 'There is no such email.'],
+  SECRET_NOT_FOUND: [404, 'There is no such secret.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such thing.'],
   ROUTE_NOT_FOUND: [404, 'There is no such path.'],
   METHOD_NOT_ALLOWED: [405, 'This path does not take this method.'],
@@ -91,6 +93,7 @@ export const problems = {
   TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
+  SECRET_IN_USE: [409, 'Workflow steps use this secret.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
   EXECUTION_EXISTS: [409, 'The contact has been in this workflow already.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
@@ -194,7 +197,8 @@ type Resource =
   | 'USER'
   | 'FILE'
   | 'JOB'
-  | 'EMAIL';
+  | 'EMAIL'
+  | 'SECRET';
 
 /** 404 of a resource. Another project's resource answers exactly like one that does not exist. */
 export function notFound(resource: Resource, id: string): Problem {

@@ -39,6 +39,9 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
+  /** Secrets of a project for its webhooks, and the length of one. */
+  secrets: 50,
+  secretChars: 4096,
   conditionBranches: 20,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,

@@ -30,6 +30,8 @@ export type WebhookOutcome =
       retryAfter: string | null;
       /** The body, at most 64 KB of it. */
       text: string;
+      /** The body was longer. */
+      isCut: boolean;
     }
   /** Must not or cannot be asked, today or tomorrow. */
   | { kind: 'refused'; error: string }

@@ -14,6 +14,8 @@ export interface WebhookAttempt extends WebhookCall {
   secret: string;
   /** Unix seconds. */
   timestamp: number;
+  /** The body holds credentials: it is for the origin of the address alone. Default: false. */
+  bodyIsSecret?: boolean;
 }
 
 export interface WebhookSender {
@@ -82,7 +84,14 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
         throw new Refusal(`The receiver redirected more than ${redirectsMax} times.`);
       }
       const next = readUrl(answer.location, url);
-      call = redirected(call, answer.statusCode, next.origin !== url.origin);
+      const isForeign = next.origin !== url.origin;
+      if (url.protocol === 'https:' && next.protocol === 'http:') {
+        throw new Refusal('The receiver redirected from https to http.');
+      }
+      call = redirected(call, answer.statusCode, isForeign);
+      if (isForeign && attempt.bodyIsSecret && call.body !== null) {
+        throw new Refusal('The receiver redirected a body with a secret to another origin.');
+      }
       url = next;
     }
   }
@@ -146,16 +155,16 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 
 /**
  * The request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch): 303, and
- * 301 and 302 after POST, turn into GET without a body. Another origin gets no credentials; it gets
- * the signature, which it needs to believe the request and cannot sign anything else with.
+ * 301 and 302 after POST, turn into GET without a body. Another origin gets none of the step's own
+ * headers but the type of the body: each of them may be a credential, whatever its name. It gets the
+ * signature, which it needs to believe the request and cannot sign anything else with.
  */
 function redirected(call: Call, statusCode: number, isForeign: boolean): Call {
   const becomesGet =
     (statusCode === 303 && call.method !== 'GET') ||
     ((statusCode === 301 || statusCode === 302) && call.method === 'POST');
   const isDropped = (name: string) =>
-    (isForeign && /^(authorization|proxy-authorization|cookie)$/i.test(name)) ||
-    (becomesGet && /^content-/i.test(name));
+    (isForeign && name.toLowerCase() !== 'content-type') || (becomesGet && /^content-/i.test(name));
   const headers = Object.entries(call.headers).filter(([name]) => !isDropped(name));
   return {
     ...(becomesGet ? { method: 'GET', body: null } : { method: call.method, body: call.body }),
@@ -199,7 +208,7 @@ async function exchange(
       statusCode,
       contentType: header('content-type'),
       retryAfter: header('retry-after'),
-      text: await readText(answer.body),
+      ...(await readText(answer.body)),
     };
   } finally {
     await client.destroy();
@@ -207,16 +216,18 @@ async function exchange(
 }
 
 /** The first 64 KB of an answer; a character cut in two is left out. */
-async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
+async function readText(
+  body: Dispatcher.ResponseData['body'],
+): Promise<{ text: string; isCut: boolean }> {
   const decoder = new TextDecoder();
   let text = '';
   let room = answerBytesMax;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk.subarray(0, room), { stream: true });
     room -= chunk.length;
-    if (room <= 0) return text;
+    if (room <= 0) return { text, isCut: true };
   }
-  return text + decoder.decode();
+  return { text: text + decoder.decode(), isCut: false };
 }
 
 function failed(error: unknown): WebhookOutcome {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows.ts';
 import { stepTypes, type StepType } from '../../domain/graph.ts';
+import { shownConfig } from '../../domain/webhook-secrets.ts';
 import { Time, time, Uuid } from '../schemas.ts';
 
 /** The records of workflows, steps and transitions as the API answers them. */
@@ -63,7 +64,7 @@ export function presentStep(row: StepRow): z.input<typeof Step> {
     type: row.type as StepType,
     name: row.name,
     position: { x: row.position_x, y: row.position_y },
-    config: row.config,
+    config: shownConfig(row.config),
     templateId: row.template_id,
     workflowId: row.workflow_id,
     createdAt: time(row.created_at),

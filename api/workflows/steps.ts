@@ -23,6 +23,7 @@ import {
   type StepType,
 } from '../../domain/graph.ts';
 import { stepConfigs } from '../../domain/steps.ts';
+import { keptConfig } from '../../domain/webhook-secrets.ts';
 import { endpoint } from '../endpoint.ts';
 import { JsonObject, Name, Uuid } from '../schemas.ts';
 import { checkRequest } from '../validation.ts';
@@ -118,7 +119,7 @@ async function addStep(
     name: given.name,
     position_x: given.position.x,
     position_y: given.position.y,
-    config: JSON.stringify(withTemplate(given.config, templateId)),
+    config: JSON.stringify(withTemplate(withKept(given.config, {}), templateId)),
     template_id: templateId,
   });
 }
@@ -187,7 +188,8 @@ export const updateStep = endpoint({
         stepId,
         steps.find((row) => row.id === stepId),
       );
-      const config = body.config && checkConfig(before.type as StepType, body.config);
+      const given = body.config && checkConfig(before.type as StepType, body.config);
+      const config = given && withKept(given, before.config);
       const fromConfig = config && templateOfConfig(config);
       const templateId = [body.templateId, fromConfig, before.template_id].find(
         (given) => given !== undefined,
@@ -213,6 +215,21 @@ export const updateStep = endpoint({
     });
   },
 });
+
+/**
+ * The settings with what an answer has hidden put back from what is stored.
+ * @throws Problem VALIDATION_ERROR for a hidden value that nothing stands for.
+ */
+function withKept(
+  given: Record<string, unknown>,
+  stored: Record<string, unknown>,
+): Record<string, unknown> {
+  const { config, missing } = keptConfig(given, stored);
+  const [name] = missing;
+  if (name === undefined) return config;
+  const message = 'Stands for a stored value, and there is none.';
+  throw invalidField(`config.headers.${name}`, 'not_allowed', message);
+}
 
 /** @throws Problem VALIDATION_ERROR naming the faulty settings. */
 function checkConfig(type: StepType, config: Record<string, unknown>): Record<string, unknown> {

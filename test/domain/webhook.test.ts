@@ -45,6 +45,7 @@ const answered = (statusCode: number, retryAfter: string | null = null): Webhook
   contentType: null,
   retryAfter,
   text: '',
+  isCut: false,
 });
 
 describe('the request of a WEBHOOK step', () => {

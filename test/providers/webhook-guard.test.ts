@@ -1,5 +1,12 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isPublicAddress } from '../../providers/address-guard.ts';
+import { createCertificate } from '../support/certificate.ts';
 import {
   closeWireReceivers,
   sendWebhook,
@@ -9,6 +16,25 @@ import {
 } from '../support/webhook-wire.ts';
 
 afterEach(closeWireReceivers);
+
+/** The outcome of a webhook sent by a process that trusts a certificate; names are loopback. */
+async function sendFromProcess(url: string, pem: string): Promise<unknown> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'everpost-'));
+  const certificate = path.join(dir, 'ca.pem');
+  await writeFile(certificate, pem);
+  const wire = path.join(import.meta.dirname, '../support/webhook-wire.ts');
+  const script = `
+    const { sendWebhook, v4 } = await import(${JSON.stringify(wire)});
+    const lookup = async () => [v4('127.0.0.1')];
+    console.log(JSON.stringify(await sendWebhook(${JSON.stringify(url)}, {}, { lookup })));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', '--input-type=module', '--eval', script],
+    { env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate } },
+  );
+  await rm(dir, { recursive: true });
+  return JSON.parse(stdout);
+}
 
 /** An address guard to which loopback is public `times` times; after that it is the real one. */
 function publicAtFirst(times = 1) {
@@ -155,21 +181,69 @@ describe('a redirect', () => {
     expect(last.headers['content-type']).toBe(then === 'GET' ? undefined : 'application/json');
   });
 
-  it('to another origin takes no credentials along, within one it does', async () => {
-    const headers = { authorization: 'Bearer x', Cookie: 'a=b', 'X-Own': 'c' };
+  it('to another origin takes no header of the step along, within one it does', async () => {
+    const own = { authorization: 'Bearer x', Cookie: 'a=b', 'X-Auth-Token': 'c' };
+    const headers = { ...own, 'Content-Type': 'text/plain' };
     const other = await startWireReceiver();
     const away = await redirecting(307, `${other.url}/end`);
     await sendWebhook(away.url, { headers });
-    expect(other.received[0]!.headers).toMatchObject({
-      'x-own': 'c',
+    const [got] = other.received;
+    expect(got!.headers).toMatchObject({
+      'content-type': 'text/plain',
+      'everpost-delivery': 'delivery-1',
       'everpost-signature': webhookSignature('{"a":"ä"}'),
     });
-    expect(other.received[0]!.headers.authorization).toBeUndefined();
-    expect(other.received[0]!.headers.cookie).toBeUndefined();
+    for (const name of Object.keys(own)) expect(got!.headers[name.toLowerCase()]).toBeUndefined();
 
     const home = await redirecting(307);
     await sendWebhook(home.url, { headers });
-    expect(home.received[1]!.headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=b' });
+    expect(home.received[1]!.headers).toMatchObject({
+      authorization: 'Bearer x',
+      cookie: 'a=b',
+      'x-auth-token': 'c',
+    });
+  });
+
+  it('to another origin and back takes them nowhere', async () => {
+    const first = await startWireReceiver(({ url }, response) => {
+      if (url === '/end') response.end('here');
+      else response.writeHead(307, { Location: `${second.url}/` }).end();
+    });
+    const second = await startWireReceiver((_request, response) =>
+      response.writeHead(307, { Location: `${first.url}/end` }).end(),
+    );
+    await sendWebhook(first.url, { headers: { 'X-Auth-Token': 'c' } });
+    expect(first.received.map(({ headers }) => headers['x-auth-token'])).toEqual(['c', undefined]);
+  });
+
+  it('to another origin does not take a body with a secret along', async () => {
+    const other = await startWireReceiver();
+    const away = await redirecting(308, `${other.url}/end`);
+    expect(await sendWebhook(away.url, { bodyIsSecret: true })).toEqual({
+      kind: 'refused',
+      error: 'The receiver redirected a body with a secret to another origin.',
+    });
+    expect(other.connections).toBe(0);
+    const asking = await redirecting(303, `${other.url}/end`);
+    expect(await sendWebhook(asking.url, { bodyIsSecret: true })).toMatchObject({ text: 'ok' });
+    expect(other.received[0]!.body.toString()).toBe('');
+  });
+
+  it('from https to http is refused', { timeout: 60_000 }, async () => {
+    const { pem, privateKey } = createCertificate('hooks.example');
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    const plain = await startWireReceiver();
+    const secure = await startWireReceiver(
+      (_request, response) => response.writeHead(307, { Location: plain.url }).end(),
+      (listener) => createServer({ key, cert: pem }, listener),
+    );
+    const outcome = await sendFromProcess(`https://hooks.example:${secure.port}/`, pem);
+    expect(outcome).toEqual({
+      kind: 'refused',
+      error: 'The receiver redirected from https to http.',
+    });
+    expect(secure.received).toHaveLength(1);
+    expect(plain.connections).toBe(0);
   });
 
   it('is followed 5 times, the sixth is refused', async () => {

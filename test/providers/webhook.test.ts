@@ -77,6 +77,7 @@ describe('an answer', () => {
       contentType: 'text/x',
       retryAfter: '7',
       text: statusCode === 204 ? '' : 'text ä',
+      isCut: false,
     });
   });
 
@@ -93,7 +94,7 @@ describe('an answer', () => {
       write();
     });
     const outcome = await sendWebhook(receiver.url);
-    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200, isCut: true });
     expect(outcome.kind === 'answered' && outcome.text).toBe(`x${'ä'.repeat(32 * 1024 - 1)}`);
     await waitFor('the end of the connection', () => receiver.open === 0);
   });
