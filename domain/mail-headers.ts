@@ -1,8 +1,9 @@
 import { normaliseEmail } from './email-address.ts';
 
 /**
- * Headers a sender cannot set: they are made from the message itself, and a second one would let
- * somebody forge it.
+ * Headers a sender cannot set. Some are made from the message itself, and a second one would forge
+ * it. Others say what mail servers did with it (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617), or
+ * where its errors go, which is known by its return path.
  */
 const structural = new Set([
   'from',
@@ -15,10 +16,19 @@ const structural = new Set([
   'date',
   'message-id',
   'mime-version',
-  'content-type',
-  'content-transfer-encoding',
   'dkim-signature',
+  'received',
+  'received-spf',
+  'authentication-results',
+  'errors-to',
 ]);
+const structuralBeginnings = ['x-everpost-', 'content-', 'resent-', 'arc-'];
+
+/** Whether a header is not a sender's to set, in any case. */
+export function isStructuralHeader(name: string): boolean {
+  const key = name.toLowerCase();
+  return structural.has(key) || structuralBeginnings.some((start) => key.startsWith(start));
+}
 
 /** Whether a text consists of what a header name may (RFC 5322, 2.2). */
 export function isHeaderName(text: string): boolean {
@@ -36,7 +46,7 @@ export function readCustomHeaders(given: Readonly<Record<string, string>> | unde
   const kept = new Map<string, [name: string, value: string]>();
   for (const [name, value] of Object.entries(given ?? {})) {
     const key = name.toLowerCase();
-    if (!structural.has(key) && !key.startsWith('x-everpost-')) kept.set(key, [name, value]);
+    if (!isStructuralHeader(name)) kept.set(key, [name, value]);
   }
   const replyTo = addressOf(kept.get('reply-to')?.[1] ?? '');
   kept.delete('reply-to');

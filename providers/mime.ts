@@ -5,7 +5,8 @@ import MimeNode from 'nodemailer/lib/mime-node';
 import * as qp from 'nodemailer/lib/qp';
 import { cutHtml } from '../domain/html.ts';
 import { limits } from '../domain/limits.ts';
-import { isHeaderName } from '../domain/mail-headers.ts';
+import { safeFileName } from '../domain/file-name.ts';
+import { isHeaderName, isStructuralHeader } from '../domain/mail-headers.ts';
 
 interface Mailbox {
   name: string | null;
@@ -81,11 +82,10 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
 }
 
 /**
- * Headers that only we write: doubled or forged they would change what a message is, and SES
- * takes names with `X-SES-` as orders (tags, configuration set, sending identity).
+ * Beside the structural ones only we write Reply-To, and SES takes names with `X-SES-` as orders
+ * (tags, configuration set, sending identity).
  */
-const STRUCTURAL =
-  /^(from|to|cc|bcc|subject|sender|return-path|reply-to|date|message-id|mime-version|content-type|content-transfer-encoding|dkim-signature|x-everpost-.*|x-ses-.*)$/i;
+const OURS = /^(reply-to|x-ses-.*)$/i;
 
 /** Whether a name is one, and leaves room in its line. Requests with another are refused. */
 function canStand(name: string): boolean {
@@ -119,7 +119,7 @@ export function sharedHeaders(
     header('X-Everpost-Email', emailId),
     ...(mail.isTest ? [header('X-Everpost-Test', 'true')] : []),
     ...mail.headers
-      .filter(({ name }) => canStand(name) && !STRUCTURAL.test(name))
+      .filter(({ name }) => canStand(name) && !isStructuralHeader(name) && !OURS.test(name))
       .map(({ name, value }) => unstructured(name, value)),
   ];
 }
@@ -164,10 +164,17 @@ export function quotedPrintable(content: string, lineChars = LINE_CHARS): string
 }
 
 function filePart(file: MailAttachment): Part {
-  const { value, params } = mimeFuncs.parseHeaderValue(file.contentType);
+  const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
+  // Some readers take a name from the type, past the one that is cleaned.
+  const params = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !/^(file)?name\b/i.test(name)),
+  );
   // A "multipart" file would be taken for structure of this message.
   const type = /^multipart\//i.test(value) ? 'application/octet-stream' : value;
-  const disposition = { value: file.disposition, params: { filename: file.filename } };
+  const disposition = {
+    value: file.disposition,
+    params: { filename: safeFileName(file.filename) },
+  };
   const base64 = Buffer.from(file.content, 'base64').toString('base64');
   return {
     headers: [
@@ -175,11 +182,16 @@ function filePart(file: MailAttachment): Part {
       header('Content-Disposition', mimeFuncs.buildHeaderValue(disposition)),
       'Content-Transfer-Encoding: base64',
       ...(file.contentId
-        ? [header('Content-ID', encoder.encodeHeaderValue('Content-ID', file.contentId))]
+        ? [header('Content-ID', encoder.encodeHeaderValue('Content-ID', plain(file.contentId)))]
         : []),
     ],
     body: base64.replace(/.{76}(?!$)/g, '$&\r\n'),
   };
+}
+
+/** Without control characters, which end or confuse a header. */
+function plain(text: string): string {
+  return text.replace(/\p{Cc}+/gu, '');
 }
 
 function multipart(kind: string, boundary: string, parts: readonly Part[]): Part {

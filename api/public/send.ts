@@ -13,6 +13,7 @@ import type { MessageClass } from '../../domain/class-headers.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact-data.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { safeFileName } from '../../domain/file-name.ts';
 import { limits } from '../../domain/limits.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
 import { readCustomHeaders } from '../../domain/mail-headers.ts';
@@ -191,7 +192,7 @@ async function storeFiles(
   const ids = await insertAttachments(db, projectId, contents);
   return attachments.map((file, index) => ({
     attachmentId: ids[index] ?? '',
-    filename: file.filename,
+    filename: safeFileName(file.filename),
     contentType: file.contentType,
     disposition: file.disposition,
     contentId: file.contentId ?? null,

@@ -262,3 +262,20 @@ describe('where a value comes from', () => {
     expect(mail.subject).toBe('Hi A Bcc: x@y.z');
   });
 });
+
+describe('the name of a file', () => {
+  it('is kept as it is sent: cleaned', async () => {
+    const file = { filename: '../in\u202evoice\u0007.pdf', content: 'aGk', contentType: 'a/b' };
+    const to = newAddress();
+    await shop.send({ to, attachments: [file] });
+    const [mail] = await shop.emailsTo(to);
+    const { body } = await shop.call('GET', `/emails/${mail!.id}`);
+    expect(body.attachments).toMatchObject([{ filename: 'invoice.pdf', bytes: 2 }]);
+  });
+
+  it('and headers of mail servers are not a sender’s to write', async () => {
+    const headers = { 'Resent-From': 'a@b.test', 'Content-Language': 'de', 'X-Mine': '1' };
+    const mail = await mailOf({ headers });
+    expect(mail.headers).toEqual([{ name: 'X-Mine', value: '1' }]);
+  });
+});

@@ -27,13 +27,22 @@ describe('custom headers', () => {
     'DKIM-Signature',
     'X-Everpost-Email',
     'X-Everpost-',
+    'Resent-From',
+    'Resent-Date',
+    'Received',
+    'Received-SPF',
+    'Authentication-Results',
+    'ARC-Seal',
+    'Errors-To',
+    'Content-Disposition',
+    'Content-Language',
   ])('never set %s, in no case', (name) => {
     const given = { [name]: 'a', [name.toLowerCase()]: 'b', [name.toUpperCase()]: 'c' };
     expect(readCustomHeaders(given)).toEqual({ headers: {}, replyTo: null });
   });
 
   it('that only look like structural ones are kept', () => {
-    const headers = { 'X-From': 'a', 'Bcc-Note': 'b', 'X-Everposted': 'c' };
+    const headers = { 'X-From': 'a', 'Bcc-Note': 'b', 'X-Everposted': 'c', 'X-Received': 'd' };
     expect(readCustomHeaders(headers).headers).toEqual(headers);
   });
 

@@ -246,6 +246,17 @@ describe('parts', () => {
     expect(attachments).toHaveLength(2);
   });
 
+  it('carry a cleaned name, and none in their type', async () => {
+    const given = {
+      filename: '../a\u202etxt.exe',
+      contentType: 'application/pdf; name="b.exe"; charset=utf-8',
+    };
+    const { parsed, text } = await composed({ attachments: [file(given)] });
+    expect(parsed.attachments[0]?.filename).toBe('atxt.exe');
+    expect(text).toContain('Content-Type: application/pdf; charset=utf-8');
+    expect(text).not.toContain('b.exe');
+  });
+
   it.each([
     'Größenübersicht – für Ada (1).pdf',
     '报价单.pdf',
