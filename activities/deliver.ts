@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { CancelledFailure } from '@temporalio/activity';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../db/billing.ts';
 import type { Database } from '../db/database.ts';
 import { releaseClaim } from '../db/emails.ts';
-import { recordSettlements, type Settlement } from '../db/settlements.ts';
+import type { Settlement } from '../db/settlements.ts';
 import type { SendingRates } from '../db/tokens.ts';
 import { type MessageClass, needsSubscription } from '../domain/class-headers.ts';
 import { domainOf } from '../domain/email-address.ts';
@@ -12,6 +11,7 @@ import { isTracked, type Sign, type TrackingSetting } from '../domain/tracking.t
 import type { Mailer, SendOutcome } from '../providers/mailer.ts';
 import type { Dispatcher } from '../workflows/dispatcher.ts';
 import { type Budget, createBudget } from './budget.ts';
+import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import { isSimulated } from './simulator.ts';
 
 /** What every sender shares: one batch of the ledger, from the claim to its outcomes. */
@@ -94,11 +94,6 @@ const leaseSeconds = 120;
  */
 const leaseMarginMs = 60_000;
 /**
- * How long a worker that shuts down tries to record outcomes while the database is away, in
- * milliseconds: who asked it to stop kills it soon.
- */
-const shutdownPatienceMs = 30_000;
-/**
  * Files of all messages this process has in its hands, in bytes: four messages with as much as a
  * message may have. Each byte is there about four times: as stored, in base64 and in the message.
  */
@@ -147,7 +142,7 @@ export async function deliverBatch<E extends Sendable>(
   batch: Batch<E>,
   stop: AbortSignal,
 ): Promise<number> {
-  const { db, dispatcher } = services;
+  const { dispatcher } = services;
   const { projectId, campaign } = batch;
   const progress: Progress<E> = {
     attemptIds: [],
@@ -164,10 +159,14 @@ export async function deliverBatch<E extends Sendable>(
     }
   } finally {
     if (settlements.length > 0) {
-      const attempt = { projectId, attemptIds, settlements, ...(campaign && { campaign }) };
-      dispatcher.dispatch(
-        await endClaim(services, projectId, stop, () => recordSettlements(db, attempt)),
-      );
+      const attempt = {
+        projectId,
+        attemptIds,
+        settlements,
+        claimed: emails,
+        ...(campaign && { campaign }),
+      };
+      for (const due of await recordOutcomes(services, attempt, stop)) dispatcher.dispatch(due);
     }
   }
   if (progress.fault) throw progress.fault;
@@ -338,33 +337,4 @@ function settlementOf({ id: emailId, attempts }: Sendable, outcome: SendOutcome)
             delayMs: Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0),
           };
   }
-}
-
-/**
- * Does what ends a claim, trying again while the database is away: what was accepted and not
- * recorded, or claimed and not released, would count as unknown. However late it comes, it changes
- * only what is still this claim's. Gives up only when the worker shuts down.
- */
-async function endClaim<T>(
-  { log }: SendingServices,
-  projectId: string,
-  stop: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  let giveUpAt = Infinity;
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (isShutdown(stop)) giveUpAt = Math.min(giveUpAt, Date.now() + shutdownPatienceMs);
-      if (Date.now() >= giveUpAt) throw error;
-      log.warn({ error, projectId }, 'A claim could not be ended yet');
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-    }
-  }
-}
-
-/** Temporal also stops an activity it has given up, in a process that lives on. */
-function isShutdown(stop: AbortSignal): boolean {
-  return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';
 }

@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import { reopenRetention } from './body-retention.ts';
+import type { ClaimedShare } from './billing.ts';
 import { recordCampaignProgress } from './campaign-progress.ts';
 import { wakeCampaign } from './campaigns.ts';
 import { sendAttemptsMax } from '../domain/retry.ts';
 import { storableText } from '../domain/text-rules.ts';
 import type { Database } from './database.ts';
+import { billDepartedMail } from './departed-mail.ts';
 import type { MailHeader } from './emails.ts';
 import { type Due, mergeDue, type NewEvent, nothingDue, recordEvents } from './events.ts';
 import { recordFeedback, recordSimulatedFeedback } from './feedback.ts';
@@ -27,7 +29,8 @@ export type Settlement = {
 } & (
   | {
       kind: 'accepted';
-      messageId: string;
+      /** null: it has one that cannot be recorded. */
+      messageId: string | null;
       delivered: boolean;
       /** The address, where the simulator stands in for a provider that reports. */
       simulator?: string;
@@ -57,6 +60,8 @@ export interface Attempt {
   projectId: string;
   attemptIds: readonly string[];
   settlements: readonly Settlement[];
+  /** The claimed messages: what is sent is billed, whatever becomes of its row. */
+  claimed?: readonly ClaimedShare[];
   /** Given: all of them are messages of this campaign. */
   campaign?: { id: string; pauseOnFailures: number };
 }
@@ -85,10 +90,35 @@ export async function recordSettlements(db: Database, attempt: Attempt): Promise
       events.length === 0
         ? nothingDue
         : (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
+    const gone = await billDepartedMail(tx, projectId, acceptedBeside(attempt, emails));
     // Last, because every attempt of the campaign waits for this row.
-    if (campaign) await recordCampaignProgress(tx, campaign, settlements, emails);
+    if (campaign) {
+      const sent = gone.map(({ id }) => ({
+        id,
+        status: deliveredOrSent(attempt, id),
+        sent_at: '',
+      }));
+      await recordCampaignProgress(tx, campaign, settlements, [...emails, ...sent]);
+    }
     return mergeDue(due, ...overtaken, ...(await recordSimulated(tx, settlements)));
   });
+}
+
+/** What the provider accepted beside the messages whose rows say so now. */
+function acceptedBeside(
+  { settlements, claimed = [] }: Attempt,
+  settled: readonly SentEmail[],
+): ClaimedShare[] {
+  const known = new Set(settled.map(({ id }) => id));
+  const accepted = new Set(
+    settlements.filter(({ kind }) => kind === 'accepted').map(({ emailId }) => emailId),
+  );
+  return claimed.filter(({ id }) => accepted.has(id) && !known.has(id));
+}
+
+function deliveredOrSent({ settlements }: Attempt, id: string): string {
+  const outcome = settlements.find(({ emailId }) => emailId === id);
+  return outcome?.kind === 'accepted' && outcome.delivered ? 'DELIVERED' : 'SENT';
 }
 
 /** Together with the sending: no process has to live on to tell what became of it. */

@@ -40,6 +40,14 @@ export function isOutdatedPlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && (error as Error).message.includes('cached plan');
 }
 
+/**
+ * Whether PostgreSQL refused a value, so that giving the statement again cannot help: SQLSTATE classes
+ * 22 (data exception) and 23 (integrity constraint violation).
+ */
+export function isRefusal(error: unknown): boolean {
+  return /^2[23]/.test(codeOf(error) ?? '');
+}
+
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
