@@ -19,6 +19,22 @@ const lastCounts = 0.2;
 const retryMinMs = 500;
 const retryMaxMs = 60_000;
 
+/** What a project has of the slots. */
+interface Share {
+  taken: number;
+  /** The sum of the moments they were taken. */
+  since: number;
+  /** How long its last calls have taken, the latest counting most. */
+  callMs: number;
+  /** When the turn of the last one in its line comes. */
+  turnAt: number;
+}
+
+/** A call that is under way for long is expected to take as long again: it may hang. */
+function expectedMs({ taken, since, callMs }: Share, now: number): number {
+  return Math.max(callMs, 2 * (now - since / taken));
+}
+
 /**
  * A project gets a slot while it has fewer than are free (the dynamic thresholds of shared packet
  * buffers; Choudhury and Hahne, 1998): alone it has half of them, beside another that hangs a
@@ -29,7 +45,7 @@ const retryMaxMs = 60_000;
  */
 export function createBulkhead(slots: number, now: () => number = Date.now): Bulkhead {
   /** Only projects that have a slot: as many as there are slots at most. */
-  const projects = new Map<string, { taken: number; callMs: number; turnAt: number }>();
+  const projects = new Map<string, Share>();
   let free = slots;
 
   return {
@@ -38,18 +54,20 @@ export function createBulkhead(slots: number, now: () => number = Date.now): Bul
       const project = projects.get(projectId);
       if ((project?.taken ?? 0) >= free) {
         if (!project) return { retryMs: retryMinMs };
-        const turnAt = Math.max(project.turnAt, at) + project.callMs / project.taken;
+        const turnAt = Math.max(project.turnAt, at) + expectedMs(project, at) / project.taken;
         project.turnAt = Math.min(turnAt, at + retryMaxMs);
         return { retryMs: Math.max(retryMinMs, Math.round(project.turnAt - at)) };
       }
-      const entered = project ?? { taken: 0, callMs: firstGuessMs, turnAt: 0 };
+      const entered = project ?? { taken: 0, since: 0, callMs: firstGuessMs, turnAt: 0 };
       entered.taken += 1;
+      entered.since += at;
       free -= 1;
       projects.set(projectId, entered);
       return {
         leave() {
           entered.callMs += lastCounts * (now() - at - entered.callMs);
           entered.taken -= 1;
+          entered.since -= at;
           free += 1;
           if (entered.taken === 0) projects.delete(projectId);
         },

@@ -26,6 +26,8 @@ export async function createServices(config: Config, db: Database, client: Clien
     taskQueue: config.temporal.taskQueue,
     store: dispatchStore(db),
     log,
+    // Bulk actions, imports and the sweep start runs by the thousand, and nobody waits for them.
+    callsMax: 4,
   });
   const mailer = createMailer(config.mail, {
     storeMessage: (message) =>

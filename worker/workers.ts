@@ -44,6 +44,11 @@ export interface Workers {
   stop(): Promise<void>;
 }
 
+/**
+ * Decisions at work at once. They share one thread: what is taken on beyond that is served in the
+ * order it came, while what stays with Temporal is served project by project.
+ */
+const workflowTasksMax = 20;
 /** Longest wait for activities at work when the process is asked to stop. */
 const graceTime = '15 seconds';
 
@@ -64,6 +69,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createCampaignControl(services),
         ...createDomainActivities(services),
       },
+      maxConcurrentWorkflowTaskExecutions: workflowTasksMax,
       maxConcurrentActivityTaskExecutions: options.workflowConcurrency,
       maxConcurrentLocalActivityExecutions: options.workflowConcurrency,
       shutdownGraceTime: graceTime,

@@ -52,10 +52,15 @@ export interface DispatcherOptions {
   taskQueue: string;
   store: DispatchStore;
   log: { warn(details: object, message: string): void };
+  /** Calls to Temporal under way at once. */
+  callsMax?: number;
 }
 
-/** Calls to Temporal under way at once; more only queue inside the server. */
-const callsMax = 32;
+/**
+ * Calls to Temporal under way at once where nothing else is said. More only queue inside the
+ * server, and there what one project starts would stand in front of everybody's next step.
+ */
+const callsMaxUsual = 8;
 /** Ids waiting in memory at most. Beyond that the sweep is quicker than we are. */
 const queueMax = 20_000;
 /**
@@ -129,11 +134,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 async function tellExecutions(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const { client, store, log } = options;
+  const { client, store } = options;
   const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
   const started: StartedRun[] = [];
   try {
-    await inParallel(log, [
+    await inParallel(options, [
       ...starts.map((due) => async () => void started.push(await tellStart(options, due))),
       ...cancels.map((due) => async () => {
         await withDeadline(client, () => cancelExecution(client, due.executionId));
@@ -153,11 +158,12 @@ async function tellStart(
   return { executionId: due.start.executionId, generation: due.generation, runId };
 }
 
-async function tellWaits({ client, store, log }: DispatcherOptions, ids: string[]): Promise<void> {
+async function tellWaits(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
+  const { client, store } = options;
   const waits = await store.listClaimedWaits(ids);
   await inParallel(
-    log,
+    options,
     waits.map(
       (wait) => () =>
         withDeadline(client, () => wakeExecution(client, wait.executionId, wait.stepId)),
@@ -167,12 +173,12 @@ async function tellWaits({ client, store, log }: DispatcherOptions, ids: string[
 
 async function tellRuns(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const { client, taskQueue, store, log } = options;
+  const { client, taskQueue, store } = options;
   const wakes = await store.listRunWakes(ids);
   const told: RunWake[] = [];
   try {
     await inParallel(
-      log,
+      options,
       wakes.map((wake) => async () => {
         await withDeadline(client, () => wakeRun(client, taskQueue, wake));
         told.push(wake);
@@ -235,7 +241,7 @@ function take(ids: Set<string>): string[] {
  * @throws the first failure when none has succeeded: then Temporal is away.
  */
 async function inParallel(
-  log: DispatcherOptions['log'],
+  { log, callsMax = callsMaxUsual }: DispatcherOptions,
   calls: (() => Promise<void>)[],
 ): Promise<void> {
   const queue = calls.values();

@@ -64,7 +64,7 @@ describe('who is refused a slot', () => {
     // Calls of ten seconds, ten at once: one ends each second.
     for (let round = 0; round < 20; round += 1) {
       now += 10_000;
-      for (const leave of taken.splice(1)) leave();
+      for (const leave of taken.splice(0, taken.length - 1)) leave();
       taken.push(...fill(bulkhead, 'slow').taken);
     }
     const retries = Array.from({ length: 30 }, () => {
@@ -74,6 +74,22 @@ describe('who is refused a slot', () => {
     const pauses = retries.slice(1).map((ms, index) => ms - retries[index]!);
     for (const pause of pauses) expect(pause).toBeGreaterThan(900);
     for (const pause of pauses) expect(pause).toBeLessThan(1_100);
+  });
+
+  it('is asked to wait longer the longer those before it hang', () => {
+    let now = 0;
+    const bulkhead = createBulkhead(20, () => now);
+    const { taken } = fill(bulkhead, 'hangs');
+    const pause = () => {
+      const [first, second] = [bulkhead.enter('hangs'), bulkhead.enter('hangs')];
+      return 'retryMs' in first && 'retryMs' in second && second.retryMs - first.retryMs;
+    };
+    for (let turn = 0; turn < 10; turn += 1) bulkhead.enter('hangs');
+    expect(pause()).toBe(100);
+    now = 5_000;
+    expect(pause()).toBe(1_000);
+    for (const leave of taken.splice(0, 9)) leave();
+    expect(fill(bulkhead, 'hangs').taken).toHaveLength(9);
   });
 
   it('waits half a second at least and a minute at most', () => {
