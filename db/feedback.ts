@@ -33,8 +33,9 @@ export interface FeedbackDue {
  * Undefined when there is no such message.
  *
  * Repeated feedback counts again: whoever may hear it twice remembers what was handled.
- * @param given.opensApartMs an open counts when the one before it is longer ago than this; counted
- *   in the message's own row lock, so that of many at one moment one counts. Not given: each counts.
+ * @param given.opensApartMs an open counts when the one before it is longer ago than this; looked
+ *   at again under the lock of the message, so that of many at one moment one counts. Not given:
+ *   each counts.
  * @param given.acceptedAt when the provider took the message, where it says so.
  * @param given.autoDisable whether a project of bad reputation is disabled.
  */
@@ -51,14 +52,15 @@ export async function recordFeedback(
   const { message, feedback } = given;
   const found = await findMessage(tx, message);
   if (!found) return undefined;
+  const due: FeedbackDue = { executions: [], waits: [], runs: [] };
+  const apartMs = feedback.kind === 'open' ? given.opensApartMs : undefined;
+  // Before anything is locked: whoever asks all the time keeps nobody waiting.
+  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return due;
   const measure = measureOf(feedback);
   // Before the contact, as everywhere: it may be disabled below.
   if (measure && given.autoDisable) await lockProject(tx, found.project_id);
   const email = await lockMessage(tx, found);
-  const due: FeedbackDue = { executions: [], waits: [], runs: [] };
-  const { opensApartMs } = given;
-  const mayRepeat = feedback.kind === 'open' && opensApartMs;
-  if (email && mayRepeat && (await wasOpenedWithin(tx, email, mayRepeat))) return due;
+  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return due;
   const effects = email && applyFeedback(stateOf(email), feedback, { ...given, ...message });
   if (!email || !effects) return due;
   await updateMessage(tx, email.id, effects);
@@ -127,7 +129,7 @@ async function lockMessage(tx: Database, { id, contact_id: contactId }: FoundMes
 /** Whether an open of the message was recorded in the last so many milliseconds. */
 async function wasOpenedWithin(
   tx: Database,
-  { id, contact_id: contactId }: LockedMessage,
+  { id, contact_id: contactId }: FoundMessage,
   ms: number,
 ): Promise<boolean> {
   const { rows } = await sql`
