@@ -11,7 +11,8 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/([?&](?:token|code|state|signature|s|u|e)=)[^&#\s"\\]+/gi, '$1…'],
   [/\b(sk|whsec)_[0-9a-f]{16,}/g, '$1_…'],
   // Session cookies and other tokens in the form of a JWT; tokens of account mails.
-  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJ…'],
+  // Only where a word begins: within a long one each "eyJ" would be looked at again.
+  [/(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJ…'],
   [/\b[0-9a-f]{64}\b/g, '…'],
 ];
 
