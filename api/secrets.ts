@@ -66,11 +66,13 @@ const putSecret = endpoint({
   response: z.void(),
   problems: ['SECRET_LIMIT', 'INSUFFICIENT_ROLE'],
   example: { body: { value: 'tok_4f9a8c' } },
-  async handle({ db, caller, params, body, seal }) {
+  async handle({ db, caller, params, body, seal, note }) {
     const { projectId } = await authorizeProject({ db, caller }, caller.projectId, { admin: true });
     const secret = { name: params.name, value: seal.close(body.value) };
-    if (await recordSecret(db, projectId, secret)) return;
-    throw new Problem('SECRET_LIMIT', { details: { limit: limits.secrets } });
+    if (!(await recordSecret(db, projectId, secret))) {
+      throw new Problem('SECRET_LIMIT', { details: { limit: limits.secrets } });
+    }
+    await note({ event: 'secret.set', projectId, details: { name: params.name } });
   },
 });
 
@@ -85,11 +87,12 @@ const removeSecret = endpoint({
   params: SecretByName,
   response: z.void(),
   problems: ['SECRET_NOT_FOUND', 'SECRET_IN_USE', 'INSUFFICIENT_ROLE'],
-  async handle({ db, caller, params: { name } }) {
+  async handle({ db, caller, params: { name }, note }) {
     const { projectId } = await authorizeProject({ db, caller }, caller.projectId, { admin: true });
     const usedIn = await deleteSecret(db, projectId, name);
     if (usedIn === null) throw notFound('SECRET', name);
     if (usedIn.length > 0) throw new Problem('SECRET_IN_USE', { details: { usedIn } });
+    await note({ event: 'secret.deleted', projectId, details: { name } });
   },
 });
 

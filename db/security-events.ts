@@ -20,6 +20,8 @@ export type SecurityEventName =
   | 'project.deleted'
   | 'keys.regenerated'
   | 'webhook_secret.regenerated'
+  | 'secret.set'
+  | 'secret.deleted'
   | 'member.added'
   | 'member.invited'
   | 'member.joined'

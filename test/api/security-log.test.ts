@@ -128,6 +128,21 @@ describe('the security log', () => {
     ]);
   });
 
+  it('tells who set and deleted a secret, by its name', async () => {
+    const { userId, cookie } = await api.signUp();
+    const { id, secretKey: key } = await api.createProject(cookie);
+    const headers = { 'X-Project-Id': id };
+    const path = '/secrets/CRM_TOKEN';
+    await api.request('PUT', path, { cookie, headers, body: { value: `tok ${randomUUID()}` } });
+    await api.request('DELETE', path, { key });
+    await api.request('DELETE', path, { key });
+    const told = (await rows('project_id', id)).map((r) => [r.event, r.user_id, r.details]);
+    expect(told.slice(1)).toEqual([
+      ['secret.set', userId, { name: 'CRM_TOKEN' }],
+      ['secret.deleted', null, { by: 'secret key', name: 'CRM_TOKEN' }],
+    ]);
+  });
+
   it('notes nothing of what did not happen', async () => {
     const owner = await api.signUp();
     const stranger = await api.signUp();
