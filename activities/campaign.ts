@@ -17,7 +17,7 @@ import type { Renderer } from '../domain/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
 import { deliverBatch, type SendingServices } from './deliver.ts';
 import { pause } from './pause.ts';
-import { onShift } from './shift.ts';
+import { onShift, whileAlive } from './shift.ts';
 
 /** What is quick, and needs no provider. */
 export interface CampaignControl {
@@ -65,7 +65,8 @@ export function createCampaignSending(services: CampaignServices): CampaignSendi
 
 export function createCampaignControl({ db }: CampaignServices): CampaignControl {
   return {
-    LOOK_AT_CAMPAIGN: (campaign) => advanceCampaign(db, campaign),
+    // It waits for whoever holds the campaign's row.
+    LOOK_AT_CAMPAIGN: (campaign) => whileAlive(() => advanceCampaign(db, campaign)),
     FREEZE_AUDIENCE: (campaign) =>
       onShift(async (goesOn) => {
         while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;

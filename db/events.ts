@@ -150,6 +150,7 @@ export async function listEvents(
       builder.where('event.name', '=', query.eventName ?? ''),
     )
     .orderBy('event.created_at', 'desc')
+    .orderBy('event.recorded_at', 'desc')
     .orderBy('event.id', 'desc')
     .limit(query.limit)
     .execute();
@@ -168,8 +169,6 @@ export async function listContactEvents(
       .select(columnsOf('event'))
       .where('project_id', '=', projectId)
       .where('contact_id', '=', contactId)
-      // Not as it stands in the indexes: one by time would be read for ever to find a few.
-      .orderBy(sql`created_at + interval '0'`, 'desc')
       // To the microsecond: mail is sent and delivered within one millisecond.
       .orderBy('recorded_at', 'desc')
       .orderBy('id', 'desc')

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress, refusal, type Shop, startShop } from '../support/shop.ts';
@@ -192,6 +193,35 @@ describe('POST /events/track with `name`', () => {
 });
 
 describe('GET /events/contact/{contactId}', () => {
+  it('has the order of recording, within one millisecond and after the clock was set back', async () => {
+    const { body: contact } = await shop.call('POST', '/contacts', { email: newAddress() });
+    const at = (clock: number, micros: number) => ({
+      project_id: shop.project.id,
+      contact_id: contact.id as string,
+      created_at: new Date(Date.UTC(2026, 0, 1, 0, 0, 0, clock)),
+      recorded_at: sql<Date>`'2026-01-01 00:00:00Z'::timestamptz + ${micros} * interval '1 us'`,
+    });
+    await shop.api.db
+      .insertInto('event')
+      .values([
+        { ...at(5, 5_002), name: 'third' },
+        { ...at(5, 5_001), name: 'second' },
+        { ...at(9, 5_000), name: 'first' },
+        { ...at(2, 5_003), name: 'fourth' },
+      ])
+      .execute();
+    const { body } = await shop.call('GET', `/events/contact/${contact.id}?limit=4`);
+    expect(body.events.map(({ name }: { name: string }) => name)).toEqual([
+      'fourth',
+      'third',
+      'second',
+      'first',
+    ]);
+    const { body: all } = await shop.call('GET', '/events?limit=1000');
+    const names = all.events.map(({ name }: { name: string }) => name);
+    expect(names.indexOf('third')).toBe(names.indexOf('second') - 1);
+  });
+
   it('answers the newest events of the contact alone', async () => {
     const [contact, somebody] = [await createContact(), await createContact()];
     for (const n of [1, 2, 3]) {
