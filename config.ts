@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { normaliseDomainName } from './domain/domain-name.ts';
 import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs.ts';
+import { judgeSettings } from './domain/unsafe-settings.ts';
 
 /** The only reader of the environment. Empty means not set; every fault is reported at once. */
 
@@ -172,11 +173,10 @@ export function settingDefaults(): Record<string, unknown> {
   );
 }
 
-/**
- * Reads and checks the settings.
- * @throws ConfigError with one line per wrong variable.
- */
-export function readConfig(environment: Record<string, string | undefined>) {
+type Settings = z.output<typeof Environment>;
+
+/** @throws ConfigError with one line per wrong variable. */
+function readEnvironment(environment: Record<string, string | undefined>): Settings {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
@@ -186,9 +186,33 @@ export function readConfig(environment: Record<string, string | undefined>) {
     ...missingPartners(given),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  const env = parsed.data;
+  return parsed.data;
+}
+
+/** Warnings about unsafe settings. @throws ConfigError with a sentence for each that is refused. */
+function refuseUnsafe(env: Settings, mail: ReturnType<typeof mailSettings>): string[] {
+  const key = env.DATA_ENCRYPTION_KEY;
+  const { refused, warned } = judgeSettings({
+    ...env,
+    encryptionKey: key === undefined ? null : Buffer.from(key, 'base64').toString('latin1'),
+    mailMode: mail.mode,
+    hasLocalMailbox: !mail.ses && !mail.smtp,
+  });
+  if (refused.length > 0) throw new ConfigError(refused);
+  return warned;
+}
+
+/**
+ * Reads and checks the settings.
+ * @throws ConfigError with one line per wrong variable.
+ */
+export function readConfig(environment: Record<string, string | undefined>) {
+  const env = readEnvironment(environment);
+  const mail = mailSettings(env);
   return {
     environment: env.NODE_ENV,
+    /** What a process says when it starts: settings that are allowed and not safe. */
+    warnings: refuseUnsafe(env, mail),
     port: env.PORT,
     host: env.HOST,
     apiUrl: withoutSlashes(env.API_URL ?? `http://localhost:${env.PORT}`),
@@ -224,7 +248,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
     bulkWorkerConcurrency: env.BULK_WORKER_CONCURRENCY,
     webhookWorkerConcurrency: env.WEBHOOK_WORKER_CONCURRENCY,
-    mail: mailSettings(env),
+    mail,
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
     /** Files in place of the built-in lists, one domain per line. */
@@ -292,7 +316,7 @@ function clientOf(id: string | undefined, secret: string | undefined) {
 }
 
 /** null: nothing is billed and nothing is capped. */
-function billingSettings(env: z.output<typeof Environment>) {
+function billingSettings(env: Settings) {
   if (!env.STRIPE_SECRET_KEY) return null;
   return {
     secretKey: env.STRIPE_SECRET_KEY,
@@ -306,7 +330,7 @@ function billingSettings(env: z.output<typeof Environment>) {
 }
 
 /** Where uploaded files lie: S3 when its bucket and keys are set, else the disk. */
-function storageSettings(env: z.output<typeof Environment>) {
+function storageSettings(env: Settings) {
   const s3 =
     env.S3_BUCKET && env.S3_ACCESS_KEY_ID && env.S3_ACCESS_KEY_SECRET
       ? {
@@ -332,7 +356,7 @@ function withoutSlashes(address: string): string {
 }
 
 /** Where a bucket that is open to read is found, when nobody said it. */
-function bucketUrl(bucket: string, env: z.output<typeof Environment>): string {
+function bucketUrl(bucket: string, env: Settings): string {
   return env.S3_ENDPOINT
     ? `${withoutSlashes(env.S3_ENDPOINT)}/${bucket}`
     : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
@@ -342,14 +366,14 @@ function bucketUrl(bucket: string, env: z.output<typeof Environment>): string {
  * Topics whose notifications are taken. `any`: all that SNS has signed, where there is nothing to
  * lose; null: none, anybody with an AWS account could have SNS sign what they like.
  */
-function snsTopics(env: z.output<typeof Environment>): readonly string[] | 'any' | null {
+function snsTopics(env: Settings): readonly string[] | 'any' | null {
   const named = env.SNS_TOPIC_ARN?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
   if (named.length > 0) return named;
   return mailSettings(env).mode === 'ses' || env.NODE_ENV === 'production' ? null : 'any';
 }
 
 /** How mail leaves: SES with a region and credentials, else SMTP, else the local mailbox. */
-function mailSettings(env: z.output<typeof Environment>) {
+function mailSettings(env: Settings) {
   const byDefault = env.AWS_SES_CREDENTIALS === 'default';
   const hasKeys = env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY;
   const ses =
@@ -406,7 +430,7 @@ function mailSettings(env: z.output<typeof Environment>) {
  * Who may read the local mailbox, which shows every mail: clients on this machine and its private
  * network where it is a developer's, nobody in production, and anybody only where that is asked for.
  */
-function mailboxReaders(env: z.output<typeof Environment>): 'none' | 'private' | 'all' {
+function mailboxReaders(env: Settings): 'none' | 'private' | 'all' {
   if (env.LOCAL_MAILBOX_PUBLIC) return 'all';
   return env.NODE_ENV === 'production' ? 'none' : 'private';
 }

@@ -32,6 +32,7 @@ async function main(): Promise<void> {
   const stopped = stopAsked();
   if (config.databaseMigrateOnStart) await migrateToLatest(config.databaseUrl);
   const log = createLog(config);
+  for (const warning of config.warnings) log.warn(warning);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const { db, pool } = database;
   const temporal = connectTemporal(config.temporal);

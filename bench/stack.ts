@@ -55,7 +55,7 @@ export async function startStack(
   const apiUrl = `http://127.0.0.1:${port}`;
   const env = {
     ...inherited(),
-    NODE_ENV: 'production',
+    NODE_ENV: 'benchmark',
     HOST: '127.0.0.1',
     PORT: String(port),
     API_URL: apiUrl,

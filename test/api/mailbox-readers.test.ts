@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,18 +44,20 @@ async function askOf(
   }
 }
 
+const production = { NODE_ENV: 'production', JWT_SECRET: randomBytes(32).toString('base64') };
+
 describe('the local mailbox', () => {
   it.each([
     { SMTP_HOST: '127.0.0.1' },
     { AWS_SES_REGION: 'eu-west-1', AWS_SES_ACCESS_KEY_ID: 'a', AWS_SES_SECRET_ACCESS_KEY: 'b' },
     { SMTP_HOST: '127.0.0.1', LOCAL_MAILBOX_PUBLIC: 'true' },
-    { NODE_ENV: 'production' },
+    production,
   ])('is not there with %j', async (settings) => {
     expect(await askOf(settings)).toEqual(hidden);
   });
 
   it('is there in production where it is asked for', async () => {
-    const settings = { NODE_ENV: 'production', LOCAL_MAILBOX_PUBLIC: 'true' };
+    const settings = { ...production, LOCAL_MAILBOX_PUBLIC: 'true' };
     expect(await askOf(settings)).toEqual(shown);
   });
 

@@ -98,55 +98,91 @@ describe('a start', () => {
   });
 });
 
-describe('two processes on one empty database', () => {
-  it('migrate it once, both start without Temporal, and share users, keys and mail', async () => {
-    const adminUrl = inject('databaseUrl');
-    const name = `test_${randomUUID().replaceAll('-', '')}`;
-    await execute(adminUrl, `create database ${name}`);
-    const url = databaseAt(adminUrl, name);
-    const [first, second] = [await settings(url), await settings(url)];
-    const processes = [start(first.env), start(second.env)];
-    await Promise.all(processes.map((api) => api.ready()));
-
-    const post = (
-      base: string,
-      path: string,
-      body: unknown,
-      headers: Record<string, string> = {},
-    ) =>
-      fetch(`${base}${path}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...headers },
-        body: JSON.stringify(body),
-      });
-    const ready = await fetch(`${first.url}/health/ready`);
-    expect([ready.status, await ready.json()]).toEqual([
-      503,
-      { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
-    ]);
-    const account = { email: 'ada@users.test', password: 'a password' };
-    const made = await post(first.url, '/auth/signup', account);
-    const Cookie = made.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-    const created = await post(second.url, '/users/@me/projects', { name: 'Shop' }, { Cookie });
-    const project = (await created.json()) as { id: string; secret: string };
-    const add = (domain: string) =>
-      post(first.url, '/domains', { domain }, { Authorization: `Bearer ${project.secret}` });
-    expect((await add('x.test')).status).toBe(201);
-    const mail = { to: 'bob@people.test', from: 'team@x.test', subject: 'Hi', body: 'Hi' };
-    const key = { Authorization: `Bearer ${project.secret}` };
-    expect((await post(second.url, '/v1/send', mail, key)).status).toBe(200);
-    const { features } = (await (await fetch(`${first.url}/config`)).json()) as {
-      features: { email: { mode: string } };
-    };
-    expect(features.email.mode).toBe('local');
-    const path = `/users/@me/projects/${project.id}/regenerate-keys`;
-    expect((await post(second.url, path, {}, { Cookie })).status).toBe(200);
-    expect((await add('y.test')).status).toBe(401);
-
-    for (const { child } of processes) child.kill('SIGTERM');
-    expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0]);
-    await execute(adminUrl, `drop database ${name} with (force)`);
+describe('a start with unsafe settings', () => {
+  it('is refused in production with a sentence each', { timeout: 60_000 }, async () => {
+    const { env } = await settings();
+    const api = start({ ...env, NODE_ENV: 'production', API_URL: 'http://api.shop.dev' });
+    expect(await api.ended).toBe(1);
+    const lines = api.output().trim().split('\n').slice(1);
+    expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(['API_URL', 'JWT_SECRET']);
   });
+
+  it('says in the log that the receiver of SNS is closed', { timeout: 60_000 }, async () => {
+    const { env } = await settings();
+    const api = start({
+      ...env,
+      AWS_SES_REGION: 'eu-west-1',
+      AWS_SES_ACCESS_KEY_ID: 'id',
+      AWS_SES_SECRET_ACCESS_KEY: 'secret',
+    });
+    await api.ready();
+    const warnings = api
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { level: number; msg: string })
+      .filter(({ level }) => level === 40);
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed/),
+    ]);
+    api.child.kill('SIGTERM');
+    expect(await api.ended).toBe(0);
+  });
+});
+
+describe('two processes on one empty database', () => {
+  it(
+    'migrate it once, both start without Temporal, and share users, keys and mail',
+    { timeout: 120_000 },
+    async () => {
+      const adminUrl = inject('databaseUrl');
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await execute(adminUrl, `create database ${name}`);
+      const url = databaseAt(adminUrl, name);
+      const [first, second] = [await settings(url), await settings(url)];
+      const processes = [start(first.env), start(second.env)];
+      await Promise.all(processes.map((api) => api.ready()));
+
+      const post = (
+        base: string,
+        path: string,
+        body: unknown,
+        headers: Record<string, string> = {},
+      ) =>
+        fetch(`${base}${path}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', ...headers },
+          body: JSON.stringify(body),
+        });
+      const ready = await fetch(`${first.url}/health/ready`);
+      expect([ready.status, await ready.json()]).toEqual([
+        503,
+        { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
+      ]);
+      const account = { email: 'ada@users.test', password: 'a password' };
+      const made = await post(first.url, '/auth/signup', account);
+      const Cookie = made.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const created = await post(second.url, '/users/@me/projects', { name: 'Shop' }, { Cookie });
+      const project = (await created.json()) as { id: string; secret: string };
+      const add = (domain: string) =>
+        post(first.url, '/domains', { domain }, { Authorization: `Bearer ${project.secret}` });
+      expect((await add('x.test')).status).toBe(201);
+      const mail = { to: 'bob@people.test', from: 'team@x.test', subject: 'Hi', body: 'Hi' };
+      const key = { Authorization: `Bearer ${project.secret}` };
+      expect((await post(second.url, '/v1/send', mail, key)).status).toBe(200);
+      const { features } = (await (await fetch(`${first.url}/config`)).json()) as {
+        features: { email: { mode: string } };
+      };
+      expect(features.email.mode).toBe('local');
+      const path = `/users/@me/projects/${project.id}/regenerate-keys`;
+      expect((await post(second.url, path, {}, { Cookie })).status).toBe(200);
+      expect((await add('y.test')).status).toBe(401);
+
+      for (const { child } of processes) child.kill('SIGTERM');
+      expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0]);
+      await execute(adminUrl, `drop database ${name} with (force)`);
+    },
+  );
 });
 
 describe('a stop', () => {

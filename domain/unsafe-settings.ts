@@ -1,0 +1,191 @@
+/** The settings that rules about safety look at; the names are those of the environment. */
+export interface JudgedSettings {
+  NODE_ENV: string;
+  API_URL?: string | undefined;
+  DASHBOARD_URL: string;
+  LANDING_URL?: string | undefined;
+  DOCS_URL?: string | undefined;
+  JWT_SECRET: string;
+  DATA_ENCRYPTION_KEY?: string | undefined;
+  STRIPE_API_BASE?: string | undefined;
+  AWS_SES_ENDPOINT?: string | undefined;
+  SNS_TOPIC_ARN?: string | undefined;
+  PLATFORM_FROM_ADDRESS?: string | undefined;
+  WEBHOOK_ALLOW_PRIVATE: boolean;
+  LOCAL_MAILBOX_PUBLIC: boolean;
+  RATE_LIMIT_ENABLED: boolean;
+  TRUST_PROXY: boolean;
+  DISABLE_SIGNUPS: boolean;
+  /** DATA_ENCRYPTION_KEY decoded, a character for each byte. */
+  encryptionKey: string | null;
+  mailMode: 'ses' | 'local';
+  /** Whether mail stays in the local mailbox. */
+  hasLocalMailbox: boolean;
+}
+
+interface Rule {
+  /** Refused: the process does not start. Warned of: its log says so. */
+  effect: 'refuse' | 'warn';
+  /** In production only, or always. */
+  where: 'production' | 'everywhere';
+  isBroken: (settings: JudgedSettings) => boolean;
+  /** Begins with the variable to change. */
+  sentence: string;
+}
+
+/** Of the settings whose addresses see cookies, keys or mail. */
+const encrypted = (
+  name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
+  why: string,
+): Rule => ({
+  effect: 'refuse',
+  where: 'production',
+  isBroken: (settings) => isReadableOnTheWay(settings[name]),
+  sentence: `${name} must be https with NODE_ENV=production, or on this machine: ${why}`,
+});
+const actsInSessions = 'who is on the way to it could act there in the sessions of users';
+
+const rules: readonly Rule[] = [
+  encrypted('API_URL', 'session cookies and keys could be read on the way'),
+  encrypted('DASHBOARD_URL', actsInSessions),
+  encrypted('LANDING_URL', actsInSessions),
+  encrypted('DOCS_URL', actsInSessions),
+  encrypted('STRIPE_API_BASE', 'the key of the account could be read on the way'),
+  {
+    effect: 'refuse',
+    where: 'production',
+    isBroken: ({ mailMode, AWS_SES_ENDPOINT: endpoint }) =>
+      mailMode === 'ses' && isReadableOnTheWay(endpoint),
+    sentence:
+      'AWS_SES_ENDPOINT must be https with NODE_ENV=production, or on this machine: mail could be read on the way',
+  },
+  {
+    effect: 'refuse',
+    where: 'production',
+    isBroken: ({ JWT_SECRET: secret }) => isGuessable(secret),
+    sentence:
+      'JWT_SECRET can be guessed, which NODE_ENV=production does not allow: make one with openssl rand -base64 48',
+  },
+  {
+    effect: 'refuse',
+    where: 'production',
+    isBroken: ({ encryptionKey: key }) => key !== null && isGuessable(key),
+    sentence:
+      'DATA_ENCRYPTION_KEY can be guessed, which NODE_ENV=production does not allow: make one with openssl rand -base64 32',
+  },
+  {
+    effect: 'refuse',
+    where: 'production',
+    isBroken: ({ DATA_ENCRYPTION_KEY: key, JWT_SECRET: secret }) => key === secret,
+    sentence:
+      'DATA_ENCRYPTION_KEY must not be JWT_SECRET with NODE_ENV=production: who learns one would have both',
+  },
+  {
+    effect: 'refuse',
+    where: 'production',
+    isBroken: ({ WEBHOOK_ALLOW_PRIVATE: isAllowed }) => isAllowed,
+    sentence:
+      'WEBHOOK_ALLOW_PRIVATE must not be true with NODE_ENV=production: every project could reach the private network',
+  },
+  {
+    effect: 'warn',
+    where: 'everywhere',
+    isBroken: ({ mailMode, SNS_TOPIC_ARN: topics = '' }) =>
+      mailMode === 'ses' && topics.replaceAll(',', ' ').trim() === '',
+    sentence:
+      'SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed, and nobody hears of deliveries, bounces and complaints',
+  },
+  {
+    effect: 'warn',
+    where: 'production',
+    isBroken: ({ API_URL: url }) => url === undefined || !url.startsWith('https:'),
+    sentence:
+      'API_URL is not the public https address: session cookies are not Secure, and links in mail lead to this machine',
+  },
+  {
+    effect: 'warn',
+    where: 'production',
+    isBroken: ({ API_URL: url, TRUST_PROXY: isTrusted }) =>
+      url?.startsWith('https:') === true && !isTrusted,
+    sentence:
+      'TRUST_PROXY is not set: all clients of the proxy in front count as one address, and share its request limits',
+  },
+  {
+    effect: 'warn',
+    where: 'production',
+    isBroken: ({ LOCAL_MAILBOX_PUBLIC: isPublic, hasLocalMailbox }) => isPublic && hasLocalMailbox,
+    sentence: 'LOCAL_MAILBOX_PUBLIC is true: everybody who reaches the API can read every mail',
+  },
+  {
+    effect: 'warn',
+    where: 'production',
+    isBroken: ({ RATE_LIMIT_ENABLED: isLimited }) => !isLimited,
+    sentence: 'RATE_LIMIT_ENABLED is false: passwords and keys may be tried without end',
+  },
+  {
+    effect: 'warn',
+    where: 'production',
+    isBroken: ({ PLATFORM_FROM_ADDRESS: sender, DISABLE_SIGNUPS: isClosed }) =>
+      sender === undefined && !isClosed,
+    sentence:
+      'PLATFORM_FROM_ADDRESS is not set: addresses count as verified, so that anybody can sign up with that of another',
+  },
+];
+
+/**
+ * What is unsafe about settings, one sentence each that begins with the variable to change. Those
+ * that are refused are so in production alone: a developer's machine has nothing to lose.
+ */
+export function judgeSettings(settings: JudgedSettings): { refused: string[]; warned: string[] } {
+  const isProduction = settings.NODE_ENV === 'production';
+  const broken = rules.filter(
+    ({ where, isBroken }) => (where === 'everywhere' || isProduction) && isBroken(settings),
+  );
+  const sentences = (wanted: Rule['effect']) =>
+    broken.flatMap(({ effect, sentence }) => (effect === wanted ? [sentence] : []));
+  return { refused: sentences('refuse'), warned: sentences('warn') };
+}
+
+/** Whether an address is asked without encryption over a network. */
+function isReadableOnTheWay(address: string | undefined): boolean {
+  const url = address === undefined ? null : URL.parse(address);
+  if (!url || url.protocol !== 'http:') return false;
+  const { hostname } = url;
+  const isHere = hostname === 'localhost' || hostname.endsWith('.localhost');
+  return !isHere && hostname !== '[::1]' && !hostname.startsWith('127.');
+}
+
+/** Random text of 32 characters has fewer different ones by a chance of one in millions. */
+const differentMin = 8;
+/** In text that somebody made up, or took from an example. */
+const words = [
+  'secret',
+  'password',
+  'changeme',
+  'change-me',
+  'change_me',
+  'replace',
+  'example',
+  'everpost',
+  'placeholder',
+  'insecure',
+  'development',
+  '12345678',
+  'abcdefgh',
+  'qwertyui',
+];
+
+/** Whether a secret is plainly not random: few characters, a repeated piece, or words. */
+function isGuessable(secret: string): boolean {
+  const text = secret.toLowerCase();
+  const hasWord = words.some((word) => text.includes(word));
+  return new Set(text).size < differentMin || isRepetition(text) || hasWord;
+}
+
+/** Whether a text is the same piece again and again, the last time possibly cut. */
+function isRepetition(text: string): boolean {
+  for (let size = 1; size <= text.length / 2; size += 1) {
+    if (text.startsWith(text.slice(size))) return true;
+  }
+  return false;
+}
