@@ -129,6 +129,7 @@ function recipientOf(
     email,
     tracking,
     scope: {
+      owner: email.project_id,
       contact,
       locale: localeOf(data, email.project_language),
       urls: optOutUrls(apiUrl, contact.id, email.id),

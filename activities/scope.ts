@@ -21,6 +21,7 @@ export async function stepScope(
   const project = await findProject(tx, execution.project_id);
   if (!contact || !project) throw new StepFailure('The contact no longer exists.');
   const scope: RenderScope = {
+    owner: project.id,
     contact,
     context: execution.context as Record<string, unknown> | null,
     locale: localeOf(contact.data, project.language),

@@ -61,9 +61,10 @@ export function templateText(schema: z.ZodString) {
 export async function requireReadable(
   renderer: TemplateRenderer,
   { body }: { body?: string | undefined },
+  projectId: string,
 ): Promise<void> {
   if (body === undefined || isQuicklyRead(body)) return;
-  const checked = await renderer.check(body);
+  const checked = await renderer.check(body, projectId);
   if (!checked.ok) throw invalidField('body', 'invalid_template', checked.message);
 }
 
@@ -163,7 +164,7 @@ export const createTemplate = endpoint({
   problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
   example: { body: input, response: example },
   async handle({ db, renderer, caller: { projectId }, body }) {
-    await requireReadable(renderer, body);
+    await requireReadable(renderer, body, projectId);
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -216,7 +217,7 @@ export const updateTemplate = endpoint({
     response: { ...example, subject: 'Welcome, {{name ?? friend}}' },
   },
   async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
-    await requireReadable(renderer, body);
+    await requireReadable(renderer, body, projectId);
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { from, fromName, replyTo, ...others } = body;
     // Only a sender that is sent is checked: an old one may have lost its domain since.

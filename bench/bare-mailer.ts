@@ -58,6 +58,7 @@ async function send(load: BareLoad): Promise<void> {
 function emailTo(row: { id: string; email: string; data: unknown }): CampaignEmail {
   return {
     id: randomUUID(),
+    project_id: randomUUID(),
     contact_id: row.id,
     to_email: row.email,
     from_email: 'team@bench.test',

@@ -80,6 +80,7 @@ export class Overtaken extends Error {}
 /** A claimed message of a campaign, with what it is made from. */
 export interface CampaignEmail {
   id: string;
+  project_id: string;
   contact_id: string;
   to_email: string;
   from_email: string;

@@ -16,6 +16,8 @@ import {
 
 /** Everything a template can name. */
 export interface RenderScope {
+  /** The project whose template it is: where templates wait for each other, projects take turns. */
+  owner?: string;
   contact: {
     id: string;
     email: string;

@@ -13,6 +13,7 @@ import {
   renderTemplate,
   type TemplateCheck,
 } from '../domain/render.ts';
+import { FairQueue } from './fair-queue.ts';
 
 /** What a thread is asked to do. */
 export type RenderTask =
@@ -20,8 +21,10 @@ export type RenderTask =
   | { kind: 'check'; source: string };
 
 export interface TemplateRenderer extends Renderer {
-  /** Judges a template before it is saved; one that takes too long to read is refused. */
-  check(source: string): Promise<TemplateCheck>;
+  /**
+   * Judges a template of a project before it is saved; one that takes too long to read is refused.
+   */
+  check(source: string, owner?: string): Promise<TemplateCheck>;
   /** Ends the threads; what they are at is given up. */
   close(): Promise<void>;
 }
@@ -44,7 +47,9 @@ const stoppedMax = 1_000;
 
 /**
  * Renders cheap templates at once, and all others in threads of their own, where they can be
- * stopped: Liquid looks at the clock between tags only, and one filter may take minutes.
+ * stopped: Liquid looks at the clock between tags only, and one filter may take minutes. Projects
+ * take turns at the threads, so that whoever has many costly templates keeps nobody waiting for
+ * longer than one of them may take.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
@@ -75,8 +80,10 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
       return templates.map((template) => renderTemplate(kind, template, scope));
     }
     const sources = templates.map(({ source }) => source);
-    const name = sources.join('\0');
-    const texts = await renderings.run({ kind, sources, scope }, renderMs, () => isAtRest(name));
+    const owner = scope.owner ?? '';
+    const name = [owner, ...sources].join('\0');
+    const task = { kind, sources, scope };
+    const texts = await renderings.run(owner, task, renderMs, () => isAtRest(name));
     if (texts === STOPPED) noteStop(name);
     if (!Array.isArray(texts)) {
       return templates.map((template) => renderPlainly(kind, template, scope));
@@ -91,9 +98,9 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
       return text;
     },
     renderTexts: (sources, scope) => renderAll('text', sources.map(compileTemplate), scope),
-    async check(source) {
+    async check(source, owner = '') {
       if (isQuicklyRead(source)) return checkTemplate(source);
-      const found = await checks.run({ kind: 'check', source }, checkMs);
+      const found = await checks.run(owner, { kind: 'check', source }, checkMs);
       if (typeof found === 'object') return found as TemplateCheck;
       return { ok: false, message: 'The template takes too long to be read.' };
     },
@@ -127,7 +134,7 @@ const checkMegabytes = 768;
 class ThreadPool {
   readonly #max: number;
   readonly #megabytes: number;
-  readonly #queue: Job[] = [];
+  readonly #queue = new FairQueue<Job>();
   readonly #idle: Worker[] = [];
   /** Also those that were stopped and have not ended yet: there are never more than `max`. */
   readonly #all = new Set<Worker>();
@@ -142,21 +149,26 @@ class ThreadPool {
    * pointless or cannot be told to a thread.
    * @throws Error when no thread can be started.
    */
-  run(task: RenderTask, limitMs: number, isPointless = () => false): Promise<unknown> {
+  run(
+    owner: string,
+    task: RenderTask,
+    limitMs: number,
+    isPointless = () => false,
+  ): Promise<unknown> {
     return new Promise((done, failed) => {
-      this.#queue.push({ task, limitMs, isPointless, done, failed });
+      this.#queue.push(owner, { task, limitMs, isPointless, done, failed });
       this.#next();
     });
   }
 
   async close(): Promise<void> {
-    for (const job of this.#queue.splice(0)) job.done(SKIPPED);
+    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.done(SKIPPED);
     await Promise.all([...this.#all].map((thread) => thread.terminate()));
   }
 
   #next(): void {
-    while (this.#queue[0]?.isPointless()) this.#queue.shift()?.done(SKIPPED);
-    if (this.#queue.length === 0) return;
+    while (this.#queue.next?.isPointless()) this.#queue.shift()?.done(SKIPPED);
+    if (!this.#queue.next) return;
     const thread = this.#idle.pop();
     if (thread) this.#work(thread);
     else if (this.#all.size < this.#max) this.#start();

@@ -108,7 +108,7 @@ export const createCampaign = endpoint({
     response: { success: true, data: { ...campaignExample, status: 'DRAFT' } },
   },
   async handle({ db, caller: { projectId }, renderer, body }) {
-    await requireReadable(renderer, body);
+    await requireReadable(renderer, body, projectId);
     const values = await newValues(db, projectId, body);
     await requireVerifiedSender(db, projectId, values.from_email);
     await refuseBadReferences(db, projectId, body);
@@ -215,7 +215,7 @@ export const updateCampaign = endpoint({
   },
   async handle({ db, caller: { projectId }, renderer, params: { id }, body }) {
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    await requireReadable(renderer, body);
+    await requireReadable(renderer, body, projectId);
     const plan = planEdit(before, body);
     await requireReferences(db, projectId, plan.values);
     if (plan.changesAudience) await refuseBadReferences(db, projectId, body);

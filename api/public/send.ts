@@ -257,6 +257,7 @@ async function recordMail(
     messageClass,
     sourceType: 'TRANSACTIONAL',
     scope: {
+      owner: project.id,
       contact,
       given: { ...change.set, ...change.oneTime },
       locale: localeOf({ ...contact.data, ...change.oneTime }, project.language),

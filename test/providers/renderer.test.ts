@@ -153,3 +153,38 @@ describe('a check before saving', () => {
     expect(pauseMs).toBeLessThan(700);
   });
 });
+
+describe('projects that share the threads', () => {
+  it('take turns: a hundred costly templates of one stand before none of another', async () => {
+    const lone = createRenderer({ threads: 1 });
+    const ended: string[] = [];
+    const costly = compileTemplate('{% for i in (1..20000) %}{{ i | times: 2 }}{% endfor %}');
+    const renderFor = async (owner: string) => {
+      await lone.render('html', costly, { ...scope(), owner });
+      ended.push(owner);
+    };
+    const bad = Array.from({ length: 100 }, () => renderFor('bad'));
+    const good = [renderFor('good'), renderFor('good')];
+    await Promise.all(good);
+    // One of the many at most goes before each of the few.
+    expect(ended.length).toBeLessThanOrEqual(5);
+    expect(ended.filter((owner) => owner === 'good')).toHaveLength(2);
+    await lone.close();
+    await Promise.all(bad);
+  });
+
+  it('take turns at having large templates checked, too', async () => {
+    const lone = createRenderer({ threads: 1 });
+    const large = '{{a}}'.repeat(20_000);
+    const ended: string[] = [];
+    const checkFor = async (owner: string) => {
+      await lone.check(large, owner);
+      ended.push(owner);
+    };
+    const bad = Array.from({ length: 10 }, () => checkFor('bad'));
+    await checkFor('good');
+    expect(ended.length).toBeLessThanOrEqual(3);
+    await lone.close();
+    await Promise.all(bad);
+  });
+});

@@ -65,6 +65,7 @@ async function insertContent(subject: string, body: string): Promise<string> {
 function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
   return {
     id: randomUUID(),
+    project_id: shop.project.id,
     contact_id: randomUUID(),
     to_email: 'ada@people.test',
     from_email: 'news@shop.test',
