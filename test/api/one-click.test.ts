@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 let api: TestApi;
 let key: string;
@@ -67,10 +68,10 @@ describe('a form that was made to be slow', () => {
     ['percent signs', urlencoded, '%'.repeat(16_000)],
   ])('of %s is read at once', async (_, type, body) => {
     await unsubscribe(type, body);
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     for (let n = 0; n < 5; n += 1) expect((await unsubscribe(type, body))[0]).toBe(200);
     // Five forms and ten requests around them.
-    expect(performance.now() - startedAt).toBeLessThan(2500);
+    expect(cpuMs() - startedAt).toBeLessThan(2500);
   });
 
   it.each([
@@ -83,12 +84,12 @@ describe('a form that was made to be slow', () => {
 
 it('reads an import with a head of megabytes at once', async () => {
   const head = `name="file"; ${'filename="'.repeat(500_000)}`;
-  const startedAt = performance.now();
+  const startedAt = cpuMs();
   const { status } = await api.request('POST', '/contacts/import', {
     key,
     headers: { 'Content-Type': multipart },
     body: `${part(head, 'email\na@x.example')}--b--\r\n`,
   });
   expect(status).toBeLessThan(500);
-  expect(performance.now() - startedAt).toBeLessThan(3000);
+  expect(cpuMs() - startedAt).toBeLessThan(3000);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { linkTarget, mailSkeleton } from '../../domain/mail-skeleton.ts';
 import { compileTemplate } from '../../domain/render.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const standIn = {
   contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
@@ -52,7 +53,7 @@ describe('a skeleton', () => {
   });
 
   it('takes no longer for what was made to take longer', () => {
-    const started = performance.now();
+    const started = cpuMs();
     for (const piece of [
       '<a ',
       '<a href= ',
@@ -67,7 +68,7 @@ describe('a skeleton', () => {
       skeleton(piece.repeat(190_000 / piece.length), 'TRANSACTIONAL');
       skeleton(`<a href="https://s.test/${piece.replaceAll('"', '').repeat(30_000)}x">x</a>`);
     }
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(cpuMs() - started).toBeLessThan(5_000);
   });
 
   it('leaves a link to the ordinary way that a value makes too long', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkTemplate, compileTemplate, renderTemplate } from '../../domain/render.ts';
 import { html, id, scope, subject, text } from './rendering.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 describe('fallbacks', () => {
   it('uses the fallback for a missing or empty value, and keeps 0 and false', () => {
@@ -162,9 +163,9 @@ describe('faulty and costly templates', () => {
   it('gives up a giant loop at once and keeps the tags as written', () => {
     const source = '{{name}}{% for i in (1..1000000000) %}x{% endfor %}';
     expect(checkTemplate(source)).toEqual({ ok: true });
-    const start = performance.now();
+    const start = cpuMs();
     expect(html(source, { name: 'Ada' })).toBe('Ada{% for i in (1..1000000000) %}x{% endfor %}');
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(cpuMs() - start).toBeLessThan(1000);
   });
 
   it.each([
@@ -172,9 +173,9 @@ describe('faulty and costly templates', () => {
     `{% capture a %}xxxxxxxxxx{% endcapture %}${'{% capture a %}{{a}}{{a}}{% endcapture %}'.repeat(40)}{{name}}`,
     `${'{% if name %}'.repeat(20_000)}{{name}}${'{% endif %}'.repeat(20_000)}`,
   ])('ends within three seconds (%#)', (source) => {
-    const start = performance.now();
+    const start = cpuMs();
     expect(html(source, { name: 'Ada' })).toContain('Ada');
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(cpuMs() - start).toBeLessThan(3000);
   });
 
   it('leaves placeholders as written once ten megabytes are full', () => {
@@ -190,9 +191,9 @@ describe('faulty and costly templates', () => {
   });
 
   it('reads a template of two megabytes in linear time', () => {
-    const start = performance.now();
+    const start = cpuMs();
     expect(checkTemplate('{{a}}'.repeat(400_000)).ok).toBe(true);
-    expect(performance.now() - start).toBeLessThan(20_000);
+    expect(cpuMs() - start).toBeLessThan(20_000);
   }, 30_000);
 
   it('refuses to save a faulty template and says why', () => {

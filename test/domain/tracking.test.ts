@@ -6,6 +6,7 @@ import {
   trackingLinks,
   withTracking,
 } from '../../domain/tracking.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const emailId = 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21';
 const contactId = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
@@ -115,7 +116,7 @@ describe('links', () => {
   });
 
   it('takes time in proportion to the length of what was made to take longer', () => {
-    const started = performance.now();
+    const started = cpuMs();
     for (const piece of [
       '<a href=',
       '<!--',
@@ -132,7 +133,7 @@ describe('links', () => {
       withTracking(long, links);
       withTracking(`<a href='https://s.test/${long}x'>`, links);
     }
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(cpuMs() - started).toBeLessThan(5_000);
   });
 });
 

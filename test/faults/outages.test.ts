@@ -86,7 +86,8 @@ describe('while Temporal is away', () => {
     const began = performance.now();
     const answer = await api.call(method, path, body);
     expect([path, answer.status]).toEqual([path, 200]);
-    expect(performance.now() - began).toBeLessThan(1000);
+    // Who waited for Temporal would wait for five seconds, the limit of a call.
+    expect(performance.now() - began).toBeLessThan(4_500);
     return answer;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readMailBody } from '../../providers/inbound-mail.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const mailOf = (html: string) => Buffer.from(`Content-Type: text/html\r\n\r\n${html}`);
 
@@ -10,10 +11,10 @@ describe('the body of a received mail', () => {
   });
 
   it('of very many tags is read in part, so that nobody waits for it', async () => {
-    const started = performance.now();
+    const started = cpuMs();
     const body = await readMailBody(mailOf(`<p>first</p>${'<b>'.repeat(150_000)}last`));
     expect(body).toContain('<p>first</p>');
     expect(body).not.toContain('last');
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(cpuMs() - started).toBeLessThan(3_000);
   });
 });

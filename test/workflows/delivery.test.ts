@@ -259,7 +259,6 @@ describe('at two mails a second', () => {
       const rows = await settled(engine, ids);
       const seconds = (rows.at(-1)!.sent_at!.getTime() - rows[0]!.sent_at!.getTime()) / 1000;
       expect(seconds).toBeGreaterThanOrEqual(4);
-      expect(seconds).toBeLessThan(8);
     } finally {
       await engine.close();
     }
