@@ -20,7 +20,8 @@ export function createApp(services: Services): Koa {
   const router = new Router();
   for (const endpoint of byPrecision(endpoints)) {
     const run = pipeline(endpoint, services);
-    router.register(routePath(endpoint), [endpoint.method], [refuseWordAsId, run]);
+    const steps = namedByCustomers.test(endpoint.path) ? [run] : [refuseWordAsId, run];
+    router.register(routePath(endpoint), [endpoint.method], steps);
   }
   app.use(requestId);
   app.use(requestLog(services));
@@ -51,6 +52,9 @@ interface Matched {
 }
 
 const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
+
+/** Parameters whose values customers choose: an event may be called `names`, and is deleted by it. */
+const namedByCustomers = /\{(eventName|field)\}/;
 
 /** A fixed word stays one under a method it does not take: `PATCH /contacts/fields` is no contact. */
 const refuseWordAsId: Middleware = (ctx, next) => {
