@@ -187,9 +187,8 @@ describe('a file', () => {
     ['a torn character', Buffer.from('email,name\na@b.example,Zo\u00eb').subarray(0, -1), /UTF-8/],
     ['Latin-1', Buffer.from('email,name\na@b.example,Zoë', 'latin1'), /UTF-8/],
     ['an image', Buffer.from('89504e470d0a1a0a0000000d', 'hex'), /UTF-8/],
-    ['a quote that is not closed', 'email,name\na@b.example,"Ada\n', /not closed, at line 2/],
-    ['a quote in the middle', 'email,name\na@b.example,5" disk\n', /quote stands .* line 2/],
-    ['text behind a quote', 'email,name\na@b.example,"Ada"m\n', /quote stands .* line 2/],
+    ['a quote in the header', 'email,5" disk\na@b.example,x\n', /no CSV: A quote stands .* line 1/],
+    ['an open quote in the header', 'email,"name\na@b.example,x\n', /not closed, in line 1/],
     [
       'no column for the address',
       'mail\na@b.example',
@@ -198,6 +197,51 @@ describe('a file', () => {
   ])('of %s is refused', async (_, file, reason) => {
     await expect(read(file)).rejects.toThrow(reason);
     await expect(read(file)).rejects.toBeInstanceOf(CsvFault);
+  });
+
+  it.each([
+    ['a quote that is not closed', 'c@x.example,"Ada', /not closed, in line 4\./],
+    ['a quote in the middle', 'c@x.example,5" disk', /quote stands .*, in line 4\./],
+    ['text behind a quote', 'c@x.example,"Ada"m', /quote stands .*, in line 4\./],
+  ])('with %s has one row with an error, in the line that is named', async (_, line, reason) => {
+    const rows = await read(
+      `email,note\nada@x.example,"two\nlines"\n${line}\nbo@x.example,1\r\n\ndi@x.example,"x"\n`,
+    );
+    expect(rows).toEqual([
+      { ...ada, data: { note: 'two\nlines' } },
+      { row: 3, email: '', error: expect.stringMatching(reason) },
+      { row: 4, email: 'bo@x.example', subscribed: null, data: { note: 1 } },
+      { row: 5, email: 'di@x.example', subscribed: null, data: { note: 'x' } },
+    ]);
+  });
+
+  it('with many of them has as many errors, and is read in time proportional to its length', async () => {
+    const started = performance.now();
+    for (const line of ['a@x.example,"', 'a@x.example,5"', '","', 'a@x.example,b']) {
+      const lines = `${line}\n`.repeat(200_000 / (line.length + 1));
+      const file = [Buffer.from(`email,note\nb@x.example,"\n`), Buffer.from(lines)];
+      let count = 0;
+      for await (const rows of readContactRows(file)) count += rows.length;
+      expect(count).toBeGreaterThan(1_000);
+    }
+    for await (const rows of readContactRows([Buffer.from(`email${',"a"'.repeat(60_000)}`)])) {
+      expect(rows).toEqual([]);
+    }
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
+  it('takes the first quote that is never closed for one, and reads the lines behind it', async () => {
+    const lines = Array.from({ length: 40_000 }, (_, index) => `p${index}@x.example,${index}`);
+    const file = ['email,note', 'open@x.example,"never', ...lines].join('\n');
+    const pieces = Array.from({ length: Math.ceil(file.length / 128_000) }, (_, index) =>
+      Buffer.from(file.slice(index * 128_000, (index + 1) * 128_000)),
+    );
+    const rows = [];
+    for await (const part of readContactRows(pieces)) rows.push(...part);
+    expect(rows).toHaveLength(40_001);
+    expect(rows[0]).toMatchObject({ row: 2, error: expect.stringContaining('in line 2.') });
+    expect(rows.filter((row) => 'error' in row)).toHaveLength(1);
+    expect(rows.at(-1)).toMatchObject({ row: 40_002, email: 'p39999@x.example' });
   });
 
   it('reads back whatever a writer of CSV has written', async () => {

@@ -163,6 +163,23 @@ describe('an import', () => {
     expect((await contact(near!))?.data).toHaveProperty('b');
   });
 
+  it('goes on behind a line with a stray quote, and names it', async () => {
+    const [ada, bo, cy] = [newAddress(), newAddress(), newAddress()];
+    const job = await imported('email,a', `${ada},1`, `${bo},5" disk`, `${cy},3`);
+    expect(job).toMatchObject({
+      state: 'completed',
+      result: { totalRows: 3, successCount: 2, failureCount: 1 },
+    });
+    expect(job.result.errors).toEqual([
+      { row: 3, email: '', error: expect.stringContaining('in line 3.') },
+    ]);
+    expect([await contact(ada), await contact(bo), await contact(cy)].map(Boolean)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
   it('counts all errors and lists the first 1,000', async () => {
     const lines = Array.from({ length: 2_500 }, (_, index) => `bad ${index}`);
     const { result, state } = await imported('email', ...lines);
@@ -179,7 +196,7 @@ describe('an import', () => {
   it.each([
     ['without a column for the address', 'mail,name\nada@x.example,Ada', /email/],
     ['that is empty', '', /empty/],
-    ['that is no CSV', `email,name\nada@x.example,"Ada`, /CSV/],
+    ['that is no CSV', `email,"name\nada@x.example,Ada`, /CSV/],
     ['that is not UTF-8', Buffer.from('email\nZoë@x.example', 'latin1'), /UTF-8/],
   ])('of a file %s fails, changes nothing and says why', async (_, file, reason) => {
     const jobId = await importFile(engine, file);
