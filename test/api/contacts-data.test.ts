@@ -129,7 +129,7 @@ describe('contact data', () => {
   it('takes values of some depth, and refuses deeper ones without failing', async () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     expect((await postData(nested(900))).status).toBe(201);
-    for (const depth of [1000, 30_000, 1_000_000]) {
+    for (const depth of [1000, 30_000, 500_000]) {
       expect(refusal(await postData(nested(depth)))).toEqual([422, 'VALIDATION_ERROR', ' too_big']);
     }
   });

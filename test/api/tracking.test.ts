@@ -4,7 +4,7 @@ import { createSigner } from '../../db/sealed.ts';
 import { trackingLinks } from '../../domain/tracking.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../support/mails.ts';
-import { ageOpens } from '../support/pixel.ts';
+import { ageEvents } from '../support/pixel.ts';
 
 let api: TestApi;
 let projectId: string;
@@ -56,7 +56,7 @@ describe('the pixel', () => {
       const bytes = Buffer.from(await response.arrayBuffer());
       expect(bytes.subarray(0, 10).toString('latin1')).toBe('GIF89a\u0001\0\u0001\0');
       expect((await emailOf(id)).opens).toBe(opens);
-      await ageOpens(api.db, id, 10.1);
+      await ageEvents(api.db, id, 10.1);
     }
     const email = await emailOf(id);
     expect(email.status).toBe('OPENED');
@@ -91,10 +91,10 @@ describe('the pixel', () => {
     }
     // A click is none, whenever it comes.
     await get(clickUrl('https://shop.test/'));
-    await ageOpens(api.db, id, 9);
+    await ageEvents(api.db, id, 9);
     await get(pixel);
     expect(await emailOf(id)).toMatchObject({ opens: 1, clicks: 1 });
-    await ageOpens(api.db, id, 1.1);
+    await ageEvents(api.db, id, 1.1);
     await get(pixel);
     expect((await emailOf(id)).opens).toBe(2);
     expect((await eventsOf(id)).map(({ name }) => name)).toEqual([

@@ -9,15 +9,14 @@ export function pixelOf({ services }: { services: Services }, emailId: string): 
   return trackingLinks('', emailId, sign).pixelUrl;
 }
 
-/** As if the last open of a mail had been so much longer ago. */
-export async function ageOpens(db: Database, emailId: string, seconds: number): Promise<void> {
-  const opens = await db
+/** As if all that happened to a mail had been so much longer ago. */
+export async function ageEvents(db: Database, emailId: string, seconds: number): Promise<void> {
+  const events = await db
     .selectFrom('event')
     .select(['id', 'recorded_at'])
     .where('email_id', '=', emailId)
-    .where('name', '=', 'email.open')
     .execute();
-  for (const { id, recorded_at: at } of opens) {
+  for (const { id, recorded_at: at } of events) {
     const recordedAt = new Date(at.getTime() - seconds * 1000);
     await db.updateTable('event').set({ recorded_at: recordedAt }).where('id', '=', id).execute();
   }

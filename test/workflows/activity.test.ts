@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ageOpens } from '../support/pixel.ts';
+import { ageEvents } from '../support/pixel.ts';
 import { act, createCampaign } from '../support/campaigns.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { choresOf } from '../support/sweep-now.ts';
@@ -36,7 +36,7 @@ it('a mail that is delivered and opened twice is three items and four events', a
   const { id, contactId, pixel } = await delivered();
   for (const _ of [1, 2]) {
     expect((await fetch(pixel)).status).toBe(200);
-    await ageOpens(engine.api.db, id, 11);
+    await ageEvents(engine.api.db, id, 11);
   }
   const { data } = await get(`/activity?contactId=${contactId}`);
   const items = data as { id: string; metadata: { totalOpens?: number } }[];

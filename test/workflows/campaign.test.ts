@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ageOpens, pixelOf } from '../support/pixel.ts';
+import { ageEvents, pixelOf } from '../support/pixel.ts';
 import {
   act,
   campaignIn,
@@ -183,7 +183,7 @@ describe('a campaign that is sent', () => {
     for (let n = 0; n < 3; n++) {
       const pixel = await engine.api.request('GET', pixelOf(engine.api, emailId));
       expect(pixel.status).toBe(200);
-      await ageOpens(engine.api.db, emailId, 11);
+      await ageEvents(engine.api.db, emailId, 11);
     }
     const stats = await waitFor('the opens', async () => {
       const { opens } = await emailOf(id, ada.id);

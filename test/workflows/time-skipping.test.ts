@@ -53,19 +53,21 @@ describe('the run of a journey of thirty days', () => {
         namespace: environment.namespace ?? null,
         searchAttributes: { CustomerWorkflowStatus: keywordType },
       });
+      const connection = environment.nativeConnection;
       const worker = await Worker.create({
-        connection: environment.nativeConnection,
+        connection,
         taskQueue: 'thirty-days',
         workflowBundle: { codePath: inject('workflowBundle') },
         activities,
       });
-      const end = await worker.runUntil(
-        environment.client.workflow.execute<typeof customerWorkflow>('customerWorkflow', {
-          workflowId: 'execution-thirty-days',
-          taskQueue: 'thirty-days',
-          args: [start],
-        }),
-      );
+      const webhooks = { connection, taskQueue: 'thirty-days-webhook', activities };
+      const run = environment.client.workflow.execute<typeof customerWorkflow>('customerWorkflow', {
+        workflowId: 'execution-thirty-days',
+        taskQueue: 'thirty-days',
+        args: [start],
+      });
+      const caller = await Worker.create(webhooks);
+      const [end] = await Promise.all([worker.runUntil(run), caller.runUntil(run)]);
       expect(end).toBe('COMPLETED');
       expect(path).toEqual([
         'Welcome on day 0',
