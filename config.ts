@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { normaliseDomainName } from './domain/domain-name.ts';
-import { domainOf } from './domain/email-address.ts';
+import { normaliseDomainName } from './domain/sender/domain-name.ts';
+import { domainOf } from './domain/mail/email-address.ts';
 import { defaultTaskQueue } from './domain/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 
@@ -223,7 +223,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Secrets before the one in use: what was signed with them is still believed. */
     jwtSecretsPrevious: env.JWT_SECRET_PREVIOUS ?? [],
     dataEncryptionKey: env.DATA_ENCRYPTION_KEY ?? null,
-    /** Keys before the one in use: what was sealed with them is still read. */
+    /** Keys before the one in use: what was encrypted with them is still read. */
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
     /** How long after a login dangerous requests are taken; 0: as long as the session. */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,

@@ -6,12 +6,12 @@ import {
   findDomainDue,
   postponeDomainCheck,
   recordDomainCheck,
-} from '../db/domains.ts';
-import { forgetUnclaimedIdentity } from '../db/ses-identities.ts';
-import { type DomainStatus, inspectDomain } from '../domain/domain-check.ts';
-import type { DnsSettings } from '../domain/domain-name.ts';
+} from '../db/domains/domains.ts';
+import { forgetUnclaimedIdentity } from '../db/domains/ses-identities.ts';
+import { type DomainStatus, inspectDomain } from '../domain/sender/domain-check.ts';
+import type { DnsSettings } from '../domain/sender/domain-name.ts';
 import type { Dns } from '../providers/dns.ts';
-import type { Identities } from '../providers/identities.ts';
+import type { Identities } from '../providers/mail/identities.ts';
 
 export interface DomainActivities {
   /**

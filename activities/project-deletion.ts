@@ -4,14 +4,14 @@ import {
   deleteRemovedProject,
   listOrphanRuns,
   listRemovals,
-} from '../db/project-deletion.ts';
-import { findProject } from '../db/projects.ts';
+} from '../db/projects/deletion.ts';
+import { findProject } from '../db/projects/projects.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
-import type { Dispatcher } from '../workflows/dispatcher.ts';
+import type { Dispatcher } from '../domain/runs.ts';
 import { pause } from './pause.ts';
-import { onShift } from './shift.ts';
-import { reportDueUsage } from './usage.ts';
+import { onShift } from './time-box.ts';
+import { reportDueUsage } from './upkeep/usage.ts';
 
 /** How a project was taken out of reach. */
 export type Removal = 'reset' | 'delete';

@@ -3,13 +3,14 @@ import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { Problem } from '../domain/errors.ts';
 import { maskUnknownPath } from '../domain/logged-text.ts';
-import { cors } from './cors.ts';
-import type { AnyEndpoint, Services } from './endpoint.ts';
+import { cors } from './http/cors.ts';
+import type { AnyEndpoint } from './http/endpoint.ts';
+import type { Services } from './http/services.ts';
 import { endpoints } from './endpoints.ts';
-import { asProblem, errorBody } from './envelope.ts';
-import { docsAssets } from './docs.ts';
-import { pipeline } from './pipeline.ts';
-import { logRefusedAccess } from './security-log.ts';
+import { asProblem, errorBody } from './http/envelope.ts';
+import { docsAssets } from './meta/docs.ts';
+import { pipeline } from './http/pipeline.ts';
+import { logRefusedAccess } from './access/security-log.ts';
 
 /** The API as a Koa application. It listens nowhere yet. */
 export function createApp(services: Services): Koa {

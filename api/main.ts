@@ -3,21 +3,21 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { migrateToLatest, openDatabase } from '../db/database.ts';
-import { dispatchStore } from '../db/dispatch.ts';
-import { createSeal } from '../db/sealed.ts';
+import { dispatchStore } from '../db/dispatch-store.ts';
+import { createCipher } from '../providers/encryption.ts';
 import { createDns } from '../providers/dns.ts';
 import { readDomainLists } from '../providers/domain-lists.ts';
 import { createFiles } from '../providers/files.ts';
-import { createIdentities } from '../providers/identities.ts';
+import { createIdentities } from '../providers/mail/identities.ts';
 import { createOAuth } from '../providers/oauth.ts';
 import { createPayments } from '../providers/payments.ts';
-import { createSns } from '../providers/sns.ts';
-import { createRenderer } from '../providers/renderer.ts';
-import { connectTemporal } from '../workflows/client.ts';
-import { createDispatcher } from '../workflows/dispatcher.ts';
+import { createSns } from '../providers/mail/sns.ts';
+import { createRenderer } from '../providers/rendering/renderer.ts';
+import { connectTemporal } from '../workflows/client/connection.ts';
+import { createDispatcher } from '../workflows/client/dispatcher.ts';
 import { createApp } from './app.ts';
-import { createLog } from './log.ts';
-import { createRateLimits } from './ratelimit.ts';
+import { createLog } from './http/log.ts';
+import { createRateLimits } from './http/rate-limit.ts';
 
 /** A request that runs when we are asked to stop has this long to end, in milliseconds. */
 const requestsEndMs = 10_000;
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     payments: config.billing && createPayments(config.billing),
     files: createFiles(config.storage, config.apiUrl),
     sns: createSns(),
-    seal: createSeal(config),
+    cipher: createCipher(config),
     rateLimits: createRateLimits(pool, config.rateLimit),
     log,
     temporalAnswers: () => temporal.answers(),

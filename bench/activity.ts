@@ -1,7 +1,7 @@
-import type { Benchmark } from './benchmark.ts';
-import { createProject, type Project } from './project.ts';
-import { compareAnswers, contactOfRow, fillProject, type Question } from './questions.ts';
-import { stackOptions, startStack } from './stack.ts';
+import type { Benchmark } from './measuring/benchmark.ts';
+import { createProject, type Project } from './measuring/project.ts';
+import { compareAnswers, contactOfRow, fillProject, type Question } from './measuring/questions.ts';
+import { stackOptions, startStack } from './measuring/stack.ts';
 
 /** The activity feed, its numbers and the analytics, against plain queries. */
 export const activity: Benchmark = {

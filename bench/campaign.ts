@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { BareLoad } from './bare-mailer.ts';
-import type { Benchmark } from './benchmark.ts';
-import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './cpu.ts';
-import { figure, median, printTable } from './numbers.ts';
-import { createProject, type Project } from './project.ts';
-import { freePort, type Stack, stackOptions, startStack } from './stack.ts';
-import { until } from './waiting.ts';
+import type { BareLoad } from './reference/bare-mailer.ts';
+import type { Benchmark } from './measuring/benchmark.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
+import { figure, median, printTable } from './measuring/numbers.ts';
+import { createProject, type Project } from './measuring/project.ts';
+import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import { until } from './measuring/waiting.ts';
 
 /**
  * Messages of a campaign per second, from the call that sends it until it is SENT: audience fixed,
@@ -31,8 +31,10 @@ export const campaign: Benchmark = {
       EMAIL_RATE_LIMIT_PER_SECOND: '0',
       EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
     });
-    const sink = await stack.startProgram('sink', 'bench/sink.ts', { PORT: String(port) });
-    const bare = await stack.startProgram('bare-mailer', 'bench/bare-mailer.ts');
+    const sink = await stack.startProgram('sink', 'bench/reference/sink.ts', {
+      PORT: String(port),
+    });
+    const bare = await stack.startProgram('bare-mailer', 'bench/reference/bare-mailer.ts');
     const project = await createProject(stack.apiUrl);
     const recipients = run.count('recipients');
     await insertContacts(stack, project, recipients);

@@ -1,7 +1,7 @@
-import type { Benchmark } from './benchmark.ts';
-import { figure, median, percentile, printTable } from './numbers.ts';
-import { createProject, type Project } from './project.ts';
-import { stackOptions, startStack, type Stack } from './stack.ts';
+import type { Benchmark } from './measuring/benchmark.ts';
+import { figure, median, percentile, printTable } from './measuring/numbers.ts';
+import { createProject, type Project } from './measuring/project.ts';
+import { stackOptions, startStack, type Stack } from './measuring/stack.ts';
 
 /** Pages of the list of many contacts, however deep, and what is asked of all contacts at once. */
 export const contacts: Benchmark = {

@@ -1,7 +1,7 @@
-import type { Benchmark } from './benchmark.ts';
-import { createProject } from './project.ts';
-import { compareAnswers, contactOfRow, fillProject, type Question } from './questions.ts';
-import { stackOptions, startStack } from './stack.ts';
+import type { Benchmark } from './measuring/benchmark.ts';
+import { createProject } from './measuring/project.ts';
+import { compareAnswers, contactOfRow, fillProject, type Question } from './measuring/questions.ts';
+import { stackOptions, startStack } from './measuring/stack.ts';
 
 /** What is told about the names of events, against counting the rows. */
 export const events: Benchmark = {

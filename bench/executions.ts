@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { executionRunId } from '../domain/execution.ts';
-import { type Bare, startBare } from './bare.ts';
-import type { BareStep } from './bare-workflow.ts';
-import type { Benchmark, BenchmarkRun } from './benchmark.ts';
-import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './cpu.ts';
-import { figure, median, printTable } from './numbers.ts';
-import { benchSteps, type BenchStep, createProject, createWorkflow } from './project.ts';
-import { type Stack, stackOptions, startStack } from './stack.ts';
-import { times, until } from './waiting.ts';
+import { executionRunId } from '../domain/workflow/execution.ts';
+import { type Bare, startBare } from './reference/bare.ts';
+import type { BareStep } from './reference/bare-workflow.ts';
+import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
+import { figure, median, printTable } from './measuring/numbers.ts';
+import { benchSteps, type BenchStep, createProject, createWorkflow } from './measuring/project.ts';
+import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import { times, until } from './measuring/waiting.ts';
 
 /**
  * Executions of a customer's workflow per second, from the events that start them to the last one

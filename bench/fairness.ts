@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Benchmark, BenchmarkRun } from './benchmark.ts';
+import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
 import { createCampaign, insertContacts } from './campaign.ts';
-import { figure, median, percentile, printTable } from './numbers.ts';
-import { createProject, createWorkflow, type Project } from './project.ts';
-import { freePort, type Stack, stackOptions, startStack } from './stack.ts';
-import { until } from './waiting.ts';
+import { figure, median, percentile, printTable } from './measuring/numbers.ts';
+import { createProject, createWorkflow, type Project } from './measuring/project.ts';
+import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import { until } from './measuring/waiting.ts';
 
 /**
  * How long one project waits while another keeps the workers busy, against the same on an idle
@@ -39,7 +39,7 @@ export const fairness: Benchmark = {
       EMAIL_RATE_PER_PROJECT_PER_SECOND: rate,
       WEBHOOK_ALLOW_PRIVATE: 'true',
     });
-    await stack.startProgram('sink', 'bench/sink.ts', { PORT: String(port) });
+    await stack.startProgram('sink', 'bench/reference/sink.ts', { PORT: String(port) });
     const small = await createProject(stack.apiUrl);
     await createWorkflow(small, 'signed_up', ['SEND_EMAIL']);
     const given = { mails: run.count('mails'), pauseMs: run.count('pause') };

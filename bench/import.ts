@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Benchmark, BenchmarkRun } from './benchmark.ts';
-import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './cpu.ts';
-import { figure, median, printTable } from './numbers.ts';
-import { createProject, type Project } from './project.ts';
-import { type Stack, stackOptions, startStack } from './stack.ts';
-import { until } from './waiting.ts';
+import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
+import { figure, median, printTable } from './measuring/numbers.ts';
+import { createProject, type Project } from './measuring/project.ts';
+import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import { until } from './measuring/waiting.ts';
 
 /**
  * Rows of a contact file imported per second, from the request to the completed job, against COPY

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bare, startBare } from './bare.ts';
-import type { Benchmark } from './benchmark.ts';
-import { figure, median, percentile, printTable } from './numbers.ts';
-import { createProject, createWorkflow, type Project } from './project.ts';
-import { type Stack, stackOptions, startStack } from './stack.ts';
-import { until } from './waiting.ts';
+import { type Bare, startBare } from './reference/bare.ts';
+import type { Benchmark } from './measuring/benchmark.ts';
+import { figure, median, percentile, printTable } from './measuring/numbers.ts';
+import { createProject, createWorkflow, type Project } from './measuring/project.ts';
+import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import { until } from './measuring/waiting.ts';
 
 /** Milliseconds of every round, by what was measured. */
 type Samples = Map<string, number[]>;

@@ -1,5 +1,5 @@
 import { activity } from './activity.ts';
-import { type Benchmark, runBenchmark } from './benchmark.ts';
+import { type Benchmark, runBenchmark } from './measuring/benchmark.ts';
 import { contacts } from './contacts.ts';
 import { events } from './events.ts';
 import { campaign } from './campaign.ts';

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import type { Benchmark } from './benchmark.ts';
-import { figure, median, printTable } from './numbers.ts';
-import { createProject, type Project } from './project.ts';
-import { stackOptions, startStack } from './stack.ts';
+import type { Benchmark } from './measuring/benchmark.ts';
+import { figure, median, printTable } from './measuring/numbers.ts';
+import { createProject, type Project } from './measuring/project.ts';
+import { stackOptions, startStack } from './measuring/stack.ts';
 
 /**
  * Counting and computing segments through the API, against what somebody would write by hand in

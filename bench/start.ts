@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claimFreePort } from '../dev/ports.ts';
-import { startPostgres } from '../dev/postgres.ts';
-import { end, launch } from '../dev/processes.ts';
-import { startTemporal } from '../dev/temporal.ts';
-import { findTemporal } from '../dev/temporal-binary.ts';
-import type { Benchmark, BenchmarkRun } from './benchmark.ts';
-import { figure, median, printTable } from './numbers.ts';
-import { freePort, inherited } from './stack.ts';
+import { claimFreePort } from '../dev/servers/ports.ts';
+import { startPostgres } from '../dev/servers/postgres.ts';
+import { end, launch } from '../dev/servers/processes.ts';
+import { startTemporal } from '../dev/servers/temporal.ts';
+import { findTemporal } from '../dev/servers/temporal-binary.ts';
+import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
+import { figure, median, printTable } from './measuring/numbers.ts';
+import { freePort, inherited } from './measuring/stack.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -1,12 +1,12 @@
 import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Benchmark, BenchmarkRun } from './benchmark.ts';
-import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './cpu.ts';
-import { figure, median, percentile, printTable } from './numbers.ts';
-import { createProject, createWorkflow, type Project } from './project.ts';
-import { type Stack, stackOptions, startStack } from './stack.ts';
-import type { Load, LoadResult } from './track-client.ts';
-import { until } from './waiting.ts';
+import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
+import { figure, median, percentile, printTable } from './measuring/numbers.ts';
+import { createProject, createWorkflow, type Project } from './measuring/project.ts';
+import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import type { Load, LoadResult } from './measuring/track-client.ts';
+import { until } from './measuring/waiting.ts';
 
 /**
  * Acknowledged requests to /v1/track per second, half of them of new contacts, against the bare
@@ -28,7 +28,7 @@ export const track: Benchmark = {
     const stack = await startStack(run);
     const project = await createProject(stack.apiUrl);
     const workflowId = await createWorkflow(project, 'signed_up', ['EXIT']);
-    const client = await stack.startProgram('track-client', 'bench/track-client.ts');
+    const client = await stack.startProgram('track-client', 'bench/measuring/track-client.ts');
     const subjects = [
       { name: 'bare SQL', kind: 'sql', event: 'seen' },
       { name: '/v1/track', kind: 'api', event: 'seen' },

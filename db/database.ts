@@ -3,7 +3,7 @@ import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Kysely, Migrator, PostgresDialect, sql } from 'kysely';
 import { Client, Pool } from 'pg';
-import { isOutdatedPlan, isTransient } from './transaction.ts';
+import { isOutdatedPlan, isTransient } from './sql-state.ts';
 import type { DB } from './tables.ts';
 
 /** The database handle every query takes: the pool, or the transaction of the caller. */

@@ -1,18 +1,18 @@
 import { ConfigError, readConfig } from '../config.ts';
 import { migrateToLatest, openDatabase } from './database.ts';
-import { reEncrypt } from './re-encryption.ts';
-import { createSeal } from './sealed.ts';
+import { reEncrypt } from './projects/re-encryption.ts';
+import { createCipher } from '../providers/encryption.ts';
 
 /**
  * `npm run migrate`: brings the database to the newest migration and ends.
- * `npm run re-encrypt`: brings sealed values under the key in use and ends.
+ * `npm run re-encrypt`: brings encrypted values under the key in use and ends.
  */
 try {
   const config = readConfig(process.env);
   if (process.argv[2] === 're-encrypt') {
     const { db, close } = openDatabase(config.databaseUrl, { poolMax: 2 });
-    const count = await reEncrypt(db, createSeal(config)).finally(close);
-    console.log(`${count} sealed values were brought under the key in use.`);
+    const count = await reEncrypt(db, createCipher(config)).finally(close);
+    console.log(`${count} encrypted values were brought under the key in use.`);
   } else {
     await migrateToLatest(config.databaseUrl);
     console.log('The database is up to date.');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readStackFile } from './stack-file.ts';
+import { readStackFile } from './servers/stack-file.ts';
 
 /**
  * `npm run demo`: plays the main job against the running stack, through the public API only:

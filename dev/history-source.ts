@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { executionRunId, laneRunId } from '../domain/execution.ts';
+import { executionRunId, laneRunId } from '../domain/workflow/execution.ts';
 import { isUuid } from '../domain/ids.ts';
 import { runIds } from '../domain/runs.ts';
 import type { RecordedRun } from '../worker/replay.ts';

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { holdDirectory } from './lock.ts';
+import { holdDirectory } from './servers/lock.ts';
 
 /** A program of PyPI that stands in for what we did not write. */
 export interface PythonTool {

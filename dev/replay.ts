@@ -9,7 +9,7 @@ import { bundleWorkflows } from '../worker/bundle.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { replayHistory } from '../worker/replay.ts';
 import { tellStory } from '../worker/story.ts';
-import { findServers, NoServers } from './connect.ts';
+import { findServers, NoServers } from './servers/connect.ts';
 import { failedSince, replayFailed, type Verdict } from './failed-runs.ts';
 import {
   fetchHistory,

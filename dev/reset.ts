@@ -3,7 +3,7 @@ import { openDatabase } from '../db/database.ts';
 import { isUuid } from '../domain/ids.ts';
 import { bundleWorkflows } from '../worker/bundle.ts';
 import { NotReset, resetExecution } from '../worker/reset.ts';
-import { findServers } from './connect.ts';
+import { findServers } from './servers/connect.ts';
 
 /**
  * `npm run reset -- <executionId>`: lets an active execution go on whose run has ended or cannot

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claimFreePort } from './ports.ts';
+import { claimFreePort } from './servers/ports.ts';
 import { findPythonTool } from './python-tool.ts';
-import { startStack } from './stack.ts';
+import { startStack } from './servers/stack.ts';
 
 /**
  * `npm run schemathesis`: requests that Schemathesis makes up from the OpenAPI document, to a

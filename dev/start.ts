@@ -3,9 +3,9 @@ import { join, relative } from 'node:path';
 
 import { readConfig } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
-import { hasUsers } from '../db/users.ts';
-import { lineReader } from './log-lines.ts';
-import { startStack, type Stack } from './stack.ts';
+import { hasUsers } from '../db/accounts/users.ts';
+import { lineReader } from './servers/log-lines.ts';
+import { startStack, type Stack } from './servers/stack.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

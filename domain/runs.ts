@@ -71,3 +71,27 @@ export interface RunWake {
   /** Another number whenever it is asked for again. */
   requests: number;
 }
+
+/** Ids of committed rows that Temporal must hear about. */
+export interface DueWork {
+  /** Executions to start or to cancel. */
+  executions?: readonly string[];
+  /** Step executions whose wait was claimed by an event. */
+  waits?: readonly string[];
+  /** Projects with mail to deliver. */
+  lanes?: readonly string[];
+  /** Runs to start, or to tell that their rows have changed. */
+  runs?: readonly string[];
+}
+
+/**
+ * Tells Temporal what was committed, without making the caller wait. What it cannot tell (the
+ * server is away, this process dies) the sweep tells later: the rows say what is due.
+ */
+export interface Dispatcher {
+  dispatch(due: DueWork): void;
+  /** Starts one execution now. Answers the id of its run, or null when Temporal does not answer. */
+  startNow(executionId: string): Promise<string | null>;
+  /** Ends when everything handed over so far was told or given up. */
+  close(): Promise<void>;
+}

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
-import type { DnsAnswers } from '../domain/domain-check.ts';
-import type { MailHost } from '../domain/verify-email.ts';
+import type { DnsAnswers } from '../domain/sender/domain-check.ts';
+import type { MailHost } from '../domain/mail/verify-email.ts';
 
 export interface Dns {
   /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { disposableEmailBlocklist } from 'disposable-email-domains-js';
-import { aliasDomains, personalDomains } from '../domain/mail-providers.ts';
-import type { DomainLists } from '../domain/verify-email.ts';
+import { aliasDomains, personalDomains } from '../domain/mail/mailbox-providers.ts';
+import type { DomainLists } from '../domain/mail/verify-email.ts';
 
 /** Files in place of the built-in lists: one domain per line; lines that begin with # are notes. */
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
-import { openApiDocument } from '../api/openapi.ts';
-import { checkRequest } from '../api/validation.ts';
+import { openApiDocument } from '../api/http/openapi.ts';
+import { checkRequest } from '../api/http/validation.ts';
 
 /**
  * What clients see of the API, kept in files so that every change of it is read in review.

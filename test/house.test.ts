@@ -49,7 +49,6 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
     except: /^db\/instants\.ts$/,
     instead: 'millisecondsUntil',
   },
-  { word: /from 'zod'/, except: /^(api|config\.ts|dev|domain\/steps\.ts|test)/, instead: 'a type' },
 ];
 
 describe('the code', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog as createApiLog } from '../api/log.ts';
+import { createLog as createApiLog } from '../api/http/log.ts';
 import { createLog as createWorkerLog } from '../worker/log.ts';
 
 describe.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { endpoints } from '../api/endpoints.ts';
-import { openApiDocument } from '../api/openapi.ts';
+import { openApiDocument } from '../api/http/openapi.ts';
 
 /** A body as the document describes it. */
 interface Media {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
-import { errorBody } from '../api/envelope.ts';
+import { errorBody } from '../api/http/envelope.ts';
 import { Problem, type ProblemCode, problems } from '../domain/errors.ts';
 
 const codes = Object.keys(problems) as ProblemCode[];

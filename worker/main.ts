@@ -2,12 +2,9 @@ import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
-import {
-  connectionOptions,
-  connectTemporal,
-  ensureSearchAttributes,
-  ensureSweep,
-} from '../workflows/client.ts';
+import { connectionOptions, connectTemporal } from '../workflows/client/connection.ts';
+import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
+import { ensureSweep } from '../workflows/client/schedule.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { createLog, temporalLog } from './log.ts';
 import { createServices } from './services.ts';

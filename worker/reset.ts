@@ -3,9 +3,9 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Database } from '../db/database.ts';
-import { updateExecutionRun } from '../db/execution-dispatch.ts';
-import { activeStatuses } from '../db/executions.ts';
-import { executionRunId } from '../domain/execution.ts';
+import { updateExecutionRun } from '../db/workflows/starts.ts';
+import { activeStatuses } from '../db/workflows/executions.ts';
+import { executionRunId } from '../domain/workflow/execution.ts';
 import { replayHistory } from './replay.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];

@@ -2,18 +2,19 @@ import type { Logger } from 'pino';
 import type { Client } from '@temporalio/client';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { dispatchStore } from '../db/dispatch.ts';
-import { insertMailboxMessage } from '../db/mailbox.ts';
-import { createSeal, createSigner } from '../db/sealed.ts';
+import { dispatchStore } from '../db/dispatch-store.ts';
+import { insertMailboxMessage } from '../db/emails/mailbox.ts';
+import { createCipher, createSigner } from '../providers/encryption.ts';
 import { createDns } from '../providers/dns.ts';
-import { createIdentities } from '../providers/identities.ts';
+import { createIdentities } from '../providers/mail/identities.ts';
 import { createFiles } from '../providers/files.ts';
-import { createRenderer } from '../providers/renderer.ts';
-import { createMailer, type Mailer } from '../providers/mailer.ts';
+import { createRenderer } from '../providers/rendering/renderer.ts';
+import type { Mailer } from '../providers/mail/mailer.ts';
+import { createMailer } from '../providers/mail/create-mailer.ts';
 import { createPayments } from '../providers/payments.ts';
-import { createWebhookSender } from '../providers/webhook.ts';
-import { listBrokenRuns, stopProjectRuns } from '../workflows/client.ts';
-import { createDispatcher } from '../workflows/dispatcher.ts';
+import { createWebhookSender } from '../providers/web/webhook.ts';
+import { listBrokenRuns, stopProjectRuns } from '../workflows/client/runs.ts';
+import { createDispatcher } from '../workflows/client/dispatcher.ts';
 import type { WorkersOptions } from './workers.ts';
 
 /** Messages per second of the whole server where neither a setting nor a quota says it. */
@@ -51,7 +52,7 @@ export async function createServices(config: Config, db: Database, client: Clien
       apiUrl: config.apiUrl,
       sign: createSigner(config.jwtSecret, 'tracking links'),
     },
-    seal: createSeal(config),
+    cipher: createCipher(config),
     webhooks: createWebhookSender(config.webhook),
     webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {

@@ -1,9 +1,9 @@
 import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import type { StepResult } from '../activities/perform.ts';
-import type { ExecutionStart } from '../domain/execution.ts';
-import type { GraphStep } from '../domain/graph.ts';
-import { begin, type Command, decide, type Outcome } from '../domain/journey.ts';
+import type { StepResult } from '../activities/steps/perform.ts';
+import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import type { GraphStep } from '../domain/workflow/graph.ts';
+import { begin, type Command, decide, type Outcome } from '../domain/workflow/decide.ts';
 import {
   asked,
   attempts,

@@ -1,17 +1,23 @@
 import { type NativeConnection, Worker, type WorkflowBundleOption } from '@temporalio/worker';
-import { createBulkActivities, type BulkServices } from '../activities/bulk-contacts.ts';
+import { createBulkActivities, type BulkServices } from '../activities/contacts/bulk-contacts.ts';
 import {
   type CampaignServices,
   createCampaignControl,
   createCampaignSending,
-} from '../activities/campaign.ts';
-import { createImportActivities, type ImportServices } from '../activities/contact-import.ts';
-import { createDeliveryActivities, type DeliveryServices } from '../activities/delivery.ts';
+} from '../activities/mail/campaign.ts';
+import {
+  createImportActivities,
+  type ImportServices,
+} from '../activities/contacts/contact-import.ts';
+import { createDeliveryActivities, type DeliveryServices } from '../activities/mail/delivery.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
 import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
-import { createSingleMailActivities, type SingleMailServices } from '../activities/single-mail.ts';
-import { createStepActivities, type StepServices } from '../activities/steps.ts';
-import { createSweepActivities, type SweepServices } from '../activities/sweep.ts';
+import {
+  createSingleMailActivities,
+  type SingleMailServices,
+} from '../activities/mail/system-mail.ts';
+import { createStepActivities, type StepServices } from '../activities/steps/steps.ts';
+import { createSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
 
 export interface WorkersOptions {
   connection: NativeConnection;

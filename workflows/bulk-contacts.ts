@@ -1,5 +1,5 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import type { BulkActivities } from '../activities/bulk-contacts.ts';
+import type { BulkActivities } from '../activities/contacts/bulk-contacts.ts';
 import { shiftOptions, workOff } from './job.ts';
 
 /** Subscribes, unsubscribes or deletes many contacts. */

@@ -10,8 +10,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { CampaignControl, CampaignSending } from '../activities/campaign.ts';
-import type { CampaignView } from '../domain/campaign.ts';
+import type { CampaignControl, CampaignSending } from '../activities/mail/campaign.ts';
+import type { CampaignView } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs.ts';
 
 /** Batches under way at once: while one is written down, others are handed over. */

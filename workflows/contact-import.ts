@@ -1,5 +1,5 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import type { ImportActivities } from '../activities/contact-import.ts';
+import type { ImportActivities } from '../activities/contacts/contact-import.ts';
 import { shiftOptions, workOff } from './job.ts';
 
 /** Imports the contacts of one file. */

@@ -8,7 +8,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DeliveryActivities } from '../activities/delivery.ts';
+import type { DeliveryActivities } from '../activities/mail/delivery.ts';
 
 /** Mail of the project has become due. */
 export const mailDueSignal = defineSignal('mailDue');

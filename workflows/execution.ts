@@ -16,11 +16,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { StepCall, StepResult } from '../activities/perform.ts';
-import type { StepActivities } from '../activities/steps.ts';
-import type { ExecutionStart } from '../domain/execution.ts';
-import { type GraphStep, stepAfter } from '../domain/graph.ts';
-import { begin, type Command, decide } from '../domain/journey.ts';
+import type { StepCall, StepResult } from '../activities/steps/perform.ts';
+import type { StepActivities } from '../activities/steps/steps.ts';
+import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import { type GraphStep, stepAfter } from '../domain/workflow/graph.ts';
+import { begin, type Command, decide } from '../domain/workflow/decide.ts';
 import { priorities } from '../domain/runs.ts';
 
 /** Wakes a wait: `stepId` has got its event. Telling it twice is harmless. */

@@ -9,7 +9,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { JobProgress } from '../domain/job.ts';
+import type { JobProgress } from '../domain/contact/job.ts';
 
 /** How the shifts of a job's work are called; one lasts seconds, and goes on after any failure. */
 export function shiftOptions(projectId: string): ActivityOptions {

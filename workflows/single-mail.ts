@@ -6,7 +6,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { SingleMailActivities } from '../activities/single-mail.ts';
+import type { SingleMailActivities } from '../activities/mail/system-mail.ts';
 import { platformFairness, priorities } from '../domain/runs.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
-import type { SweepActivities } from '../activities/sweep.ts';
+import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs.ts';
 
 /**

@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { findUserByEmail, insertUser, updateSessionVersion, type UserRow } from '../../db/users.ts';
+import {
+  findUserByEmail,
+  insertUser,
+  updateSessionVersion,
+  type UserRow,
+} from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { answer, type Call, endpoint } from '../endpoint.ts';
-import { networkOf } from '../ratelimit.ts';
+import { answer, type Call, endpoint } from '../http/endpoint.ts';
+import { networkOf } from '../http/rate-limit.ts';
 import { verifyAddress } from '../public/verify.ts';
-import { Email } from '../schemas.ts';
-import { endSession, startSession } from '../session.ts';
+import { Email } from '../http/schemas.ts';
+import { endSession, startSession } from '../access/session.ts';
 import { recordVerification } from './mail.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
-import { listLoginAddresses } from '../../db/security-events.ts';
+import { listLoginAddresses } from '../../db/accounts/security-events.ts';
 import { transact } from '../../db/transaction.ts';
 
 const Account = z.object({ id: z.uuid(), email: z.string() });

@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { insertPlatformMail } from '../../db/platform-mail.ts';
-import { insertToken, type TokenPurpose, type UserRow } from '../../db/users.ts';
+import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
+import { insertToken, type TokenPurpose, type UserRow } from '../../db/accounts/users.ts';
 import {
   type AccountMail,
   invitationMail,
   passwordResetMail,
   verificationMail,
-} from '../../domain/account-mail.ts';
-import type { Services } from '../endpoint.ts';
-import { fault } from '../schemas.ts';
+} from '../../domain/mail/account-mail.ts';
+import type { Services } from '../http/services.ts';
+import { fault } from '../http/schemas.ts';
 
 /** The token of a link: 32 random bytes as hex. */
 export const Token = z

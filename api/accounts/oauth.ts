@@ -8,12 +8,13 @@ import {
   replacePassword,
   type UserRow,
   type UserType,
-} from '../../db/users.ts';
-import { normaliseEmail } from '../../domain/email-address.ts';
+} from '../../db/accounts/users.ts';
+import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import type { OAuthProvider } from '../../providers/oauth.ts';
-import { type Answer, answer, type AnyEndpoint, endpoint, type Services } from '../endpoint.ts';
-import type { SecurityLog } from '../security-log.ts';
-import { cookieName, setCookie, startSession } from '../session.ts';
+import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import type { SecurityLog } from '../access/security-log.ts';
+import { cookieName, setCookie, startSession } from '../access/session.ts';
 
 /** Login through another site. The browser goes there with `outbound` and returns to `callback`. */
 

@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2';
 import { z } from 'zod';
-import { fault } from '../schemas.ts';
+import { fault } from '../http/schemas.ts';
 import { isCommonPassword, passwordCharsMin } from './common-passwords.ts';
 
 const tooCommon = fault('too_common', 'Is one of the 10,000 most common passwords.');

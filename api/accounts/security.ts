@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { findProject } from '../../db/projects.ts';
-import { findFeedback } from '../../db/reputation.ts';
-import { listSuspensions } from '../../db/suspension.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import { findFeedback } from '../../db/projects/reputation.ts';
+import { listSuspensions } from '../../db/projects/suspension.ts';
 import { found } from '../../domain/errors.ts';
 import {
   type Feedback,
@@ -9,10 +9,12 @@ import {
   type Level,
   type Measure,
   percentOf,
-} from '../../domain/reputation.ts';
-import { authorizeProject, type ProjectCaller } from '../auth.ts';
-import { endpoint, type Services } from '../endpoint.ts';
-import { Time, time, Uuid } from '../schemas.ts';
+} from '../../domain/sender/reputation.ts';
+import { authorizeProject } from '../access/auth.ts';
+import type { ProjectCaller } from '../access/caller.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
 
 const Window = z.object({
   total: z.int(),

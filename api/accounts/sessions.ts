@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { deleteSession, listSessions } from '../../db/sessions.ts';
+import { deleteSession, listSessions } from '../../db/accounts/sessions.ts';
 import { transact } from '../../db/transaction.ts';
 import { Problem } from '../../domain/errors.ts';
-import { answer, endpoint } from '../endpoint.ts';
-import { Time, time, Uuid } from '../schemas.ts';
-import { endSession } from '../session.ts';
+import { answer, endpoint } from '../http/endpoint.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
+import { endSession } from '../access/session.ts';
 
 const Session = z.object({
   id: z.uuid(),

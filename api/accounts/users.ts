@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { transact } from '../../db/transaction.ts';
-import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/users.ts';
+import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { requireFresh } from '../auth.ts';
-import { answer, endpoint, type Services } from '../endpoint.ts';
-import { Time, time } from '../schemas.ts';
-import type { SecurityLog } from '../security-log.ts';
-import { endSession, startSession } from '../session.ts';
+import { requireFresh } from '../access/auth.ts';
+import { answer, endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Time, time } from '../http/schemas.ts';
+import type { SecurityLog } from '../access/security-log.ts';
+import { endSession, startSession } from '../access/session.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 
 const User = z.object({

@@ -7,10 +7,10 @@ import {
   updateEmailVerified,
   updatePassword,
   useToken,
-} from '../../db/users.ts';
+} from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { endpoint } from '../endpoint.ts';
-import { Email } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Email } from '../http/schemas.ts';
 import { hashToken, recordPasswordReset, recordVerification, Token } from './mail.ts';
 import { hashPassword, NewPassword } from './passwords.ts';
 import { transact } from '../../db/transaction.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { requireAllowance } from '../../db/billing.ts';
-import { audienceOf, countAudience } from '../../db/campaign-audience.ts';
+import { requireAllowance } from '../../db/billing/billing.ts';
+import { audienceOf, countAudience } from '../../db/campaigns/audience.ts';
 import {
   type CampaignRow,
   findCampaign,
@@ -8,19 +8,19 @@ import {
   lockCampaign,
   startCampaign,
   updateCampaign,
-  wakeCampaign,
-} from '../../db/campaigns.ts';
+} from '../../db/campaigns/campaigns.ts';
 import type { Database } from '../../db/database.ts';
-import { isMemberAddress } from '../../db/members.ts';
-import { findProject, holdProject } from '../../db/projects.ts';
-import { insertSingleMail } from '../../db/single-mail.ts';
-import { campaignActions } from '../../domain/campaign.ts';
+import { isMemberAddress } from '../../db/accounts/members.ts';
+import { findProject, holdProject } from '../../db/projects/projects.ts';
+import { insertSingleMail } from '../../db/emails/system-mail.ts';
+import { campaignActions } from '../../domain/campaign/campaign.ts';
 import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { instantOfText, isTimeInput } from '../../domain/filter-value.ts';
-import { endpoint, type Services } from '../endpoint.ts';
-import { Email, fault } from '../schemas.ts';
-import { requireVerifiedSender } from '../sender.ts';
+import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Email, fault } from '../http/schemas.ts';
+import { requireVerifiedSender } from '../emails/sender.ts';
 import {
   Campaign,
   CampaignById,
@@ -29,6 +29,7 @@ import {
   presentCampaign,
   tag,
 } from './present.ts';
+import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** What is done with a campaign as a whole. Each action changes its row and wakes its run. */
@@ -61,7 +62,7 @@ async function act(
     const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
     requireState(row, action);
     await change(tx, row);
-    return action === 'archive' ? null : wakeCampaign(tx, row);
+    return action === 'archive' ? null : signalCampaign(tx, row);
   });
   if (runId) dispatcher.dispatch({ runs: [runId] });
   return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));

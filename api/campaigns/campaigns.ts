@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { audienceOf, countAudience } from '../../db/campaign-audience.ts';
+import { audienceOf, countAudience } from '../../db/campaigns/audience.ts';
 import {
   deleteCampaigns,
   findCampaign,
@@ -8,15 +8,15 @@ import {
   lockCampaign,
   lockCampaigns,
   updateCampaign as updateCampaignRow,
-} from '../../db/campaigns.ts';
+} from '../../db/campaigns/campaigns.ts';
 import type { Database } from '../../db/database.ts';
-import { holdProject } from '../../db/projects.ts';
-import { findSegment, lockSegmentReferences } from '../../db/segments.ts';
-import { findTemplate } from '../../db/templates.ts';
-import { campaignActions, type CampaignStatus } from '../../domain/campaign.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
+import { findTemplate } from '../../db/templates/templates.ts';
+import { campaignActions, type CampaignStatus } from '../../domain/campaign/campaign.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
+import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
   BulkUpdated,
@@ -26,9 +26,9 @@ import {
   pageOf,
   pageQuery,
   presentPage,
-} from '../schemas.ts';
-import { requireVerifiedSender } from '../sender.ts';
-import { requireReadable } from '../templates.ts';
+} from '../http/schemas.ts';
+import { requireVerifiedSender } from '../emails/sender.ts';
+import { requireReadable } from '../templates/templates.ts';
 import { actionEndpoints } from './actions.ts';
 import {
   audienceTypeOf,

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { CampaignRow } from '../../db/campaigns.ts';
-import { listSegmentConditions } from '../../db/segments.ts';
+import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
+import { listSegmentConditions } from '../../db/segments/segments.ts';
 import type { Database } from '../../db/database.ts';
-import { audienceTypes, campaignActions } from '../../domain/campaign.ts';
+import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.ts';
 import { invalidField, Problem } from '../../domain/errors.ts';
-import type { Condition } from '../../domain/filter.ts';
-import { meansTheSame } from '../../domain/filter-forms.ts';
-import { segmentProblems } from '../../domain/filter-parse.ts';
-import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../conditions.ts';
-import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../schemas.ts';
-import { templateText } from '../templates.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
+import { meansTheSame } from '../../domain/filter/forms.ts';
+import { segmentProblems } from '../../domain/filter/parse.ts';
+import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../segments/conditions.ts';
+import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../http/schemas.ts';
+import { templateText } from '../templates/templates.ts';
 import { AudienceType, MessageType } from './present.ts';
 
 /** What requests say of a campaign, and what it becomes by that. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { NamedCampaignRow } from '../../db/campaigns.ts';
-import { audienceTypes, campaignStatuses } from '../../domain/campaign.ts';
-import { conditionToFlat } from '../../domain/filter-forms.ts';
-import { ConditionAnswer, FlatAnswer } from '../conditions.ts';
-import { Time, time, Uuid } from '../schemas.ts';
+import type { NamedCampaignRow } from '../../db/campaigns/campaigns.ts';
+import { audienceTypes, campaignStatuses } from '../../domain/campaign/campaign.ts';
+import { conditionToFlat } from '../../domain/filter/forms.ts';
+import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
 
 /** The record of a campaign as the API answers it. */
 

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { audienceOf, isInAudience } from '../../db/campaign-audience.ts';
+import { audienceOf, isInAudience } from '../../db/campaigns/audience.ts';
 import {
   countUncertainEmails,
   findCampaignEmail,
   wasSubscribedAt,
-} from '../../db/campaign-emails.ts';
-import { findCampaign } from '../../db/campaigns.ts';
-import { findContact } from '../../db/contacts.ts';
-import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign.ts';
+} from '../../db/campaigns/emails.ts';
+import { findCampaign } from '../../db/campaigns/campaigns.ts';
+import { findContact } from '../../db/contacts/contacts.ts';
+import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign/campaign.ts';
 import { found } from '../../domain/errors.ts';
-import { endpoint } from '../endpoint.ts';
-import { Time, time, Uuid } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
 import { CampaignById, tag } from './present.ts';
 
 /** What became of a campaign: as a whole, and for one contact. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { insertBulk } from '../../db/bulk.ts';
-import { holdProject } from '../../db/projects.ts';
-import type { BulkOperation } from '../../domain/job.ts';
+import { insertBulk } from '../../db/contacts/bulk.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import type { BulkOperation } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
-import { fault, ignoring, Uuid } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { fault, ignoring, Uuid } from '../http/schemas.ts';
 import { JobAccepted } from './jobs.ts';
 import { transact } from '../../db/transaction.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleteContacts } from '../../db/contact-delete.ts';
+import { deleteContacts } from '../../db/contacts/deletion.ts';
 import {
   type ContactRow,
   countContacts,
@@ -7,15 +7,15 @@ import {
   listContacts as listRows,
   recordContact,
   updateContact as updateRow,
-} from '../../db/contacts.ts';
+} from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
-import { holdProject } from '../../db/projects.ts';
-import { planContactData } from '../../domain/contact-data.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, type Position } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
-import { answer, endpoint } from '../endpoint.ts';
+import { answer, endpoint } from '../http/endpoint.ts';
 import {
   ContactData,
   cursorFault,
@@ -27,7 +27,7 @@ import {
   Time,
   time,
   Uuid,
-} from '../schemas.ts';
+} from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
 export const tag = 'Contacts';

@@ -5,14 +5,14 @@ import {
   findFieldUsers,
   listContactDataFields,
   listFieldValues,
-} from '../../db/contact-fields.ts';
-import { countContacts } from '../../db/contacts.ts';
+} from '../../db/contacts/fields.ts';
+import { countContacts } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
-import { type ContactField, contactFieldOf } from '../../domain/contact-field.ts';
+import { type ContactField, contactFieldOf } from '../../domain/contact/field.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
-import { queryInt } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { queryInt } from '../http/schemas.ts';
 import { tag } from './contacts.ts';
 
 const Field = z.object({

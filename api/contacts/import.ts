@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { insertImport } from '../../db/import.ts';
-import { holdProject } from '../../db/projects.ts';
+import { insertImport } from '../../db/contacts/import.ts';
+import { holdProject } from '../../db/projects/projects.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
-import { type UploadedFile, UploadFile } from '../upload.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { type UploadedFile, UploadFile } from '../http/upload.ts';
 import { JobAccepted } from './jobs.ts';
 import { transact } from '../../db/transaction.ts';
 

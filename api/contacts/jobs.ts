@@ -1,9 +1,15 @@
 import { z } from 'zod';
-import { findJob, type JobRow } from '../../db/jobs.ts';
+import { findJob, type JobRow } from '../../db/contacts/jobs.ts';
 import { found } from '../../domain/errors.ts';
-import type { BulkData, BulkResult, ImportData, ImportResult, JobState } from '../../domain/job.ts';
-import { endpoint } from '../endpoint.ts';
-import { Time, time } from '../schemas.ts';
+import type {
+  BulkData,
+  BulkResult,
+  ImportData,
+  ImportResult,
+  JobState,
+} from '../../domain/contact/job.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Time, time } from '../http/schemas.ts';
 
 /** The answer of a request that goes on as a job. */
 export const JobAccepted = z.object({ message: z.string(), jobId: z.string() });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { listKnownEmails } from '../../db/contacts.ts';
-import { normaliseEmail } from '../../domain/email-address.ts';
+import { listKnownEmails } from '../../db/contacts/contacts.ts';
+import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
+import { endpoint } from '../http/endpoint.ts';
 import { tag } from './contacts.ts';
 
 export const lookUpContacts = endpoint({

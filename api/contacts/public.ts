@@ -3,12 +3,13 @@ import {
   findPublicContact,
   type PublicContact,
   recordLinkSubscription,
-} from '../../db/subscriptions.ts';
+} from '../../db/contacts/subscriptions.ts';
 import { found } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { localeOf } from '../../domain/mail-content.ts';
-import { endpoint, type Services } from '../endpoint.ts';
-import { Uuid } from '../schemas.ts';
+import { localeOf } from '../../domain/mail/content.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** For opt-out pages of the customer's own: the id of the contact is all they need to know. */

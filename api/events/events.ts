@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { findContact } from '../../db/contacts.ts';
-import { listContactEvents, listEvents, recordContactEvent } from '../../db/events.ts';
-import { holdProject } from '../../db/projects.ts';
-import { eventData } from '../../domain/contact-data.ts';
+import { findContact } from '../../db/contacts/contacts.ts';
+import { listContactEvents, listEvents, recordContactEvent } from '../../db/events/events.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { eventData } from '../../domain/contact/data.ts';
 import { found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { answer, type Call, endpoint } from '../endpoint.ts';
+import { answer, type Call, endpoint } from '../http/endpoint.ts';
 import {
   recordTracked,
   TrackAnswer,
@@ -14,7 +14,7 @@ import {
   trackExample,
   withinEventData,
 } from '../public/track.ts';
-import { JsonObject, queryInt, Uuid } from '../schemas.ts';
+import { JsonObject, queryInt, Uuid } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './present.ts';
 import { transact } from '../../db/transaction.ts';

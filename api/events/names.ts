@@ -6,12 +6,12 @@ import {
   findEventUsers,
   listEventCounts,
   listEventNames,
-} from '../../db/event-stats.ts';
+} from '../../db/events/statistics.ts';
 import { Problem } from '../../domain/errors.ts';
-import { isReservedEvent } from '../../domain/event-names.ts';
-import { periodOf, rangeQuery } from '../date-range.ts';
-import { endpoint } from '../endpoint.ts';
-import { JsonObject } from '../schemas.ts';
+import { isReservedEvent } from '../../domain/workflow/event-names.ts';
+import { periodOf, rangeQuery } from '../activity/date-range.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { JsonObject } from '../http/schemas.ts';
 import { tag } from './present.ts';
 
 /** A name in a path is taken as it is: it may be one no event ever had. */

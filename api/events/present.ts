@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Event } from '../../db/tables.ts';
-import { Time, time } from '../schemas.ts';
+import { Time, time } from '../http/schemas.ts';
 
 /** The record of an event as the API answers it. */
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { findPublicContact, type PublicContact } from '../../db/subscriptions.ts';
-import { maskEmail } from '../../domain/email-address.ts';
+import { findPublicContact, type PublicContact } from '../../db/contacts/subscriptions.ts';
+import { maskEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { localeOf } from '../../domain/mail-content.ts';
-import { type OptOutTexts, optOutTexts } from '../../domain/opt-out-texts.ts';
+import { localeOf } from '../../domain/mail/content.ts';
+import { type OptOutTexts, optOutTexts } from '../../domain/mail/opt-out-texts.ts';
 import { Attribution, changeSubscription } from '../contacts/public.ts';
-import { type Answer, answer, type Call, endpoint } from '../endpoint.ts';
-import { readForm } from '../form.ts';
+import { type Answer, answer, type Call, endpoint } from '../http/endpoint.ts';
+import { readForm } from '../http/form.ts';
 import { type PageForm, showPage } from './page.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { escapeHtml } from '../../domain/html.ts';
-import { type Answer, answer } from '../endpoint.ts';
+import { escapeHtml } from '../../domain/template/html.ts';
+import { type Answer, answer } from '../http/endpoint.ts';
 
 /** A form with one button. */
 export interface PageForm {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { isHeaderName } from '../../domain/mail-headers.ts';
+import { isHeaderName } from '../../domain/mail/headers.ts';
 import {
   byKind,
   ContactData,
@@ -11,7 +11,7 @@ import {
   SenderName,
   Subject,
   Uuid,
-} from '../schemas.ts';
+} from '../http/schemas.ts';
 
 /** The request of `/v1/send`. */
 

@@ -1,29 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
-import { requireAllowance, takeAllowance } from '../../db/billing.ts';
-import { type ContactRow, recordContact } from '../../db/contacts.ts';
+import { requireAllowance, takeAllowance } from '../../db/billing/billing.ts';
+import { type ContactRow, recordContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
-import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails.ts';
-import type { Due } from '../../db/events.ts';
-import { findProject, holdProject } from '../../db/projects.ts';
-import { findTemplate, type TemplateRow } from '../../db/templates.ts';
-import type { MessageClass } from '../../domain/class-headers.ts';
+import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails/emails.ts';
+import type { Due } from '../../db/events/events.ts';
+import { findProject, holdProject } from '../../db/projects/projects.ts';
+import { findTemplate, type TemplateRow } from '../../db/templates/templates.ts';
+import type { MessageClass } from '../../domain/mail/class-headers.ts';
 import { unitsOf } from '../../domain/billing.ts';
-import { planContactData } from '../../domain/contact-data.ts';
+import { planContactData } from '../../domain/contact/data.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
 import { safeFileName } from '../../domain/file-name.ts';
 import { limits } from '../../domain/limits.ts';
-import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail-content.ts';
-import { readCustomHeaders } from '../../domain/mail-headers.ts';
-import { type CompiledTemplate, compileTemplate, type Renderer } from '../../domain/render.ts';
-import { renderAhead } from '../../domain/render-ahead.ts';
-import { composeMessage, messageBytesEstimate } from '../../providers/mime.ts';
-import { endpoint, type Services } from '../endpoint.ts';
-import { asProblem } from '../envelope.ts';
-import { Time } from '../schemas.ts';
-import { requireVerifiedSender } from '../sender.ts';
+import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
+import { readCustomHeaders } from '../../domain/mail/headers.ts';
+import {
+  type CompiledTemplate,
+  compileTemplate,
+  type Renderer,
+} from '../../domain/template/render.ts';
+import { renderAhead } from '../../domain/template/render-ahead.ts';
+import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { asProblem } from '../http/envelope.ts';
+import { Time } from '../http/schemas.ts';
+import { requireVerifiedSender } from '../emails/sender.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
 import { transact } from '../../db/transaction.ts';
 

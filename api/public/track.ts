@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { recordContact } from '../../db/contacts.ts';
-import { mergeDue, recordEvents } from '../../db/events.ts';
-import { holdProject } from '../../db/projects.ts';
-import { eventData, jsonBytes, planContactData } from '../../domain/contact-data.ts';
-import { isReservedEvent } from '../../domain/event-names.ts';
+import { recordContact } from '../../db/contacts/contacts.ts';
+import { mergeDue, recordEvents } from '../../db/events/events.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
+import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint, type Services } from '../endpoint.ts';
-import { ContactData, Email, fault, Time } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { ContactData, Email, fault, Time } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** A name a customer may give an event. */

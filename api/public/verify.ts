@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { domainOf } from '../../domain/email-address.ts';
+import { domainOf } from '../../domain/mail/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
-import { type AddressFindings, judgeAddress } from '../../domain/verify-email.ts';
+import { type AddressFindings, judgeAddress } from '../../domain/mail/verify-email.ts';
 import { DnsError } from '../../providers/dns.ts';
-import { endpoint, type Services } from '../endpoint.ts';
-import { Email } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Email } from '../http/schemas.ts';
 
 export const verify = endpoint({
   id: 'verify',

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { computeSegment as computeTracked } from '../../db/segment-computation.ts';
+import { computeSegment as computeTracked } from '../../db/segments/computation.ts';
 import {
   deleteMembers,
   listMembers,
   recordMembers,
   recordStoredCount,
   refreshSegment as refreshCount,
-} from '../../db/segment-members.ts';
-import { findSegment, lockSegment, type SegmentRow } from '../../db/segments.ts';
-import { normaliseEmail } from '../../domain/email-address.ts';
+} from '../../db/segments/members.ts';
+import { findSegment, lockSegment, type SegmentRow } from '../../db/segments/segments.ts';
+import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { ContactAnswer, contactExample, presentContact } from '../contacts/contacts.ts';
-import { endpoint } from '../endpoint.ts';
-import { pageExample, pageOf, presentPage, queryInt } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { pageExample, pageOf, presentPage, queryInt } from '../http/schemas.ts';
 import { SegmentById, tag } from './present.ts';
 import { transact } from '../../db/transaction.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { SegmentRow } from '../../db/segments.ts';
-import { conditionToFlat } from '../../domain/filter-forms.ts';
-import { ConditionAnswer, FlatAnswer } from '../conditions.ts';
-import { Time, time, Uuid } from '../schemas.ts';
+import type { SegmentRow } from '../../db/segments/segments.ts';
+import { conditionToFlat } from '../../domain/filter/forms.ts';
+import { ConditionAnswer, FlatAnswer } from './conditions.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
 
 /** The record of a segment as the API answers it. */
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { holdProject } from '../../db/projects.ts';
-import { countMatches, deleteAllMembers } from '../../db/segment-members.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { countMatches, deleteAllMembers } from '../../db/segments/members.ts';
 import {
   deleteSegment as deleteSegmentRow,
   findSegment,
@@ -13,12 +13,12 @@ import {
   lockSegmentReferences,
   type SegmentRow,
   updateSegment as updateSegmentRow,
-} from '../../db/segments.ts';
+} from '../../db/segments/segments.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
-import { segmentProblems } from '../../domain/filter-parse.ts';
-import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../conditions.ts';
-import { endpoint } from '../endpoint.ts';
-import { Description, Name } from '../schemas.ts';
+import { segmentProblems } from '../../domain/filter/parse.ts';
+import { ConditionInput, type GivenCondition, refuseTwoMeanings } from './conditions.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
 import { presentSegment, Segment, SegmentById, segmentExample, tag } from './present.ts';
 import { transact } from '../../db/transaction.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { listAdministrators } from '../../db/members.ts';
+import { listAdministrators } from '../../db/accounts/members.ts';
 import {
   deleteSubscription,
   findProjectOfCustomer,
@@ -9,16 +9,21 @@ import {
   lockCustomer,
   updateCustomer,
   updateSubscription,
-} from '../../db/payments.ts';
-import { insertPlatformMail } from '../../db/platform-mail.ts';
-import { type DisabledReason, disableProject, enableProject } from '../../db/suspension.ts';
-import { paymentFailedMail } from '../../domain/account-mail.ts';
+} from '../../db/billing/payments.ts';
+import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
+import {
+  type DisabledReason,
+  disableProject,
+  enableProject,
+} from '../../db/projects/suspension.ts';
+import { paymentFailedMail } from '../../domain/mail/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { InvalidSignature, type PaymentEvent, type Payments } from '../../providers/payments.ts';
-import type { DueWork } from '../../workflows/dispatcher.ts';
-import { askProvider } from '../accounts/billing.ts';
-import { endpoint, type Services } from '../endpoint.ts';
+import type { DueWork } from '../../domain/runs.ts';
+import { askProvider } from '../billing/billing.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** What the payment provider tells us. The body must be read as it was sent: it is signed. */

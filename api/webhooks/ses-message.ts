@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { InboundMail } from '../../db/inbound.ts';
-import { normaliseEmail } from '../../domain/email-address.ts';
+import type { InboundMail } from '../../db/emails/inbound.ts';
+import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
-import type { Feedback } from '../../domain/feedback.ts';
+import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { readMailBody } from '../../providers/inbound-mail.ts';
+import { readMailBody } from '../../providers/mail/inbound-mail.ts';
 
 /**
  * What Amazon SES tells through SNS: notifications and events of sent mail (two forms of the same,

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { insertSnsReceipt, recordFeedback } from '../../db/feedback.ts';
-import { recordInboundMail } from '../../db/inbound.ts';
+import { insertSnsReceipt, recordFeedback } from '../../db/emails/feedback.ts';
+import { recordInboundMail } from '../../db/emails/inbound.ts';
 import { invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import type { SnsEnvelope } from '../../providers/sns.ts';
-import type { DueWork } from '../../workflows/dispatcher.ts';
-import { endpoint, type Services } from '../endpoint.ts';
+import type { SnsEnvelope } from '../../providers/mail/sns.ts';
+import type { DueWork } from '../../domain/runs.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
 import {
   acceptedAt,
   feedbackOf,

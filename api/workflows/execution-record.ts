@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ExecutionListItem, ExecutionRow } from '../../db/executions.ts';
-import type { StepExecutionRow } from '../../db/step-executions.ts';
-import { executionRunId } from '../../domain/execution.ts';
-import { findStep, type Graph, stepTypes } from '../../domain/graph.ts';
-import { Time, time } from '../schemas.ts';
+import type { ExecutionListItem, ExecutionRow } from '../../db/workflows/executions.ts';
+import type { StepExecutionRow } from '../../db/workflows/steps.ts';
+import { executionRunId } from '../../domain/workflow/execution.ts';
+import { findStep, type Graph, stepTypes } from '../../domain/workflow/graph.ts';
+import { Time, time } from '../http/schemas.ts';
 import { stepExample, workflowExample } from './present.ts';
 
 /** The records of executions and their steps as the API answers them. */

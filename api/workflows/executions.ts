@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { findContact } from '../../db/contacts.ts';
+import { findContact } from '../../db/contacts/contacts.ts';
 import {
   cancelExecutions,
   findExecution,
   insertExecution,
   listExecutions,
   retryExecution,
-} from '../../db/executions.ts';
-import { listStepExecutions } from '../../db/step-executions.ts';
-import { findWorkflow } from '../../db/workflows.ts';
-import { jsonBytes } from '../../domain/contact-data.ts';
+} from '../../db/workflows/executions.ts';
+import { listStepExecutions } from '../../db/workflows/steps.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
+import { jsonBytes } from '../../domain/contact/data.ts';
 import { found, Problem } from '../../domain/errors.ts';
-import { stepTypes } from '../../domain/graph.ts';
+import { stepTypes } from '../../domain/workflow/graph.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
-import { fault, JsonObject, presentPage, queryInt, Time, time, Uuid } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { fault, JsonObject, presentPage, queryInt, Time, time, Uuid } from '../http/schemas.ts';
 import {
   cancelledExample,
   ContactName,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type DataField, listContactDataFields } from '../../db/contact-fields.ts';
-import { listEventDataFields } from '../../db/workflows.ts';
-import { endpoint } from '../endpoint.ts';
+import { type DataField, listContactDataFields } from '../../db/contacts/fields.ts';
+import { listEventDataFields } from '../../db/workflows/workflows.ts';
+import { endpoint } from '../http/endpoint.ts';
 import { tag } from './present.ts';
 
 const Field = z.object({

@@ -8,8 +8,8 @@ import {
   lockWorkflows,
   recordWorkflowEdit,
   type WorkflowRow,
-} from '../../db/workflows.ts';
-import { jsonBytes } from '../../domain/contact-data.ts';
+} from '../../db/workflows/workflows.ts';
+import { jsonBytes } from '../../domain/contact/data.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import {
   conditionBranches,
@@ -18,10 +18,10 @@ import {
   type GraphStep,
   transitionFault,
   waitBranches,
-} from '../../domain/graph.ts';
+} from '../../domain/workflow/graph.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../endpoint.ts';
-import { Uuid } from '../schemas.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Uuid } from '../http/schemas.ts';
 import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './present.ts';
 import { transact } from '../../db/transaction.ts';
 

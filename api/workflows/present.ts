@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows.ts';
-import { stepTypes, type StepType } from '../../domain/graph.ts';
-import { shownConfig } from '../../domain/webhook-secrets.ts';
-import { Time, time, Uuid } from '../schemas.ts';
+import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
+import { stepTypes, type StepType } from '../../domain/workflow/graph.ts';
+import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API answers them. */
 

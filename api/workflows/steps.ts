@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { holdTemplate } from '../../db/templates.ts';
+import { holdTemplate } from '../../db/templates/templates.ts';
 import {
   deleteSteps,
   insertStep as insertStepRow,
@@ -11,7 +11,7 @@ import {
   updateStep as updateStepRow,
   updateTransitionTarget,
   type WorkflowRow,
-} from '../../db/workflows.ts';
+} from '../../db/workflows/workflows.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import {
   autoConnectLeaf,
@@ -21,12 +21,12 @@ import {
   splicing,
   stepTypes,
   type StepType,
-} from '../../domain/graph.ts';
-import { stepConfigs } from '../../domain/steps.ts';
-import { keptConfig } from '../../domain/webhook-secrets.ts';
-import { endpoint } from '../endpoint.ts';
-import { JsonObject, Name, Uuid } from '../schemas.ts';
-import { checkRequest } from '../validation.ts';
+} from '../../domain/workflow/graph.ts';
+import { stepConfigs } from '../../domain/workflow/steps.ts';
+import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { JsonObject, Name, Uuid } from '../http/schemas.ts';
+import { checkRequest } from '../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './present.ts';
 

@@ -1,8 +1,8 @@
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { holdProject } from '../../db/projects.ts';
-import { findTemplateSenders } from '../../db/templates.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { findTemplateSenders } from '../../db/templates/templates.ts';
 import {
   countActiveExecutions,
   deleteWorkflows,
@@ -19,11 +19,11 @@ import {
   updateStep,
   updateWorkflow as updateWorkflowRow,
   type WorkflowRow,
-} from '../../db/workflows.ts';
+} from '../../db/workflows/workflows.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
-import { enablingProblems } from '../../domain/graph.ts';
-import { EventName } from '../../domain/steps.ts';
-import { endpoint } from '../endpoint.ts';
+import { enablingProblems } from '../../domain/workflow/graph.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
+import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
   BulkUpdated,
@@ -37,7 +37,7 @@ import {
   pageOf,
   pageQuery,
   presentPage,
-} from '../schemas.ts';
+} from '../http/schemas.ts';
 import { listWorkflowFields } from './fields.ts';
 import { transitionEndpoints } from './graph.ts';
 import {

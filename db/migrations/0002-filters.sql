@@ -42,7 +42,7 @@ end
 $$;
 
 -- The number a JSON value counts as in comparisons: a number, or a text in plain decimal notation
--- of at most 15 digits. As numberOf in domain/filter-value.ts.
+-- of at most 15 digits. As numberOf in domain/filter/value.ts.
 create function filter_number(value jsonb) returns numeric
   language sql immutable parallel safe as $$
   select case jsonb_typeof(value)
@@ -55,7 +55,7 @@ create function filter_number(value jsonb) returns numeric
 $$;
 
 -- The instant of a JSON text that is a date or a date-time, or null. As instantOfText in
--- domain/filter-value.ts: the day must exist, no offset means UTC, digits beyond milliseconds are
+-- domain/filter/value.ts: the day must exist, no offset means UTC, digits beyond milliseconds are
 -- cut, and only instants of the years 1 to 9999 count.
 create function filter_date(value jsonb) returns timestamptz
   language plpgsql immutable parallel safe as $$

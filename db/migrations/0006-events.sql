@@ -44,7 +44,7 @@ create trigger event_tally_delete after delete on event
 
 -- Counting the contacts of a name reads this index alone; equal entries share their space.
 create index event_name_contact on event (project_id, name, contact_id);
--- Names the system does not keep for itself: see `isReservedEvent` in domain/event-names.ts.
+-- Names the system does not keep for itself: see `isReservedEvent` in domain/workflow/event-names.ts.
 create index event_tracked on event (project_id, created_at desc, id desc)
   where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$';
 

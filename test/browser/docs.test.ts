@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { chromiumPath } from '../support/chromium.ts';
+import { chromiumPath } from '../support/processes/chromium.ts';
 
 let browser: Browser;
 let api: TestApi;

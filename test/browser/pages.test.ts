@@ -1,9 +1,9 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withTracking } from '../../domain/tracking.ts';
-import { optOutLanguages } from '../../domain/opt-out-texts.ts';
+import { withTracking } from '../../domain/mail/tracking.ts';
+import { optOutLanguages } from '../../domain/mail/opt-out-texts.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { chromiumPath } from '../support/chromium.ts';
+import { chromiumPath } from '../support/processes/chromium.ts';
 
 /** The pages as people meet them, in a browser of this machine without JavaScript. */
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFiles, type Files } from '../../providers/files.ts';
-import { findMoto, type Moto, startMoto } from '../support/moto.ts';
+import { findMoto, type Moto, startMoto } from '../support/fakes/moto.ts';
 
 /** Our storage against an S3 that other people wrote. It needs Python. */
 

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { CreateEmailIdentityCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createIdentities, IdentityProviderError } from '../../providers/identities.ts';
-import { createMailer, type Mailer } from '../../providers/mailer.ts';
-import { composeMessage } from '../../providers/mime.ts';
-import { findMoto, type Moto, startMoto } from '../support/moto.ts';
+import { createIdentities, IdentityProviderError } from '../../providers/mail/identities.ts';
+import type { Mailer } from '../../providers/mail/mailer.ts';
+import { createMailer } from '../../providers/mail/create-mailer.ts';
+import { composeMessage } from '../../providers/mail/mime.ts';
+import { findMoto, type Moto, startMoto } from '../support/fakes/moto.ts';
 
 /**
  * Our mailer and identities against an SES that other people wrote. It needs Python with venv and

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimFreePort } from '../../dev/ports.ts';
+import { claimFreePort } from '../../dev/servers/ports.ts';
 import { createPayments, type Payments } from '../../providers/payments.ts';
 import { waitFor } from '../support/wait-for.ts';
 

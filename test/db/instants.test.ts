@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findCampaignWork } from '../../db/campaign-emails.ts';
+import { findCampaignWork } from '../../db/campaigns/emails.ts';
 import { type Database, openDatabase } from '../../db/database.ts';
-import { findNextDue } from '../../db/emails.ts';
+import { findNextDue } from '../../db/emails/emails.ts';
 import { millisecondsUntil } from '../../db/instants.ts';
-import { createTestDatabase } from '../support/servers.ts';
+import { createTestDatabase } from '../support/processes/servers.ts';
 
 let db: Database;
 let close: () => Promise<void>;

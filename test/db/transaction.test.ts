@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../db/database.ts';
 import { transact } from '../../db/transaction.ts';
-import { createTestDatabase } from '../support/servers.ts';
+import { createTestDatabase } from '../support/processes/servers.ts';
 
 let db: Database;
 let url: string;

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
-import { createLaptop, type Laptop } from '../support/npm-start.ts';
-import { stackPids } from '../support/servers.ts';
+import { type DnsServer, startDnsServer } from '../support/fakes/dns-server.ts';
+import { createLaptop, type Laptop } from '../support/processes/npm-start.ts';
+import { stackPids } from '../support/processes/servers.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let laptop: Laptop;

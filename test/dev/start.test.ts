@@ -5,8 +5,14 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { createLaptop, type Laptop, PORTS, READY_WITHIN, ROOT } from '../support/npm-start.ts';
-import { isRunning, stackPids } from '../support/servers.ts';
+import {
+  createLaptop,
+  type Laptop,
+  PORTS,
+  READY_WITHIN,
+  ROOT,
+} from '../support/processes/npm-start.ts';
+import { isRunning, stackPids } from '../support/processes/servers.ts';
 
 const USER = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });
 

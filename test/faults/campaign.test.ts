@@ -5,14 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrateToLatest } from '../../db/database.ts';
-import { claimFreePort } from '../../dev/ports.ts';
-import { type PostgresServer, startPostgres } from '../../dev/postgres.ts';
-import { startTemporal, type TemporalServer } from '../../dev/temporal.ts';
-import { connectTemporal, type Temporal } from '../../workflows/client.ts';
-import { createCampaign, deleteContacts, insertContacts } from '../support/campaigns.ts';
-import { type CountingSink, startCountingSink } from '../support/counting-sink.ts';
+import { claimFreePort } from '../../dev/servers/ports.ts';
+import { type PostgresServer, startPostgres } from '../../dev/servers/postgres.ts';
+import { startTemporal, type TemporalServer } from '../../dev/servers/temporal.ts';
+import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
+import { createCampaign, deleteContacts, insertContacts } from '../support/projects/campaigns.ts';
+import { type CountingSink, startCountingSink } from '../support/fakes/counting-sink.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import {
+  type Program,
+  startApiProcess,
+  startWorkerProcess,
+} from '../support/processes/processes.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 

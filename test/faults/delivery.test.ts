@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { laneRunId } from '../../domain/execution.ts';
+import { laneRunId } from '../../domain/workflow/execution.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { startWorkerProcess } from '../support/processes.ts';
-import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
+import { startWorkerProcess } from '../support/processes/processes.ts';
+import { type SmtpSink, startSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy } from '../support/fakes/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Faults between the claim of a batch and its handover: nothing has left yet. */

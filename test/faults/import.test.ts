@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { type Program, startWorkerProcess } from '../support/processes.ts';
-import { endOfJob, importFile } from '../support/upload.ts';
+import { type Program, startWorkerProcess } from '../support/processes/processes.ts';
+import { endOfJob, importFile } from '../support/projects/upload.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A real worker process, ended without a warning in the middle of a job. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
-import { newAddress } from '../support/shop.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes/processes.ts';
+import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What the mail of one request may cost the processes that handle it. */

@@ -4,15 +4,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrateToLatest } from '../../db/database.ts';
-import { claimFreePort } from '../../dev/ports.ts';
-import { type PostgresServer, startPostgres } from '../../dev/postgres.ts';
-import { startTemporal, type TemporalServer } from '../../dev/temporal.ts';
-import { connectTemporal, type Temporal } from '../../workflows/client.ts';
+import { claimFreePort } from '../../dev/servers/ports.ts';
+import { type PostgresServer, startPostgres } from '../../dev/servers/postgres.ts';
+import { startTemporal, type TemporalServer } from '../../dev/servers/temporal.ts';
+import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { createContact, createTemplate, createWorkflow } from '../support/journeys.ts';
-import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
-import { newAddress } from '../support/shop.ts';
-import { startSmtpSink } from '../support/smtp-sink.ts';
+import { createContact, createTemplate, createWorkflow } from '../support/histories/executions.ts';
+import {
+  type Program,
+  startApiProcess,
+  startWorkerProcess,
+} from '../support/processes/processes.ts';
+import { newAddress } from '../support/projects/shop.ts';
+import { startSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { outliveGrace, sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 

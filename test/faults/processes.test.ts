@@ -1,14 +1,18 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { laneRunId } from '../../domain/execution.ts';
+import { laneRunId } from '../../domain/workflow/execution.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
-import { createTemplate, createWorkflow, executionIn } from '../support/journeys.ts';
-import { type Program, startApiProcess, startWorkerProcess } from '../support/processes.ts';
-import { temporalAddress } from '../support/servers.ts';
-import { newAddress } from '../support/shop.ts';
-import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
+import { createTemplate, createWorkflow, executionIn } from '../support/histories/executions.ts';
+import {
+  type Program,
+  startApiProcess,
+  startWorkerProcess,
+} from '../support/processes/processes.ts';
+import { temporalAddress } from '../support/processes/servers.ts';
+import { newAddress } from '../support/projects/shop.ts';
+import { type SmtpSink, startSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Real processes of Everpost, ended without a warning at the worst moment. */

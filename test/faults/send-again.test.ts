@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { holdBack } from '../support/held-insert.ts';
-import { startApiProcess } from '../support/processes.ts';
-import { newAddress, refusal } from '../support/shop.ts';
+import { startApiProcess } from '../support/processes/processes.ts';
+import { newAddress, refusal } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** An API process that is killed while it sends, and the client that repeats its request. */

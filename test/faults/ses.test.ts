@@ -7,7 +7,7 @@ import {
   sesThrottled,
   sesUnavailable,
   startFakeSes,
-} from '../support/fake-ses.ts';
+} from '../support/fakes/ses.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 

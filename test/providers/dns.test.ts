@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDns, type Dns, DnsError } from '../../providers/dns.ts';
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import { type DnsServer, startDnsServer } from '../support/fakes/dns-server.ts';
 
 let server: DnsServer;
 let dns: Dns;

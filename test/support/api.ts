@@ -3,24 +3,24 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../api/app.ts';
-import type { Services } from '../../api/endpoint.ts';
-import { createLog } from '../../api/log.ts';
-import { createRateLimits } from '../../api/ratelimit.ts';
+import type { Services } from '../../api/http/services.ts';
+import { createLog } from '../../api/http/log.ts';
+import { createRateLimits } from '../../api/http/rate-limit.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase } from '../../db/database.ts';
-import { createSeal } from '../../db/sealed.ts';
+import { createCipher } from '../../providers/encryption.ts';
 import { createDns } from '../../providers/dns.ts';
 import { readDomainLists } from '../../providers/domain-lists.ts';
 import { createFiles } from '../../providers/files.ts';
-import { createIdentities } from '../../providers/identities.ts';
+import { createIdentities } from '../../providers/mail/identities.ts';
 import { createOAuth } from '../../providers/oauth.ts';
 import { createPayments } from '../../providers/payments.ts';
-import { createSns } from '../../providers/sns.ts';
-import { createRenderer } from '../../providers/renderer.ts';
-import type { Dispatcher, DueWork } from '../../workflows/dispatcher.ts';
+import { createSns } from '../../providers/mail/sns.ts';
+import { createRenderer } from '../../providers/rendering/renderer.ts';
+import type { Dispatcher, DueWork } from '../../domain/runs.ts';
 import { requireDocumented } from './documented.ts';
-import { createTestDatabase } from './servers.ts';
-import { watchLog, type WatchedLog } from './watched-log.ts';
+import { createTestDatabase } from './processes/servers.ts';
+import { watchLog, type WatchedLog } from './processes/watched-log.ts';
 
 export interface TestRequest {
   /** Sent as `Authorization: Bearer …`. */
@@ -132,7 +132,7 @@ function startServices(
     payments: config.billing && createPayments(config.billing),
     files: createFiles(config.storage, config.apiUrl),
     sns: createSns(),
-    seal: createSeal(config),
+    cipher: createCipher(config),
     rateLimits: createRateLimits(database.pool, config.rateLimit),
     log,
     temporalAnswers: async () => true,

@@ -1,5 +1,5 @@
 import { endpoints } from '../../api/endpoints.ts';
-import { openApiDocument } from '../../api/openapi.ts';
+import { openApiDocument } from '../../api/http/openapi.ts';
 
 type Responses = Record<string, { content?: Record<string, unknown> }>;
 

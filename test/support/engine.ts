@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { DefaultLogger } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { dispatchStore } from '../../db/dispatch.ts';
+import { dispatchStore } from '../../db/dispatch-store.ts';
 import { createServices } from '../../worker/services.ts';
 import { createLog } from '../../worker/log.ts';
 import { startWorkers, type Workers } from '../../worker/workers.ts';
-import { connectTemporal, type Temporal } from '../../workflows/client.ts';
-import { createDispatcher } from '../../workflows/dispatcher.ts';
+import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
+import { createDispatcher } from '../../workflows/client/dispatcher.ts';
 import { startTestApi, type TestApi, type TestAnswer } from './api.ts';
-import { temporalAddress } from './servers.ts';
+import { temporalAddress } from './processes/servers.ts';
 import { waitFor } from './wait-for.ts';
 
 /** A whole Everpost for a test: the real API, a worker and its own task queue in Temporal. */

@@ -6,7 +6,7 @@ import {
   isCheapRendering,
   type Renderer,
   type RenderScope,
-} from '../../domain/render.ts';
+} from '../../domain/template/render.ts';
 
 /** A renderer that notes how many transactions were waiting whenever it did something costly. */
 export function watchTransactions<R extends Renderer>(

@@ -1,7 +1,7 @@
-import type { Services } from '../../api/endpoint.ts';
+import type { Services } from '../../api/http/services.ts';
 import type { Database } from '../../db/database.ts';
-import { createSigner } from '../../db/sealed.ts';
-import { trackingLinks } from '../../domain/tracking.ts';
+import { createSigner } from '../../providers/encryption.ts';
+import { trackingLinks } from '../../domain/mail/tracking.ts';
 
 /** The path of the pixel of a mail, as it stands in the mail. */
 export function pixelOf({ services }: { services: Services }, emailId: string): string {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
-import { createSweepActivities, type SweepServices } from '../../activities/sweep.ts';
+import { createSweepActivities, type SweepServices } from '../../activities/upkeep/sweep.ts';
 import type { TestApi } from './api.ts';
 import type { Engine } from './engine.ts';
 

@@ -1,0 +1,31 @@
+import { recordBulkBatch, startBulk } from '../../db/contacts/bulk.ts';
+import type { Database } from '../../db/database.ts';
+import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
+import type { JobProgress } from '../../domain/contact/job.ts';
+import type { Dispatcher } from '../../domain/runs.ts';
+import { onShift } from '../time-box.ts';
+
+export interface BulkActivities {
+  /** Does a shift of a bulk action; answers how far it is. */
+  BULK_CONTACTS(job: JobRef): Promise<JobProgress>;
+}
+
+export interface BulkServices {
+  db: Database;
+  dispatcher: Dispatcher;
+}
+
+export function createBulkActivities({ db, dispatcher }: BulkServices): BulkActivities {
+  return {
+    BULK_CONTACTS: (job) =>
+      onShift(async (goesOn) => {
+        await startBulk(db, job);
+        while (goesOn()) {
+          const due = await recordBulkBatch(db, job);
+          if (due === null) break;
+          dispatcher.dispatch(due);
+        }
+        return findJobProgress(db, job);
+      }),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Database } from '../../db/database.ts';
+import {
+  failImport,
+  readImportFile,
+  recordImportBatch,
+  startImport,
+} from '../../db/contacts/import.ts';
+import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
+import { CsvFault } from '../../domain/contact/csv.ts';
+import type { JobProgress } from '../../domain/contact/job.ts';
+import type { Dispatcher } from '../../domain/runs.ts';
+import { countContactRows, readContactRows } from './csv.ts';
+import { onShift } from '../time-box.ts';
+
+export interface ImportActivities {
+  /** Does a shift of an import; answers how far it is. */
+  IMPORT_CONTACTS(job: JobRef): Promise<JobProgress>;
+}
+
+export interface ImportServices {
+  db: Database;
+  dispatcher: Dispatcher;
+}
+
+/** The number of the first row below the header. */
+const firstRow = 2;
+
+export function createImportActivities(services: ImportServices): ImportActivities {
+  const { db } = services;
+  return {
+    IMPORT_CONTACTS: (job) =>
+      onShift(async (goesOn) => {
+        await checkFile(db, job);
+        await importRows(services, job, goesOn);
+        return findJobProgress(db, job);
+      }),
+  };
+}
+
+/** Reads the whole file before anything is done: one that cannot be read changes nothing. */
+async function checkFile(db: Database, job: JobRef): Promise<void> {
+  const { state } = await findJobProgress(db, job);
+  if (state !== 'waiting') return;
+  let rows: number;
+  try {
+    rows = await countContactRows(readImportFile(db, job));
+  } catch (error) {
+    if (!(error instanceof CsvFault)) throw error;
+    await failImport(db, job, error.message);
+    return;
+  }
+  await startImport(db, job, rows);
+}
+
+async function importRows(
+  { db, dispatcher }: ImportServices,
+  job: JobRef,
+  goesOn: () => boolean,
+): Promise<void> {
+  const { state, done } = await findJobProgress(db, job);
+  if (state !== 'active') return;
+  const pieces = readContactRows(readImportFile(db, job));
+  try {
+    let position = done;
+    let reading = pieces.next();
+    while (goesOn()) {
+      const { value: piece } = await reading;
+      if (!piece) break;
+      // Read on while the database is at work; a fault of that comes up when it is waited for.
+      reading = pieces.next();
+      reading.catch(() => {});
+      // An earlier shift may have done a part.
+      const rows = piece.filter(({ row }) => row - firstRow >= position);
+      if (rows.length === 0) continue;
+      const due = await recordImportBatch(db, job, { position, rows });
+      if (due === null) break;
+      dispatcher.dispatch(due);
+      position += rows.length;
+    }
+  } finally {
+    await pieces.return();
+  }
+}

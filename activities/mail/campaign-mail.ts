@@ -1,0 +1,298 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { BillingRules } from '../../db/billing/billing.ts';
+import {
+  type CampaignEmail,
+  findCampaignContent,
+  insertCampaignFrame,
+} from '../../db/campaigns/emails.ts';
+import type { Database } from '../../db/database.ts';
+import { escapeHtml } from '../../domain/template/html.ts';
+import { wrapDocument } from '../../domain/template/html-document.ts';
+import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
+import { limits } from '../../domain/limits.ts';
+import {
+  filled,
+  type Gapped,
+  linkTarget,
+  mailSkeleton,
+  type MailSkeleton,
+  type Slot,
+  skeletonKey,
+  slotValues,
+  type SlotValues,
+  type StandIn,
+} from '../../domain/mail/body-template.ts';
+import {
+  type CompiledTemplate,
+  compileTemplate,
+  type Renderer,
+  type RenderScope,
+} from '../../domain/template/render.ts';
+import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
+import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
+import { encodeSkeleton, type MessageSkeleton } from '../../providers/mail/mime-skeleton.ts';
+import { BodyTooLarge, type Composed, type Tracking } from './deliver.ts';
+
+export interface ComposerServices {
+  db: Database;
+  apiUrl: string;
+  renderer: Renderer;
+  /** null: nothing is billed. */
+  billingRules: BillingRules;
+}
+
+/** A campaign's content, ready to be made into messages. */
+interface Prepared {
+  subject: CompiledTemplate;
+  body: CompiledTemplate;
+  standIn: StandIn;
+  /** By what they depend on; null: there is none. */
+  skeletons: Map<string, Promise<Skeleton | null>>;
+}
+
+interface Skeleton {
+  mail: MailSkeleton;
+  standIn: StandIn;
+  message: MessageSkeleton;
+  /** Name of what is kept of its body. */
+  frame: string;
+}
+
+/** Contents kept at most: those of the campaigns that are sending. */
+const contentsMax = 20;
+/** Skeletons of one content: recipients read a few languages. */
+const skeletonsMax = 20;
+
+/** Makes the messages of campaigns. What all messages of one have in common is made once. */
+export function createCampaignComposer(services: ComposerServices) {
+  const contents = new Map<string, Prepared>();
+
+  async function contentOf(campaignId: string, version: number): Promise<Prepared> {
+    const key = `${campaignId} ${version}`;
+    const known = contents.get(key);
+    if (known) return known;
+    const content = await findCampaignContent(services.db, campaignId, version);
+    if (!content) throw new Error(`Campaign ${campaignId} has no content ${version}.`);
+    const prepared = {
+      subject: compileTemplate(content.subject),
+      body: compileTemplate(content.body),
+      standIn: {
+        contactId: randomUUID(),
+        emailId: randomUUID(),
+        mark: randomBytes(16).toString('hex'),
+      },
+      skeletons: new Map<string, Promise<Skeleton | null>>(),
+    };
+    contents.set(key, prepared);
+    const [oldest] = contents.keys();
+    if (contents.size > contentsMax && oldest !== undefined) contents.delete(oldest);
+    return prepared;
+  }
+
+  return {
+    /** Answers how each of the claimed messages is composed. All are of one version. */
+    async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
+      const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
+      return async (email: CampaignEmail, tracking: Tracking | null) => {
+        const recipient = { campaignId, ...recipientOf(services, email, tracking) };
+        return (
+          (await composeBySkeleton(services, prepared, recipient)) ??
+          (await composeWhole(services, prepared, recipient))
+        );
+      };
+    },
+  };
+}
+
+/** One message to be made. */
+interface Recipient {
+  campaignId: string;
+  email: CampaignEmail;
+  tracking: Tracking | null;
+  scope: RenderScope;
+  hasBadge: boolean;
+}
+
+function recipientOf(
+  { apiUrl, billingRules }: ComposerServices,
+  email: CampaignEmail,
+  tracking: Tracking | null,
+): Omit<Recipient, 'campaignId'> {
+  const { contact_data: data } = email;
+  const contact = {
+    id: email.contact_id,
+    email: email.contact_email,
+    subscribed: email.contact_subscribed,
+    data,
+  };
+  return {
+    email,
+    tracking,
+    scope: {
+      owner: email.project_id,
+      contact,
+      locale: localeOf(data, email.project_language),
+      urls: optOutUrls(apiUrl, contact.id, email.id),
+    },
+    hasBadge: email.has_badge && billingRules !== null,
+  };
+}
+
+/** The message made from what all have in common; undefined where that is not enough. */
+async function composeBySkeleton(
+  services: ComposerServices,
+  prepared: Prepared,
+  recipient: Recipient,
+): Promise<Composed | undefined> {
+  const skeleton = await skeletonFor(services, prepared, recipient);
+  if (!skeleton) return undefined;
+  const { email, tracking, scope } = recipient;
+  const { renderer } = services;
+  const [subject, rendered] = await Promise.all([
+    renderer.render('subject', prepared.subject, scope),
+    renderer.render('text', skeleton.mail.values, scope),
+  ]);
+  const values = slotValues(skeleton.mail, prepared.standIn, email.contact_id, rendered);
+  if (!values) return undefined;
+  if (isFilledTooLarge(skeleton.mail.body, values)) {
+    throw new BodyTooLarge('The rendered body is larger than mail may be.');
+  }
+  const ids = { contactId: email.contact_id, emailId: email.id };
+  const links = tracking ? addressesOf(skeleton.mail, ids, values, tracking) : [];
+  if (!links) return undefined;
+  const raw = skeleton.message.messageFor({
+    ...ids,
+    to: email.to_email,
+    subject,
+    date: email.created_at,
+    html: (slot) => values.html[slot] ?? links[slot] ?? '',
+    text: (slot) => values.text[slot] ?? '',
+  });
+  const headers = email.message_class === 'MARKETING' ? undefined : headersFor(skeleton, ids);
+  return { raw, content: { subject, frame: skeleton.frame, values: values.html, headers } };
+}
+
+/** Whether a body is too large with its values in. Only one that may be is put together to know. */
+function isFilledTooLarge(body: Gapped, values: SlotValues): boolean {
+  const valueOf = (slot: Slot) =>
+    typeof slot === 'number' ? (values.html[slot] ?? '') : standInId;
+  let chars = 0;
+  for (const text of body.texts) chars += text.length;
+  for (const slot of body.slots) chars += valueOf(slot).length;
+  if (chars * 3 <= limits.renderedBodyBytes) return false;
+  return chars > limits.renderedBodyBytes || isBodyTooLarge(filled(body, valueOf));
+}
+
+/** Of the length of an id. */
+const standInId = randomUUID();
+
+function skeletonFor(
+  services: ComposerServices,
+  prepared: Prepared,
+  recipient: Recipient,
+): Promise<Skeleton | null> {
+  const { skeletons } = prepared;
+  const { tracking, scope, hasBadge } = recipient;
+  const key = skeletonKey({ locale: scope.locale, hasBadge, isTracked: tracking !== null });
+  const known = skeletons.get(key);
+  if (known) return known;
+  const making = makeSkeleton(services, prepared, recipient).catch((error: unknown) => {
+    skeletons.delete(key);
+    throw error;
+  });
+  if (skeletons.size >= skeletonsMax) skeletons.clear();
+  skeletons.set(key, making);
+  return making;
+}
+
+async function makeSkeleton(
+  { db, apiUrl }: ComposerServices,
+  { body, standIn }: Prepared,
+  { campaignId, email, tracking, scope: { locale }, hasBadge }: Recipient,
+): Promise<Skeleton | null> {
+  const mail = mailSkeleton({
+    template: body,
+    messageClass: email.message_class,
+    locale,
+    hasBadge,
+    isTracked: tracking !== null,
+    apiUrl,
+    standIn,
+    textOf: textFromHtml,
+  });
+  if (!mail) return null;
+  const from = { name: email.from_name, address: email.from_email };
+  return {
+    mail,
+    standIn,
+    message: encodeSkeleton(mail, { from, replyTo: email.reply_to, standIn }),
+    frame: await insertCampaignFrame(db, campaignId, mail.body),
+  };
+}
+
+/** The headers of a skeleton for one recipient. */
+function headersFor(
+  { mail: { headers }, standIn }: Skeleton,
+  ids: { contactId: string; emailId: string },
+) {
+  return headers.map(({ name, value }) => ({
+    name,
+    value: value
+      .replaceAll(standIn.contactId, ids.contactId)
+      .replaceAll(standIn.emailId, ids.emailId),
+  }));
+}
+
+/** The addresses of pixel and tracked links for one recipient, by the number of their slot, as HTML. */
+function addressesOf(
+  mail: MailSkeleton,
+  ids: { contactId: string; emailId: string },
+  values: SlotValues,
+  { apiUrl, sign }: Tracking,
+): string[] | null {
+  const { pixelUrl, clickUrl } = trackingLinks(apiUrl, ids.emailId, sign);
+  const addresses: string[] = [];
+  addresses[mail.pixel] = escapeHtml(pixelUrl);
+  for (const [number, gapped] of mail.links) {
+    const target = linkTarget(gapped, ids, values);
+    if (target === null) return null;
+    addresses[number] = escapeHtml(clickUrl(target));
+  }
+  return addresses;
+}
+
+/** The message made for this recipient alone. */
+async function composeWhole(
+  { renderer }: ComposerServices,
+  prepared: Prepared,
+  { email, tracking, scope, hasBadge }: Recipient,
+): Promise<Composed> {
+  const mail = await renderMailWith(renderer, {
+    subject: prepared.subject,
+    body: prepared.body,
+    messageClass: email.message_class,
+    sourceType: 'CAMPAIGN',
+    scope,
+    hasBadge,
+  });
+  if (isBodyTooLarge(mail.body)) {
+    throw new BodyTooLarge('The rendered body is larger than mail may be.');
+  }
+  const html = wrapDocument(mail.body, scope.locale);
+  const raw = await composeMessage({
+    emailId: email.id,
+    date: email.created_at,
+    from: { name: email.from_name, address: email.from_email },
+    to: { name: null, address: email.to_email },
+    replyTo: email.reply_to,
+    subject: mail.subject,
+    html: tracking
+      ? withTracking(html, trackingLinks(tracking.apiUrl, email.id, tracking.sign))
+      : html,
+    text: textFromHtml(html),
+    headers: mail.headers,
+    attachments: [],
+  });
+  const headers = email.message_class === 'MARKETING' ? undefined : mail.headers;
+  return { raw, content: { subject: mail.subject, body: mail.body, headers } };
+}

@@ -1,0 +1,131 @@
+import {
+  claimCampaignEmails,
+  type CampaignEmail,
+  failCampaignEmails,
+  findCampaignWork,
+} from '../../db/campaigns/emails.ts';
+import {
+  advanceCampaign,
+  type CampaignRef,
+  freezeCampaign,
+  isCampaignFreezing,
+} from '../../db/campaigns/run.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import type { CampaignView } from '../../domain/campaign/campaign.ts';
+import type { Renderer } from '../../domain/template/render.ts';
+import { createCampaignComposer } from './campaign-mail.ts';
+import { deliverBatch, type SendingServices } from './deliver.ts';
+import { pause } from '../pause.ts';
+import { onShift, whileAlive } from '../time-box.ts';
+
+/** What is quick, and needs no provider. */
+export interface CampaignControl {
+  /** Does what the campaign's row and the time demand. Answers how it stands. */
+  LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignView>;
+  /** Makes messages for the audience, for a while; it goes on where it stopped. */
+  FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
+  /** Fails what waits of a cancelled campaign, for a while. Answers whether that was all. */
+  WITHHOLD_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
+}
+
+export interface CampaignSending {
+  /** Hands due messages over, batch after batch, for a while. */
+  SEND_BATCHES(campaign: CampaignRef): Promise<void>;
+}
+
+export interface CampaignServices extends SendingServices {
+  apiUrl: string;
+  renderer: Renderer;
+  /** Refusals in a row that pause a campaign; 0: never. */
+  pauseOnFailures: number;
+}
+
+/**
+ * Messages whose outcomes are recorded together. When a process dies, those not recorded yet count
+ * as unknown, though most of them have left: 500 at once are a few per cent faster, and leave more.
+ */
+const batchSize = 200;
+/** Messages withheld in one step. */
+const withheldPage = 2_000;
+/** The shortest wait for tokens, in milliseconds: a batch of one message costs as much as one of many. */
+const throttleMs = 500;
+/** How soon to look again for messages that are being made. */
+const freezingMs = 100;
+/** How soon to look again for messages that somebody else holds. */
+const heldMs = 1_000;
+
+export function createCampaignSending(services: CampaignServices): CampaignSending {
+  const composer = createCampaignComposer(services);
+  return {
+    SEND_BATCHES: (campaign) =>
+      onShift((goesOn, stop) => sendBatches(services, composer, campaign, goesOn, stop)),
+  };
+}
+
+export function createCampaignControl({ db }: CampaignServices): CampaignControl {
+  return {
+    // It waits for whoever holds the campaign's row.
+    LOOK_AT_CAMPAIGN: (campaign) => whileAlive(() => advanceCampaign(db, campaign)),
+    FREEZE_AUDIENCE: (campaign) =>
+      onShift(async (goesOn) => {
+        while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
+      }),
+    async WITHHOLD_REST({ projectId, campaignId }) {
+      const project = await findProject(db, projectId);
+      const reason = project?.disabled_reason ? 'project_disabled' : 'campaign_cancelled';
+      return onShift(async (goesOn) => {
+        while (goesOn()) {
+          const failed = await failCampaignEmails(db, campaignId, reason, withheldPage);
+          if (failed === 0) return { isOver: true };
+        }
+        return { isOver: false };
+      });
+    },
+  };
+}
+
+async function sendBatches(
+  services: CampaignServices,
+  composer: ReturnType<typeof createCampaignComposer>,
+  { projectId, campaignId }: CampaignRef,
+  goesOn: () => boolean,
+  stop: AbortSignal,
+): Promise<void> {
+  const { db, rates } = services;
+  let throttled = false;
+  let hasSent = false;
+  while (goesOn()) {
+    const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, batchSize);
+    if (granted === 0) {
+      throttled = true;
+      await pause(Math.max(waitMs, throttleMs), stop);
+      continue;
+    }
+    const claimed = await deliverBatch<CampaignEmail>(
+      services,
+      {
+        projectId,
+        max: granted,
+        claim: (attempt) => claimCampaignEmails(db, { campaignId, throttled, ...attempt }),
+        prepare: (emails) => composer.prepare(campaignId, emails),
+        campaign: {
+          id: campaignId,
+          pauseOnFailures: services.pauseOnFailures,
+          refusedInRow: ([first]) => first?.refused_in_row ?? 0,
+        },
+      },
+      stop,
+    );
+    await returnSendingTokens(db, rates, projectId, granted - claimed);
+    throttled ||= granted < batchSize;
+    hasSent ||= claimed > 0;
+    if (claimed > 0) continue;
+    if (!(await isCampaignFreezing(db, campaignId))) break;
+    await pause(freezingMs, stop);
+  }
+  if (hasSent || stop.aborted) return;
+  // Something is due and cannot be had: the run would ask again and again.
+  const { nextDueMs } = await findCampaignWork(db, campaignId);
+  if (nextDueMs === 0) await pause(heldMs, stop);
+}

@@ -1,0 +1,129 @@
+import type { Database } from '../../db/database.ts';
+import {
+  claimDueEmails,
+  type ClaimedEmail,
+  countDueEmails,
+  findNextDue,
+  listAttachmentContents,
+} from '../../db/emails/emails.ts';
+import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { wrapDocument } from '../../domain/template/html-document.ts';
+import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
+import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
+import { deliverBatch, NotAtHand, type SendingServices, type Tracking } from './deliver.ts';
+import { pause } from '../pause.ts';
+import { onShift } from '../time-box.ts';
+
+export interface DeliveryActivities {
+  /**
+   * Delivers what is due of a project's transactional and workflow mail. Answers when the next
+   * message is due, in milliseconds from now, or null when none waits.
+   */
+  DELIVER(projectId: string): Promise<{ nextDueMs: number | null }>;
+}
+
+export type DeliveryServices = SendingServices;
+
+/** Messages delivered together. */
+const batchSize = 100;
+/** Longer than others, in milliseconds: a lane is the only activity of its project. */
+const shiftMs = 60_000;
+/** How soon to look again for messages that somebody else holds. */
+const heldMs = 1_000;
+
+export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
+  const { db, rates } = services;
+  return {
+    DELIVER: (projectId) =>
+      onShift(async (goesOn, stop) => {
+        // Until nothing is due any more, what is sent has waited for the limits.
+        let throttled = false;
+        while (goesOn()) {
+          const due = await countDueEmails(db, projectId, batchSize);
+          if (due === 0) break;
+          // Before the campaigns of the server: somebody waits for this mail.
+          const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
+          throttled ||= tokens.waitMs > 0;
+          await pause(tokens.waitMs, stop);
+          const claimed = stop.aborted
+            ? 0
+            : await deliverDue(services, projectId, tokens.granted, throttled, stop);
+          await returnSendingTokens(db, rates, projectId, tokens.granted - claimed);
+          throttled ||= tokens.granted < due;
+          if (claimed === 0) await pause(heldMs, stop);
+        }
+        return { nextDueMs: await findNextDue(db, projectId) };
+      }, shiftMs),
+  };
+}
+
+/** Answers how many were claimed. */
+async function deliverDue(
+  services: DeliveryServices,
+  projectId: string,
+  max: number,
+  throttled: boolean,
+  stop: AbortSignal,
+): Promise<number> {
+  const { db } = services;
+  return deliverBatch<ClaimedEmail>(
+    services,
+    {
+      projectId,
+      max,
+      claim: (attempt) => claimDueEmails(db, { projectId, throttled, ...attempt }),
+      async prepare() {
+        const filesOf = createFileReader(db);
+        return async (email, tracking) => ({
+          raw: await compose(email, await filesOf(email), tracking),
+        });
+      },
+    },
+    stop,
+  );
+}
+
+/**
+ * Reads a message's files when it is about to leave. The last read ones are kept: the recipients of
+ * one request share theirs, and follow one another.
+ */
+function createFileReader(db: Database) {
+  let last: { key: string; files: Promise<Map<string, Buffer>> } | null = null;
+  return async ({ attachments }: ClaimedEmail): Promise<ReadonlyMap<string, Buffer>> => {
+    if (attachments.length === 0) return new Map();
+    const ids = attachments.map(({ attachmentId }) => attachmentId);
+    const key = ids.join(' ');
+    if (last?.key !== key) last = { key, files: listAttachmentContents(db, ids) };
+    try {
+      return await last.files;
+    } catch (error) {
+      throw new NotAtHand('The files of a message cannot be read.', { cause: error });
+    }
+  };
+}
+
+/** The message as it leaves. The ledger keeps the body without tracking, and so does the text part. */
+function compose(
+  email: ClaimedEmail,
+  files: ReadonlyMap<string, Buffer>,
+  tracking: Tracking | null,
+): Promise<Buffer> {
+  const html = wrapDocument(email.body ?? '', email.locale);
+  return composeMessage({
+    emailId: email.id,
+    date: email.created_at,
+    from: { name: email.from_name, address: email.from_email },
+    to: { name: email.to_name, address: email.to_email },
+    replyTo: email.reply_to,
+    subject: email.subject,
+    html: tracking
+      ? withTracking(html, trackingLinks(tracking.apiUrl, email.id, tracking.sign))
+      : html,
+    text: textFromHtml(html),
+    headers: email.headers,
+    attachments: email.attachments.map((file) => ({
+      ...file,
+      content: (files.get(file.attachmentId) ?? Buffer.alloc(0)).toString('base64'),
+    })),
+  });
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { cancellationSignal } from '@temporalio/activity';
+import type { Database } from '../../db/database.ts';
+import {
+  claimSingleMail,
+  deleteSingleMail,
+  findSingleMail,
+  releaseSingleMail,
+  type SingleMailRow,
+} from '../../db/emails/system-mail.ts';
+import { type SendingRates, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { domainOf } from '../../domain/mail/email-address.ts';
+import { wrapDocument } from '../../domain/template/html-document.ts';
+import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
+import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import { composeMessage } from '../../providers/mail/mime.ts';
+import { pause } from '../pause.ts';
+import { whileAlive } from '../time-box.ts';
+
+export interface SingleMailActivities {
+  /**
+   * Sends one mail outside the ledger, at most once. Answers in how many milliseconds it has to be
+   * tried again, or null when that is over: it has left, was refused, or nobody knows.
+   */
+  SEND_SINGLE_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
+}
+
+export interface SingleMailServices {
+  db: Database;
+  mailer: Mailer;
+  rates: SendingRates;
+  log: { warn(details: object, message: string): void };
+}
+
+/**
+ * How long what a claim needs of the database is tried again, in milliseconds: together with the
+ * sending well within the 10 minutes that the run gives an attempt.
+ */
+const patienceMs = 3 * 60_000;
+
+export function createSingleMailActivities(services: SingleMailServices): SingleMailActivities {
+  const { db, rates, log } = services;
+  return {
+    SEND_SINGLE_MAIL: ({ mailId }) =>
+      whileAlive(async () => {
+        const mail = await findSingleMail(db, mailId);
+        if (!mail) return { retryMs: null };
+        const handOver = await prepare(services, mail);
+        const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, {
+          urgent: true,
+        });
+        await pause(waitMs, cancellationSignal());
+        // Known to this process alone: whoever comes after it cannot know what it has handed over.
+        const attemptId = randomUUID();
+        const attempt = await changeClaim(services, mailId, () =>
+          claimSingleMail(db, mailId, attemptId),
+        );
+        if (attempt === undefined) {
+          const details = { mailId, kind: mail.kind, attempt: mail.attempts };
+          log.warn(details, 'A mail was given up: an attempt was cut short, and it may have left');
+          await deleteSingleMail(db, mailId);
+          return { retryMs: null };
+        }
+        return { retryMs: await settle(services, mail, { attemptId, attempt }, await handOver()) };
+      }),
+  };
+}
+
+/**
+ * Composes a mail, before it is claimed. Answers what hands it over. Never throws: a fault of ours
+ * is a try like others, or one bad mail would be tried forever.
+ */
+async function prepare(
+  { mailer }: SingleMailServices,
+  mail: SingleMailRow,
+): Promise<() => Promise<SendOutcome>> {
+  try {
+    const raw = await composeMessage({
+      emailId: mail.id,
+      date: mail.created_at,
+      from: { name: mail.from_name, address: mail.from_email },
+      to: { name: null, address: mail.to_email },
+      replyTo: mail.reply_to,
+      subject: mail.subject,
+      html: wrapDocument(mail.html, ''),
+      headers: [],
+      attachments: [],
+      isTest: mail.kind === 'campaign-test',
+    });
+    const envelopeFrom = `bounce@${domainOf(mail.from_email)}`;
+    const message = { emailId: mail.id, envelopeFrom, to: mail.to_email, raw, tracked: false };
+    return () => mailer.send(message);
+  } catch (error) {
+    return () => Promise.resolve({ kind: 'retry', error: String(error) });
+  }
+}
+
+/** Notes what became of a claimed mail. Answers when to try again, in milliseconds, if at all. */
+async function settle(
+  services: SingleMailServices,
+  { id, kind }: SingleMailRow,
+  { attemptId, attempt }: { attemptId: string; attempt: number },
+  outcome: SendOutcome,
+): Promise<number | null> {
+  const { db, log } = services;
+  const details = { mailId: id, kind, attempt };
+  if (outcome.kind === 'retry' && attempt < sendAttemptsMax) {
+    log.warn({ ...details, error: outcome.error }, 'A mail is tried again');
+    await changeClaim(services, id, () => releaseSingleMail(db, id, attemptId));
+    return Math.max(retryDelayMs(attempt), outcome.retryAfterMs ?? 0);
+  }
+  if (outcome.kind !== 'accepted') {
+    log.warn({ ...details, outcome: outcome.kind, error: outcome.error }, 'A mail was given up');
+  }
+  await changeClaim(services, id, () => deleteSingleMail(db, id));
+  return null;
+}
+
+/**
+ * Begins or ends a claim, trying again while the database is away: the activity itself must not be
+ * repeated then, because the next one finds a claim that is not its own, and gives the mail up.
+ */
+async function changeClaim<T>(
+  { log }: SingleMailServices,
+  mailId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      log.warn({ error, mailId }, 'The claim of a mail could not be changed yet');
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}

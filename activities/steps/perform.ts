@@ -1,0 +1,115 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { sql } from 'kysely';
+import { v7 as uuidV7 } from 'uuid';
+import type { Database } from '../../db/database.ts';
+import { endExecution } from '../../db/workflows/executions.ts';
+import {
+  completeStep,
+  enterStep,
+  failStep,
+  findStepEnd,
+  type StepVisit,
+} from '../../db/workflows/steps.ts';
+import type { GraphStep } from '../../domain/workflow/graph.ts';
+import type { Outcome } from '../../domain/workflow/decide.ts';
+import { transact } from '../../db/transaction.ts';
+
+/** What a step's activity is told. */
+export interface StepCall {
+  executionId: string;
+  projectId: string;
+  step: GraphStep;
+  /** When the step began: the end of the one before. An event counts from then on. */
+  since: string;
+  /** Where a step with one way on leads. */
+  nextStepId: string | null;
+}
+
+/** What came of it; `since` is when the next step begins, where the database knows it. */
+export interface StepResult {
+  outcome: Outcome;
+  since?: string;
+}
+
+/** What a step does, inside the transaction that has entered it. */
+export type StepEffect<T = StepResult> = (
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+) => Promise<T>;
+
+/** A step that cannot be done, however often it is tried. The text is for the customer. */
+export class StepFailure extends Error {
+  readonly output: Record<string, unknown> | null;
+
+  constructor(message: string, output: Record<string, unknown> | null = null) {
+    super(message);
+    this.output = output;
+  }
+}
+
+/**
+ * Enters a step, does its effect and commits both; of an effect that fails nothing stays but the
+ * failure. It may be repeated: there is one step execution per execution and step, and what ended
+ * before is told again.
+ * @param newId of the step execution, where there is none yet: for a caller who may give up the
+ *   transaction and begin anew, and has to find the same one then.
+ * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
+ */
+export async function performStep<T = StepResult>(
+  db: Database,
+  call: StepCall,
+  effect: StepEffect<T>,
+  newId: string = uuidV7(),
+): Promise<T | StepResult> {
+  const result = await transact(db, async (tx) => {
+    const visit = await enterStep(tx, call.executionId, call.step.id, newId);
+    if (!visit) return endedResult(tx, call);
+    await sql`savepoint effect`.execute(tx);
+    try {
+      return await effect(tx, visit, call);
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+      await sql`rollback to savepoint effect`.execute(tx);
+      // Committed, not rolled back: the record has to say what Temporal says.
+      await failStep(tx, visit, error.message, error.output);
+      return error;
+    }
+  });
+  if (result instanceof StepFailure) throw stepFailed(call, result.message);
+  return result;
+}
+
+/** The outcome of a step whose execution is not active: it ended, here or elsewhere. */
+async function endedResult(tx: Database, call: StepCall): Promise<StepResult> {
+  const end = await findStepEnd(tx, call.executionId, call.step.id);
+  if (end?.stepStatus === 'FAILED') throw stepFailed(call, end.error ?? '');
+  switch (end?.executionStatus) {
+    case 'COMPLETED':
+      return { outcome: { kind: 'ended' } };
+    case 'EXITED':
+      return { outcome: { kind: 'exited' } };
+    default:
+      return { outcome: { kind: 'closed' } };
+  }
+}
+
+/** Ends a step that has one way on, and with the last step the execution. */
+export async function finishStep(
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+  output: Record<string, unknown>,
+): Promise<StepResult> {
+  const since = await completeStep(tx, visit.stepExecution.id, output);
+  if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since };
+  await endExecution(tx, call.executionId, { status: 'COMPLETED' });
+  return { outcome: { kind: 'ended' } };
+}
+
+function stepFailed(call: StepCall, reason: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
+    `Step "${call.step.name}" failed: ${reason}`,
+    'STEP_FAILED',
+  );
+}

@@ -1,0 +1,112 @@
+import type { BillingRules } from '../../db/billing/billing.ts';
+import type { Database } from '../../db/database.ts';
+import { findSenderDomain } from '../../db/domains/domains.ts';
+import { insertEmail } from '../../db/emails/emails.ts';
+import type { StepVisit } from '../../db/workflows/steps.ts';
+import { findTemplate } from '../../db/templates/templates.ts';
+import { type MessageClass, needsSubscription } from '../../domain/mail/class-headers.ts';
+import { domainOf, normaliseEmail } from '../../domain/mail/email-address.ts';
+import type { GraphStep } from '../../domain/workflow/graph.ts';
+import { isBodyTooLarge, renderMailWith } from '../../domain/mail/content.ts';
+import { compileTemplate, type Renderer, type RenderScope } from '../../domain/template/render.ts';
+import type { StepConfig } from '../../domain/workflow/steps.ts';
+import { StepFailure } from './perform.ts';
+import { stepScope } from './variables.ts';
+
+export interface SendEmailServices {
+  apiUrl: string;
+  renderer: Renderer;
+  /** null: nothing is billed. */
+  billingRules: BillingRules;
+}
+
+/**
+ * Renders a step's template for its contact and puts the mail into the ledger. The step is done
+ * with that: delivery is another run's work, so a slow provider never holds up a journey.
+ * @param emailId of the mail: the same one when the transaction is begun anew.
+ * @throws StepFailure when there is no template or no usable sender.
+ */
+export async function sendStepEmail(
+  tx: Database,
+  { apiUrl, renderer, billingRules }: SendEmailServices,
+  step: GraphStep,
+  { execution, stepExecution }: StepVisit,
+  emailId: string,
+): Promise<Record<string, unknown>> {
+  const projectId = execution.project_id;
+  const { contact, project, scope } = await stepScope(tx, apiUrl, execution, emailId);
+  const template = step.templateId ? await findTemplate(tx, projectId, step.templateId) : undefined;
+  if (!template) throw new StepFailure('The template of this step no longer exists.');
+  const from = await requireSender(tx, projectId, template.from_email);
+  const recipient = await recipientOf(step, contact.email, scope, renderer);
+  const messageClass = template.type as MessageClass;
+  const content = await renderMailWith(renderer, {
+    subject: compileTemplate(template.subject),
+    body: compileTemplate(template.body),
+    messageClass,
+    sourceType: 'WORKFLOW',
+    scope,
+    hasBadge: billingRules !== null && project.subscription === null,
+  });
+  // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
+  const isUnwanted =
+    needsSubscription(messageClass, 'WORKFLOW') &&
+    recipient.type === 'CONTACT' &&
+    !contact.subscribed;
+  const isTooLarge = isBodyTooLarge(content.body);
+  await insertEmail(tx, {
+    id: emailId,
+    project_id: projectId,
+    contact_id: contact.id,
+    to_email: recipient.email,
+    ...content,
+    // What is too large to be sent is too large to be kept.
+    body: isTooLarge ? null : content.body,
+    from_email: from,
+    from_name: template.from_name ?? project.name,
+    reply_to: template.reply_to,
+    message_class: messageClass,
+    source_type: 'WORKFLOW',
+    template_id: template.id,
+    workflow_execution_id: execution.id,
+    workflow_step_execution_id: stepExecution.id,
+    ...(isUnwanted
+      ? { withheld: 'contact_unsubscribed' }
+      : isTooLarge
+        ? { withheld: 'message_too_large' }
+        : {}),
+  });
+  return {
+    emailId,
+    sentAt: new Date().toISOString(),
+    recipientType: recipient.type,
+    recipientEmail: recipient.email,
+  };
+}
+
+async function requireSender(
+  tx: Database,
+  projectId: string,
+  from: string | null,
+): Promise<string> {
+  if (!from) throw new StepFailure('The template of this step has no sender.');
+  const domain = await findSenderDomain(tx, projectId, domainOf(from));
+  if (domain?.status !== 'verified') {
+    throw new StepFailure(`The sender domain ${domainOf(from)} is not verified.`);
+  }
+  return from;
+}
+
+async function recipientOf(
+  step: GraphStep,
+  contactEmail: string,
+  scope: RenderScope,
+  renderer: Renderer,
+) {
+  const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
+  if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT' as const, email: contactEmail };
+  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], scope);
+  const email = normaliseEmail(written);
+  if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
+  return { type: 'CUSTOM' as const, email };
+}

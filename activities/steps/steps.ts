@@ -1,0 +1,181 @@
+import { v7 as uuidV7 } from 'uuid';
+import { findContact } from '../../db/contacts/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { type Due, nothingDue } from '../../db/events/events.ts';
+import { endExecution } from '../../db/workflows/executions.ts';
+import {
+  completeDelay,
+  completeStep,
+  mergeExecutionContext,
+  type StepVisit,
+  updateExecutionWaiting,
+} from '../../db/workflows/steps.ts';
+import { type MatchedEvent, registerWait, settleWait } from '../../db/workflows/waits.ts';
+import { evaluateStepCondition } from '../../domain/filter/step.ts';
+import { waitOutcome } from '../../domain/workflow/decide.ts';
+import { renderAhead } from '../../domain/template/render-ahead.ts';
+import { delayUnitMs, type StepConfig } from '../../domain/workflow/steps.ts';
+import type { Dispatcher } from '../../domain/runs.ts';
+import {
+  finishStep,
+  performStep,
+  StepFailure,
+  type StepCall,
+  type StepEffect,
+  type StepResult,
+} from './perform.ts';
+import { sendStepEmail, type SendEmailServices } from './send-email.ts';
+import { updateContactOfStep } from './update-contact.ts';
+import { type WebhookServices, createWebhookCalls } from './webhook.ts';
+
+/** Named as the product names them: operators read these words in the Temporal UI. */
+export interface StepActivities {
+  SEND_EMAIL(call: StepCall): Promise<StepResult>;
+  DELAY(call: StepCall): Promise<StepResult>;
+  WAIT_FOR_EVENT(call: StepCall): Promise<StepResult>;
+  SETTLE_WAIT(call: StepCall): Promise<StepResult>;
+  CONDITION(call: StepCall): Promise<StepResult>;
+  WEBHOOK(call: StepCall): Promise<StepResult>;
+  UPDATE_CONTACT(call: StepCall): Promise<StepResult>;
+  EXIT(call: StepCall): Promise<StepResult>;
+  COMPLETE(executionId: string): Promise<void>;
+}
+
+export interface StepServices extends WebhookServices, SendEmailServices {
+  dispatcher: Dispatcher;
+}
+
+/**
+ * The activities of the steps. Each is one transaction and may be repeated.
+ * @param webhookSlots how many webhooks may be under way at once, of all projects together.
+ */
+export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
+  const { db, dispatcher } = services;
+  const callWebhook = createWebhookCalls(services, webhookSlots);
+  return {
+    async SEND_EMAIL(call) {
+      const emailId = uuidV7();
+      const result = await renderAhead(services.renderer, (renderer) =>
+        performStep(db, call, async (tx, visit): Promise<StepResult> => {
+          if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
+          const known = { ...services, renderer };
+          const output = await sendStepEmail(tx, known, call.step, visit, emailId);
+          return finishStep(tx, visit, call, output);
+        }),
+      );
+      dispatcher.dispatch({ lanes: [call.projectId] });
+      return result;
+    },
+    DELAY: (call) => performStep(db, call, delay),
+    WAIT_FOR_EVENT: (call) => performStep(db, call, waitForEvent),
+    SETTLE_WAIT: (call) => performStep(db, call, settle),
+    async UPDATE_CONTACT(call) {
+      let due: Due = nothingDue;
+      const newId = uuidV7();
+      const result = await renderAhead(services.renderer, (renderer) => {
+        const update: StepEffect = async (tx, visit) => {
+          if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
+          const known = { ...services, renderer };
+          const updated = await updateContactOfStep(tx, known, call.step, visit);
+          due = updated.due;
+          return finishStep(tx, visit, call, updated.output);
+        };
+        return performStep(db, call, update, newId);
+      });
+      dispatcher.dispatch(due);
+      return result;
+    },
+    CONDITION: (call) => performStep(db, call, decideCondition),
+    WEBHOOK: callWebhook,
+    EXIT: (call) => performStep(db, call, exit),
+    async COMPLETE(executionId) {
+      await endExecution(db, executionId, { status: 'COMPLETED' });
+    },
+  };
+}
+
+const delay: StepEffect = async (tx, visit, call) => {
+  const { amount, unit } = call.step.config as StepConfig<'DELAY'>;
+  const resumeAt = new Date(visit.stepExecution.started_at.getTime() + amount * delayUnitMs[unit]);
+  const until = resumeAt.toISOString();
+  if (visit.completedAt) return { outcome: { kind: 'resting', until } };
+  await completeDelay(tx, visit, {
+    output: { delayAmount: amount, delayUnit: unit, resumeAt: until },
+    nextStepId: call.nextStepId,
+    resumeAt,
+  });
+  return { outcome: { kind: 'resting', until } };
+};
+
+const waitForEvent: StepEffect = async (tx, visit, call) => {
+  if (visit.completedAt) return settledResult(visit, visit.completedAt);
+  const { eventName, timeout } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
+  const expiresAt =
+    timeout === undefined
+      ? null
+      : new Date(visit.stepExecution.started_at.getTime() + timeout * 1000);
+  const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt });
+  if (event) return endWait(tx, visit, eventName, event);
+  await updateExecutionWaiting(tx, call.executionId);
+  return { outcome: { kind: 'waiting', until: expiresAt?.toISOString() ?? null } };
+};
+
+const settle: StepEffect = async (tx, visit, call) => {
+  if (visit.completedAt) return settledResult(visit, visit.completedAt);
+  const { eventName } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
+  const settled = await settleWait(tx, visit.stepExecution.id);
+  if ('event' in settled) return endWait(tx, visit, eventName, settled.event);
+  await updateExecutionWaiting(tx, call.executionId);
+  return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
+};
+
+const decideCondition: StepEffect = async (tx, visit, call) => {
+  if (visit.completedAt) {
+    const { branch } = visit.stepExecution.output as { branch: string };
+    return { outcome: { kind: 'branch', branch }, since: visit.completedAt };
+  }
+  const { execution, stepExecution } = visit;
+  const contact = await findContact(tx, execution.project_id, execution.contact_id);
+  if (!contact) throw new StepFailure('The contact no longer exists.');
+  const decision = evaluateStepCondition(call.step.config as StepConfig<'CONDITION'>, {
+    contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
+    context: execution.context as Record<string, unknown> | null,
+  });
+  const since = await completeStep(tx, stepExecution.id, { ...decision });
+  return { outcome: { kind: 'branch', branch: decision.branch }, since };
+};
+
+const exit: StepEffect = async (tx, visit, call) => {
+  const reason = (call.step.config as StepConfig<'EXIT'>).reason || 'exit_step';
+  await completeStep(tx, visit.stepExecution.id, { exited: true, reason });
+  await endExecution(tx, call.executionId, { status: 'EXITED', reason });
+  return { outcome: { kind: 'exited' } };
+};
+
+/** Ends a waiting step: by its event, whose data joins the context, or by its time-out. */
+async function endWait(
+  tx: Database,
+  visit: StepVisit,
+  eventName: string,
+  event: MatchedEvent | null,
+): Promise<StepResult> {
+  if (!event) {
+    const output = { waitOutcome: 'TIMEOUT', timedOut: true, eventName };
+    const since = await completeStep(tx, visit.stepExecution.id, output);
+    return { outcome: waitOutcome('TIMEOUT'), since };
+  }
+  if (event.data) await mergeExecutionContext(tx, visit.execution.id, event.data);
+  const since = await completeStep(tx, visit.stepExecution.id, {
+    waitOutcome: 'EVENT',
+    eventReceived: true,
+    eventName,
+    ...(event.data ? { eventData: event.data } : {}),
+    receivedAt: event.createdAt.toISOString(),
+  });
+  return { outcome: waitOutcome('EVENT'), since };
+}
+
+function settledResult({ stepExecution }: StepVisit, since: string): StepResult {
+  const output = stepExecution.output as { waitOutcome: 'EVENT' | 'TIMEOUT' };
+  return { outcome: waitOutcome(output.waitOutcome), since };
+}

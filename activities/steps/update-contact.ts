@@ -1,0 +1,72 @@
+import { recordContact } from '../../db/contacts/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import type { Due } from '../../db/events/events.ts';
+import type { StepVisit } from '../../db/workflows/steps.ts';
+import { persistentWrapper, planContactData } from '../../domain/contact/data.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { GraphStep } from '../../domain/workflow/graph.ts';
+import type { Renderer, RenderScope } from '../../domain/template/render.ts';
+import type { StepConfig } from '../../domain/workflow/steps.ts';
+import { StepFailure } from './perform.ts';
+import { stepScope } from './variables.ts';
+
+const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
+
+/**
+ * Writes a step's updates into the contact, by the same rules as every other write.
+ * @throws StepFailure when the contact would break a limit.
+ */
+export async function updateContactOfStep(
+  tx: Database,
+  { apiUrl, renderer }: { apiUrl: string; renderer: Renderer },
+  step: GraphStep,
+  { execution, stepExecution }: StepVisit,
+): Promise<{ output: Record<string, unknown>; due: Due }> {
+  const { updates = {}, subscriptionAction = 'none' } = step.config as StepConfig<'UPDATE_CONTACT'>;
+  const { contact, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
+  const rendered = await renderedUpdates(updates, scope, renderer);
+  try {
+    const written = await recordContact(tx, execution.project_id, {
+      email: contact.email,
+      subscribed: subscribedAfter[subscriptionAction],
+      subscribedWhenNew: contact.subscribed,
+      data: planContactData(rendered),
+      source: 'workflow',
+    });
+    return {
+      output: {
+        updated: true,
+        updates: rendered,
+        newData: written.contact.data,
+        subscriptionAction,
+        subscribed: written.contact.subscribed,
+      },
+      due: written.due,
+    };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new StepFailure(error.errors?.[0]?.message ?? error.message);
+  }
+}
+
+/** The updates with every text that is a value rendered, also in `{value, persistent}`. */
+async function renderedUpdates(
+  updates: Record<string, unknown>,
+  scope: RenderScope,
+  renderer: Renderer,
+): Promise<Record<string, unknown>> {
+  const sources = Object.entries(updates).flatMap(([key, raw]) => {
+    const wrapper = persistentWrapper(raw);
+    const source = wrapper ? wrapper.value : raw;
+    return typeof source === 'string' ? [{ key, source, wrapper }] : [];
+  });
+  const texts = await renderer.renderTexts(
+    sources.map(({ source }) => source),
+    scope,
+  );
+  const rendered = sources.map(({ key, wrapper }, index) => {
+    const value = texts[index];
+    return [key, wrapper ? { ...wrapper, value } : value] as const;
+  });
+  return { ...updates, ...Object.fromEntries(rendered) };
+}

@@ -1,0 +1,31 @@
+import { findContact } from '../../db/contacts/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import type { StepVisit } from '../../db/workflows/steps.ts';
+import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
+import type { RenderScope } from '../../domain/template/render.ts';
+import { StepFailure } from './perform.ts';
+
+/**
+ * What the templates of a step can name: the contact as it is now and the execution's context.
+ * `emailId` goes into the opt-out links of a mail.
+ * @throws StepFailure when contact or project are gone.
+ */
+export async function stepScope(
+  tx: Database,
+  apiUrl: string,
+  execution: StepVisit['execution'],
+  emailId: string,
+) {
+  const contact = await findContact(tx, execution.project_id, execution.contact_id);
+  const project = await findProject(tx, execution.project_id);
+  if (!contact || !project) throw new StepFailure('The contact no longer exists.');
+  const scope: RenderScope = {
+    owner: project.id,
+    contact,
+    context: execution.context as Record<string, unknown> | null,
+    locale: localeOf(contact.data, project.language),
+    urls: optOutUrls(apiUrl, contact.id, emailId),
+  };
+  return { contact, project, scope };
+}

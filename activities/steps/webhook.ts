@@ -1,0 +1,214 @@
+import { createHmac } from 'node:crypto';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { v7 as uuidV7 } from 'uuid';
+import type { Database } from '../../db/database.ts';
+import type { Cipher } from '../../providers/encryption.ts';
+import { findSecrets } from '../../db/projects/secrets.ts';
+import { completeLateStep, postponeStep, type StepVisit } from '../../db/workflows/steps.ts';
+import type { StepConfig } from '../../domain/workflow/steps.ts';
+import {
+  buildWebhook,
+  retryAfterAttempt,
+  type WebhookOutcome,
+  webhookSources,
+  webhookOutput,
+} from '../../domain/workflow/webhook.ts';
+import {
+  hidden,
+  markSecrets,
+  revealed,
+  SecretMask,
+} from '../../domain/workflow/webhook-secrets.ts';
+import { renderAhead } from '../../domain/template/render-ahead.ts';
+import type { Renderer } from '../../domain/template/render.ts';
+import type { WebhookAttempt, WebhookSender } from '../../providers/web/webhook.ts';
+import { createBulkhead } from './bulkhead.ts';
+import { finishStep, performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
+import { stepScope } from './variables.ts';
+
+export interface WebhookServices {
+  db: Database;
+  apiUrl: string;
+  cipher: Cipher;
+  renderer: Renderer;
+  webhooks: WebhookSender;
+  webhookAttemptsMax: number;
+}
+
+/** A request ready to be sent; it was sent `earlier` times before. */
+interface Ready {
+  request: WebhookAttempt;
+  /** Its address as it may be kept: without secrets. */
+  shownUrl: string;
+  mask: SecretMask;
+  earlier: number;
+}
+
+/**
+ * Calls the webhooks of steps, in at most so many slots. A project whose receivers hang has only
+ * its share of them: what is beyond that is given back to Temporal, and called in its turn.
+ */
+export function createWebhookCalls(
+  services: WebhookServices,
+  slots: number,
+): (call: StepCall) => Promise<StepResult> {
+  const bulkhead = createBulkhead(slots);
+  return async (call) => {
+    const slot = bulkhead.enter(call.projectId);
+    if ('retryMs' in slot) {
+      throw ApplicationFailure.create({
+        message: 'Other webhooks of the project are being called; this one is called in its turn.',
+        type: 'WEBHOOK_TURN',
+        category: ApplicationFailureCategory.BENIGN,
+        nextRetryDelay: slot.retryMs,
+      });
+    }
+    try {
+      return await callWebhook(services, call);
+    } finally {
+      slot.leave();
+    }
+  };
+}
+
+/**
+ * One attempt of a step's webhook. The attempt is between two transactions, never inside one: a
+ * slow receiver holds no lock, and neither does a costly template. A failed attempt is tried again by
+ * Temporal, after the pause the answer asks for; operators see the attempts and the reason of the
+ * last. Secrets are in the request alone: in what is kept of the answer they are hidden.
+ * @throws ApplicationFailure to be tried again, or STEP_FAILED.
+ */
+async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
+  const { db, webhooks } = services;
+  const newId = uuidV7();
+  const ready = await renderAhead(services.renderer, (renderer) =>
+    performStep<Ready | StepResult>(
+      db,
+      call,
+      (tx, visit) => prepare({ ...services, renderer }, tx, visit, call),
+      newId,
+    ),
+  );
+  if (!('request' in ready)) return ready;
+  const { request, shownUrl, mask } = ready;
+  const outcome = masked(await webhooks.send(request), mask);
+  const attempts = ready.earlier + 1;
+  const answered = webhookOutput({ ...request, url: shownUrl }, outcome, attempts);
+  const output = { ...answered, response: mask.value(answered.response) };
+  const delayMs = retryAfterAttempt(attempts, outcome, {
+    attemptsMax: services.webhookAttemptsMax,
+    now: new Date(),
+  });
+  const result = await performStep<StepResult | 'again'>(db, call, async (tx, visit) => {
+    // Temporal has given this attempt up, and another has brought the step to its end.
+    if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
+    if (delayMs !== null) {
+      await postponeStep(tx, visit.stepExecution.id, attempts);
+      return 'again';
+    }
+    const { onFailure } = call.step.config as StepConfig<'WEBHOOK'>;
+    if (!output.success && onFailure === 'fail') throw new StepFailure(said(outcome), output);
+    return finishStep(tx, visit, call, output);
+  });
+  if (result === 'again') {
+    throw ApplicationFailure.create({
+      message: `Attempt ${attempts}: ${said(outcome)}`,
+      type: 'WEBHOOK_ATTEMPT_FAILED',
+      nextRetryDelay: delayMs ?? 0,
+    });
+  }
+  // Cancelled while the request was on the wire: it cannot be recalled, so its result is kept.
+  if (result.outcome.kind === 'closed') {
+    await completeLateStep(db, call.executionId, call.step.id, output);
+  }
+  return result;
+}
+
+async function prepare(
+  services: WebhookServices,
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+): Promise<Ready | StepResult> {
+  const { apiUrl, cipher, renderer } = services;
+  const { execution, stepExecution, completedAt } = visit;
+  if (completedAt) return { outcome: { kind: 'done' }, since: completedAt };
+  const { project, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
+  const config = call.step.config as StepConfig<'WEBHOOK'>;
+  const known = {
+    ...scope,
+    workflow: { id: execution.workflow_id, name: execution.workflow_name },
+    execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
+  };
+  const signingSecret = cipher.decrypt(project.webhook_signing_secret);
+  const mark = createHmac('sha256', signingSecret).update('mark of secrets').digest('hex');
+  const sources = webhookSources(config, known);
+  const marked = sources.map((source) => markSecrets(source, mark));
+  const secrets = await openSecrets(services, tx, execution.project_id, [
+    ...new Set(marked.flatMap(({ names }) => names)),
+  ]);
+  const texts = await renderer.renderTexts(
+    marked.map(({ text }) => text),
+    scope,
+  );
+  const rendered = new Map(sources.map((source, index) => [source, texts[index] ?? '']));
+  const build = (valueOf: (name: string) => string) =>
+    buildWebhook(config, known, (source) => revealed(rendered.get(source) ?? '', mark, valueOf));
+  const request = build((name) => secrets.get(name) ?? '');
+  const shown = secrets.size === 0 ? request : build(() => hidden);
+  if ('fault' in request) throw new StepFailure(request.fault);
+  if ('fault' in shown) throw new StepFailure(shown.fault);
+  return {
+    request: {
+      ...request,
+      deliveryId: stepExecution.id,
+      secret: signingSecret,
+      timestamp: Math.floor(Date.now() / 1000),
+      bodyIsSecret: request.body !== shown.body,
+    },
+    shownUrl: shown.url,
+    mask: new SecretMask(secrets.values()),
+    earlier: stepExecution.attempts,
+  };
+}
+
+/** The secrets of these names. @throws StepFailure when one does not exist. */
+async function openSecrets(
+  { cipher }: WebhookServices,
+  tx: Database,
+  projectId: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const secrets = new Map<string, string>();
+  if (names.length === 0) return secrets;
+  for (const { name, value } of await findSecrets(tx, projectId, names)) {
+    secrets.set(name, cipher.decrypt(value));
+  }
+  const missing = names.find((name) => !secrets.has(name));
+  if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
+  return secrets;
+}
+
+/** What came of an attempt, without secrets. */
+function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
+  switch (outcome.kind) {
+    case 'answered':
+      return { ...outcome, text: mask.text(outcome.text, outcome.isCut) };
+    case 'timeout':
+      return outcome;
+    default:
+      return { ...outcome, error: mask.text(outcome.error) };
+  }
+}
+
+/** What came of an attempt, in one sentence. */
+function said(outcome: WebhookOutcome): string {
+  switch (outcome.kind) {
+    case 'answered':
+      return `The receiver answered ${outcome.statusCode}.`;
+    case 'timeout':
+      return 'The receiver did not answer in time.';
+    default:
+      return outcome.error;
+  }
+}

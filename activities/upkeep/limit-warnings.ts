@@ -1,0 +1,53 @@
+import type { Database } from '../../db/database.ts';
+import { insertAllowanceWarning, listAllowances } from '../../db/billing/billing.ts';
+import { listAdministrators } from '../../db/accounts/members.ts';
+import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
+import { limitWarningMail } from '../../domain/mail/account-mail.ts';
+import { capOf, categories, percentOf, warningPercent } from '../../domain/billing.ts';
+import { transact } from '../../db/transaction.ts';
+
+export interface WarningServices {
+  db: Database;
+  /** null: billing is off, and nothing is limited. */
+  billingRules: { freeTierPerMonth: number } | null;
+  /** Sender of account mail; null: none is sent. */
+  platformFrom: string | null;
+  dashboardUrl: string;
+}
+
+/**
+ * Writes to the administrators of projects that have used most of a limit, once a month and
+ * category; the free tier is one for all categories. Answers the runs that send the mails.
+ */
+export async function warnOfLimits({
+  db,
+  billingRules,
+  platformFrom,
+  dashboardUrl,
+}: WarningServices): Promise<string[]> {
+  const runs: string[] = [];
+  if (!billingRules || platformFrom === null) return runs;
+  for (const project of await listAllowances(db)) {
+    for (const category of categories) {
+      const cap = capOf(category, project, billingRules.freeTierPerMonth);
+      if (!cap) continue;
+      const usage = cap.counts.reduce((sum, counted) => sum + project.taken[counted], 0);
+      if (percentOf(usage, cap.limit) < warningPercent) continue;
+      const limited = cap.counts.length > 1 ? 'all' : category;
+      const mail = limitWarningMail({
+        project: project.name,
+        category: limited,
+        limit: cap.limit,
+        usage,
+        link: dashboardUrl,
+      });
+      const started = await transact(db, async (tx) => {
+        if (!(await insertAllowanceWarning(tx, project.id, limited))) return [];
+        const to = await listAdministrators(tx, project.id);
+        return insertPlatformMail(tx, platformFrom, to, mail);
+      });
+      runs.push(...started);
+    }
+  }
+  return runs;
+}

@@ -1,0 +1,161 @@
+import type { Database } from '../../db/database.ts';
+import { deleteOldBodies } from '../../db/emails/body-retention.ts';
+import { claimForgottenExecutions, claimForgottenWaits } from '../../db/dispatch-store.ts';
+import { wakeStalledCampaigns } from '../../db/campaigns/campaigns.ts';
+import { listForgottenLanes } from '../../db/emails/emails.ts';
+import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
+import { deleteOldSnsReceipts } from '../../db/emails/feedback.ts';
+import { foldEventTally } from '../../db/events/statistics.ts';
+import { type BrokenRun, repairExecutions } from '../../db/workflows/executions.ts';
+import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
+import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
+import { cancelLateExecutions } from '../../db/projects/suspension.ts';
+import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
+import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
+import { deleteExpiredTokens } from '../../db/accounts/users.ts';
+import { deleteOldJobs, wakeStalledJobs } from '../../db/contacts/jobs.ts';
+import { claimForgottenRunWakes } from '../../db/outbox/outbox.ts';
+import type { Dispatcher } from '../../domain/runs.ts';
+import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
+import { recomputeSegments } from '../contacts/segments.ts';
+import { reportDueUsage, type UsageServices } from './usage.ts';
+
+/** What the sweep does, one activity for each kind of care. Each may be repeated. */
+export interface SweepChores {
+  /** Tells Temporal of committed rows it has not heard of: a process died, or it was away. */
+  DISPATCH_FORGOTTEN(): Promise<void>;
+  /** Ends executions whose run was ended by somebody in Temporal instead of through the API. */
+  REPAIR_EXECUTIONS(): Promise<void>;
+  /** Ends executions that an event started just as their project was being disabled. */
+  CANCEL_LATE_EXECUTIONS(): Promise<void>;
+  /** Ends messages whose outcome stayed unknown for the settle time. */
+  SETTLE_UNCERTAIN(): Promise<void>;
+  /** Lets campaigns go on whose run is gone. */
+  WAKE_STALLED_CAMPAIGNS(): Promise<void>;
+  CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
+  /** Folds what was appended to the counts of events. */
+  FOLD_EVENT_TALLY(): Promise<void>;
+  /** Lets jobs go on whose run is gone. */
+  WAKE_STALLED_JOBS(): Promise<void>;
+  /** Removes jobs that nobody can read any more. */
+  CLEAR_JOBS(): Promise<void>;
+  /** Computes or counts the segments that have waited for it for five minutes. */
+  RECOMPUTE_SEGMENTS(): Promise<void>;
+  /** Forgets sessions, security events, links of account mails and events of providers that are too old. */
+  CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
+  /** Removes bodies and attachments of messages that are older than they are kept. */
+  CLEAR_MAIL_BODIES(): Promise<void>;
+  /** Writes to the administrators of projects that have used most of a limit. */
+  WARN_OF_LIMITS(): Promise<void>;
+  /** Tells the payment provider of messages that were sent. */
+  REPORT_USAGE(): Promise<void>;
+}
+
+export interface SweepActivities extends SweepChores {
+  /** The chores of this worker's version, in the order they are done. */
+  LIST_CHORES(): Promise<(keyof SweepChores)[]>;
+}
+
+export interface SweepServices extends WarningServices, UsageServices {
+  db: Database;
+  dispatcher: Dispatcher;
+  /** The runs of executions that did not complete and were closed since a moment. */
+  listBrokenRuns(since: Date): AsyncIterable<BrokenRun>;
+  settleMinutes: number;
+  unknownPolicy: 'fail' | 'resend';
+  idempotencyTtlHours: number;
+  /** 0: bodies are kept for ever. */
+  bodyRetentionDays: number;
+  securityLogDays: number;
+}
+
+/** How far back closed runs are looked at, in milliseconds: many sweeps, should some be missed. */
+const repairWindowMs = 15 * 60_000;
+/** How long one sweep removes old bodies, in milliseconds: the next one goes on. */
+const clearingMs = 10_000;
+/** Rows handed to the dispatcher, or repaired, at once. */
+const pageSize = 500;
+
+export function createSweepActivities(services: SweepServices): SweepActivities {
+  const { db, dispatcher } = services;
+  const chores: SweepChores = {
+    async DISPATCH_FORGOTTEN() {
+      for (;;) {
+        const [executions, waits, runs] = await Promise.all([
+          claimForgottenExecutions(db, pageSize),
+          claimForgottenWaits(db, pageSize),
+          claimForgottenRunWakes(db, pageSize),
+        ]);
+        dispatcher.dispatch({ executions, waits, runs });
+        if ([executions, waits, runs].every((page) => page.length < pageSize)) break;
+      }
+      dispatcher.dispatch({ lanes: await listForgottenLanes(db, pageSize) });
+    },
+    async REPAIR_EXECUTIONS() {
+      let page: BrokenRun[] = [];
+      for await (const run of services.listBrokenRuns(new Date(Date.now() - repairWindowMs))) {
+        page.push(run);
+        if (page.length < pageSize) continue;
+        await repairExecutions(db, page);
+        page = [];
+      }
+      await repairExecutions(db, page);
+    },
+    async CANCEL_LATE_EXECUTIONS() {
+      for (;;) {
+        const executions = await cancelLateExecutions(db, pageSize);
+        dispatcher.dispatch({ executions });
+        if (executions.length < pageSize) break;
+      }
+    },
+    async SETTLE_UNCERTAIN() {
+      const { settleMinutes, unknownPolicy: policy } = services;
+      for (;;) {
+        const page = { settleMinutes, policy, max: pageSize };
+        const { settled, runs } = await settleUncertainEmails(db, page);
+        dispatcher.dispatch({ runs });
+        if (settled < pageSize) break;
+      }
+    },
+    async WAKE_STALLED_CAMPAIGNS() {
+      dispatcher.dispatch({ runs: await wakeStalledCampaigns(db, pageSize) });
+    },
+    async CLEAR_IDEMPOTENCY_KEYS() {
+      await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
+    },
+    async FOLD_EVENT_TALLY() {
+      await foldEventTally(db);
+    },
+    async WAKE_STALLED_JOBS() {
+      dispatcher.dispatch({ runs: await wakeStalledJobs(db, pageSize) });
+    },
+    async CLEAR_JOBS() {
+      await deleteOldJobs(db);
+    },
+    async RECOMPUTE_SEGMENTS() {
+      await recomputeSegments(db, dispatcher);
+    },
+    CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
+    async CLEAR_MAIL_BODIES() {
+      if (services.bodyRetentionDays === 0) return;
+      const before = new Date(Date.now() - services.bodyRetentionDays * 86_400_000);
+      const end = Date.now() + clearingMs;
+      while ((await deleteOldBodies(db, before)) && Date.now() < end);
+    },
+    async WARN_OF_LIMITS() {
+      dispatcher.dispatch({ runs: await warnOfLimits(services) });
+    },
+    async REPORT_USAGE() {
+      await reportDueUsage(services);
+    },
+  };
+  return { ...chores, LIST_CHORES: async () => Object.keys(chores) as (keyof SweepChores)[] };
+}
+
+async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {
+  await deleteExpiredTokens(db);
+  while (await deleteExpiredSessions(db));
+  while (await deleteOldSecurityEvents(db, securityLogDays));
+  await deleteOldPaymentReceipts(db);
+  await deleteOldSnsReceipts(db);
+}

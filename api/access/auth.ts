@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import type { Context } from 'koa';
+import { Problem } from '../../domain/errors.ts';
+import type { Role } from '../../domain/roles.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { findMembership, findProjectByKey } from '../../db/projects/projects.ts';
+import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
+import type { Services } from '../http/services.ts';
+import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
+import { clientOf, hasSessionCookie, readSession } from './session.ts';
+
+/**
+ * Finds out who calls, or refuses.
+ * @throws Problem MISSING_AUTH, INVALID_API_KEY, UNAUTHORIZED, ORIGIN_NOT_ALLOWED,
+ *   PROJECT_ID_REQUIRED, PROJECT_ACCESS_DENIED, EMAIL_VERIFICATION_REQUIRED.
+ */
+export async function findCaller(
+  ctx: Context,
+  access: Access,
+  services: Services,
+): Promise<Caller> {
+  const authorization = ctx.get('authorization');
+  if (access === 'open') return null;
+  if (access !== 'session') {
+    if (authorization !== '') return keyCaller(authorization, access, services);
+    if (!hasSessionCookie((name) => ctx.cookies.get(name), services.config)) {
+      throw new Problem('MISSING_AUTH');
+    }
+  }
+  const user = await sessionCaller(ctx, services);
+  if (access === 'session' || access === 'project') return user;
+  return memberCaller(ctx.get('x-project-id'), user, services);
+}
+
+async function keyCaller(
+  authorization: string,
+  access: Access,
+  { db }: Services,
+): Promise<ProjectCaller> {
+  const [scheme, key, ...rest] = authorization.trim().split(/ +/);
+  if (scheme?.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
+    throw new Problem('MISSING_AUTH');
+  }
+  const isPublic = /^pk_[0-9a-f]{64}$/.test(key);
+  const isSecret = /^sk_[0-9a-f]{64}$/.test(key);
+  if (!isSecret && !(isPublic && access === 'either')) throw new Problem('INVALID_API_KEY');
+  const project = await findProjectByKey(
+    db,
+    isSecret ? { secretKeyHash: hashSecret(key) } : { publicKey: key },
+  );
+  if (!project) throw new Problem('INVALID_API_KEY');
+  return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null, isPublic };
+}
+
+/** The form in which a secret key is stored and looked up. */
+export function hashSecret(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+async function sessionCaller(ctx: Context, services: Services): Promise<UserCaller> {
+  const user = await findSessionUser(ctx, services);
+  if (!user) throw new Problem('UNAUTHORIZED');
+  return user;
+}
+
+/**
+ * The user of a valid session cookie, or null: for endpoints that work without one, too.
+ * @throws Problem ORIGIN_NOT_ALLOWED when another site makes the browser send the cookie.
+ */
+export async function findSessionUser(
+  ctx: Context,
+  services: Services,
+): Promise<UserCaller | null> {
+  const { db, config } = services;
+  const session = await readSession((name) => ctx.cookies.get(name), config);
+  const user = session ? await findUser(db, session) : undefined;
+  if (!user || !session) return null;
+  refuseForeignOrigin(ctx, services);
+  if (user.isUnseen && session.id) await updateSessionSeen(db, session.id, clientOf(ctx));
+  const { reauthenticationMinutes: minutes } = config;
+  const age = Date.now() / 1000 - session.authenticatedAt;
+  return {
+    kind: 'user',
+    userId: user.id,
+    email: user.email,
+    // Who was asked when mail was sent, and cannot be asked any more, is not locked out for ever.
+    emailVerified: user.emailVerified || config.platformFrom === null,
+    sessionId: session.id,
+    isFresh: minutes === 0 || age <= minutes * 60,
+    projects: [],
+  };
+}
+
+/**
+ * Keeps other sites from using a visitor's cookie. A browser names the origin on every
+ * cross-site write; a request without any sign of one is no browser's.
+ */
+function refuseForeignOrigin(ctx: Context, { config }: Services): void {
+  const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
+  // The router takes paths in any case and with a slash at the end.
+  if (reads && !/^\/auth\/logout\/?$/i.test(ctx.path)) return;
+  const origin = ctx.get('origin') || originOf(ctx.get('referer'));
+  const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl)];
+  const foreign =
+    !reads && origin !== ''
+      ? !ours.includes(origin)
+      : ctx.get('sec-fetch-site').toLowerCase() === 'cross-site';
+  if (foreign) throw new Problem('ORIGIN_NOT_ALLOWED');
+}
+
+async function memberCaller(
+  projectId: string,
+  user: UserCaller,
+  { db }: Services,
+): Promise<ProjectCaller> {
+  if (!isUuid(projectId)) throw new Problem('PROJECT_ID_REQUIRED');
+  const membership = await findMembership(db, projectId, user.userId);
+  if (!membership) throw new Problem('PROJECT_ACCESS_DENIED');
+  requireVerified(user);
+  return member(membership, user);
+}
+
+function member(
+  { project, role }: { project: Project; role: Role },
+  { userId }: UserCaller,
+): ProjectCaller {
+  return { kind: 'project', projectId: project.id, project, role, userId, isPublic: false };
+}
+
+/** @throws Problem EMAIL_VERIFICATION_REQUIRED */
+export function requireVerified(user: UserCaller): void {
+  if (!user.emailVerified) throw new Problem('EMAIL_VERIFICATION_REQUIRED');
+}
+
+/**
+ * Keeps a session that was stolen, or left open, from what cannot be undone: the user has to log
+ * in anew for it.
+ * @throws Problem REAUTHENTICATION_REQUIRED
+ */
+export function requireFresh(caller: ProjectCaller | UserCaller): void {
+  if (caller.kind === 'user' && !caller.isFresh) throw new Problem('REAUTHENTICATION_REQUIRED');
+}
+
+/**
+ * The project a path or a body names, for a caller of access `project` or `session`. Without
+ * `projectId` a key means its own project. What is done to the project is done to the
+ * `projectId` of the answer: a project that was reset has another id inside than outside.
+ * @throws Problem PROJECT_NOT_FOUND for strangers, INSUFFICIENT_ROLE, PROJECT_DISABLED,
+ *   EMAIL_VERIFICATION_REQUIRED, REAUTHENTICATION_REQUIRED.
+ */
+export async function authorizeProject(
+  call: { db: Services['db']; caller: ProjectCaller | UserCaller },
+  projectId: string,
+  needs: { admin?: boolean; write?: boolean; fresh?: boolean } = {},
+): Promise<ProjectCaller> {
+  const { db, caller } = call;
+  let within: ProjectCaller;
+  if (caller.kind === 'project') {
+    if (![caller.projectId, caller.project.publicId].includes(projectId)) {
+      throw projectNotFound(projectId);
+    }
+    within = caller;
+  } else {
+    const membership = await findMembership(db, projectId, caller.userId);
+    if (!membership) throw projectNotFound(projectId);
+    caller.projects.push(membership.project);
+    requireVerified(caller);
+    within = member(membership, caller);
+  }
+  if (needs.write) refuseDisabled(within.project);
+  if (needs.admin && within.role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
+  if (needs.fresh) requireFresh(caller);
+  return within;
+}
+
+/** @throws Problem PROJECT_DISABLED */
+export function refuseDisabled(project: Pick<Project, 'disabledReason'>): void {
+  if (project.disabledReason === null) return;
+  throw new Problem('PROJECT_DISABLED', { details: { reason: project.disabledReason } });
+}
+
+function projectNotFound(id: string): Problem {
+  return new Problem('PROJECT_NOT_FOUND', { details: { resource: 'project', id } });
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
+}

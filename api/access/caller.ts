@@ -1,0 +1,56 @@
+import type { Role } from '../../domain/roles.ts';
+
+/**
+ * Who may call an endpoint:
+ * - `open`: anybody
+ * - `either`: public or secret key, or a session with `X-Project-Id`
+ * - `secret`: secret key, or a session with `X-Project-Id`
+ * - `session`: a session alone
+ * - `project`: a secret key or a session; the path or the body names the project
+ */
+export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
+
+export interface Project {
+  /** The id of its rows. */
+  id: string;
+  /** The id the outside knows it by: another one once the project was reset. */
+  publicId: string;
+  disabledReason: string | null;
+}
+
+/** A call inside one project, by key or by a member's session. */
+export interface ProjectCaller {
+  kind: 'project';
+  projectId: string;
+  project: Project;
+  role: Role;
+  /** null for a key. */
+  userId: string | null;
+  /** Called with the public key, which is no secret: anybody may be behind it. */
+  isPublic: boolean;
+}
+
+/** A call of a logged-in user. */
+export interface UserCaller {
+  kind: 'user';
+  userId: string;
+  email: string;
+  /** True also where no account mail is sent: there, addresses count as verified. */
+  emailVerified: boolean;
+  /** The row of the session; null for cookies made before sessions had one. */
+  sessionId: string | null;
+  /** Whether the user has logged in within `REAUTHENTICATION_MINUTES`. */
+  isFresh: boolean;
+  /** The projects this call turned out to be about. */
+  projects: Project[];
+}
+
+export type Caller = ProjectCaller | UserCaller | null;
+
+export type CallerOf<A extends Access> = A extends 'open'
+  ? UserCaller | null
+  : A extends 'session'
+    ? UserCaller
+    : A extends 'project'
+      ? ProjectCaller | UserCaller
+      : ProjectCaller;

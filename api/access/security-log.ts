@@ -1,0 +1,100 @@
+import type { Context } from 'koa';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/database.ts';
+import {
+  insertSecurityEvent,
+  type SecurityEvent,
+  type SecurityEventName,
+} from '../../db/accounts/security-events.ts';
+import type { Caller } from './caller.ts';
+
+/** What a handler says of an event; who did it and from where is known. */
+export interface NotedEvent {
+  event: SecurityEventName;
+  /** Where the caller is not who did it: nobody is logged in yet. */
+  userId?: string | null;
+  projectId?: string | null;
+  /** What it was about: ids and words, never a secret. */
+  details?: Record<string, string>;
+}
+
+/** What one request has to say to the security log. */
+export interface SecurityLog {
+  /**
+   * Stores an event, in the transaction of what it tells of where one is given. Its line is
+   * written when the request has succeeded.
+   */
+  note(event: NotedEvent, tx?: Database): Promise<void>;
+  /**
+   * Writes the line of a refusal at once and stores it where it is of a known user, without
+   * anybody waiting: the time of the answer must not tell whether there is an account.
+   */
+  noteRefusal(event: NotedEvent): void;
+  /** Writes the lines of what was noted. */
+  flush(): void;
+}
+
+export function securityLog(
+  { db, log }: { db: Database; log: Logger },
+  ctx: Context,
+  caller: Caller,
+): SecurityLog {
+  const write = (event: SecurityEvent) => {
+    // As the outside knows a project that was reset.
+    const projectId = (ctx.state['projectId'] as string | undefined) ?? event.projectId;
+    log.info({ ...event, projectId }, 'security');
+  };
+  // By their text: a transaction that is tried again notes the same once more.
+  const noted = new Map<string, SecurityEvent>();
+  const complete = (given: NotedEvent): SecurityEvent => ({
+    event: given.event,
+    userId: given.userId === undefined ? (caller?.userId ?? null) : given.userId,
+    projectId: given.projectId ?? null,
+    ip: ctx.ip,
+    requestId: ctx.state['requestId'] as string,
+    details: {
+      ...(caller?.kind === 'project' && caller.userId === null ? { by: 'secret key' } : {}),
+      ...given.details,
+    },
+  });
+  return {
+    async note(given, tx = db) {
+      const event = complete(given);
+      await insertSecurityEvent(tx, event);
+      noted.set(JSON.stringify(event), event);
+    },
+    noteRefusal(given) {
+      const event = complete(given);
+      write(event);
+      if (event.userId === null) return;
+      insertSecurityEvent(db, event).catch((error: unknown) => {
+        log.error({ error, event: event.event }, 'A refusal was not stored in the security log');
+      });
+    },
+    flush() {
+      for (const event of noted.values()) write(event);
+      noted.clear();
+    },
+  };
+}
+
+/** The line of a request that was refused for who made it. */
+export function logRefusedAccess(
+  log: Logger,
+  ctx: Context,
+  { code, path }: { code: string; path: string },
+): void {
+  log.info(
+    {
+      event: 'access.refused',
+      code,
+      method: ctx.method,
+      path,
+      ip: ctx.ip,
+      requestId: ctx.state['requestId'] as string,
+      userId: (ctx.state['userId'] as string | undefined) ?? null,
+      projectId: (ctx.state['projectId'] as string | undefined) ?? null,
+    },
+    'security',
+  );
+}

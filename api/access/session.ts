@@ -1,0 +1,130 @@
+import { type JWTPayload, SignJWT, jwtVerify } from 'jose';
+import type { Context } from 'koa';
+import type { Config } from '../../config.ts';
+import { keyId, type Secrets } from '../../providers/encryption.ts';
+import { type Client, insertSession } from '../../db/accounts/sessions.ts';
+import { Problem } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/ids.ts';
+import type { Services } from '../http/services.ts';
+
+/** Seven days, in seconds. */
+const sessionSeconds = 7 * 24 * 60 * 60;
+/** Of what a browser calls itself, this much is kept. */
+const userAgentMax = 300;
+
+/** What a session cookie says. */
+export interface Session {
+  userId: string;
+  /** Equals the user's `session_version` as long as the session is valid. */
+  version: number;
+  /** Its row; null for cookies made before sessions had one. */
+  id: string | null;
+  /** When its user has proved who they are, in seconds since 1970. */
+  authenticatedAt: number;
+}
+
+/**
+ * The name of a cookie. With https browsers take it from this very host alone, for all paths, and
+ * never over http (`__Host-`, RFC 6265bis 4.1.3.2): no other host of the domain can plant one.
+ */
+export function cookieName(name: 'everpost_session' | 'everpost_oauth', apiUrl: string): string {
+  return apiUrl.startsWith('https:') ? `__Host-${name}` : name;
+}
+
+/** A `Set-Cookie` value. `maxAge` in seconds; 0 empties the cookie. */
+export function setCookie(name: string, value: string, maxAge: number, apiUrl: string): string {
+  const secure = apiUrl.startsWith('https:') ? '; Secure' : '';
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
+}
+
+/**
+ * Starts a session of a user who has just proved who they are. Answers its `Set-Cookie` value.
+ * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, since
+ *   the row of the user was read.
+ */
+export async function startSession(
+  { db, config, request }: Pick<Services, 'db' | 'config'> & { request: { client: Client } },
+  user: { id: string; session_version: number },
+): Promise<string> {
+  const sid = await insertSession(db, {
+    userId: user.id,
+    version: user.session_version,
+    seconds: sessionSeconds,
+    ...request.client,
+  });
+  if (!sid) throw new Problem('INVALID_CREDENTIALS');
+  const token = await new SignJWT({ id: user.id, sv: user.session_version, sid })
+    .setProtectedHeader({ alg: 'HS256', kid: keyId(config.jwtSecret) })
+    .setIssuedAt()
+    .setExpirationTime(`${sessionSeconds}s`)
+    .sign(secretBytes(config.jwtSecret));
+  const name = cookieName('everpost_session', config.apiUrl);
+  return setCookie(name, token, sessionSeconds, config.apiUrl);
+}
+
+/** The `Set-Cookie` values that empty the cookie, the one of before https, too. */
+export function endSession({ apiUrl }: Pick<Config, 'apiUrl'>): string[] {
+  const names = new Set([cookieName('everpost_session', apiUrl), 'everpost_session']);
+  return [...names].map((name) => setCookie(name, '', 0, apiUrl));
+}
+
+type Cookies = (name: string) => string | undefined;
+
+/** Whether a request has a session cookie at all, good or bad. */
+export function hasSessionCookie(cookies: Cookies, { apiUrl }: Pick<Config, 'apiUrl'>): boolean {
+  const names = [cookieName('everpost_session', apiUrl), 'everpost_session'];
+  return names.some((name) => cookies(name) !== undefined);
+}
+
+/**
+ * What the session cookie of a request says, or null when it is missing, forged or expired. With
+ * https a cookie of the plain name counts only as one from before the name was changed: those
+ * sessions have no row, so none that was begun since can be planted by another host.
+ */
+export async function readSession(
+  cookies: Cookies,
+  config: Pick<Config, 'apiUrl' | 'jwtSecret' | 'jwtSecretsPrevious'>,
+): Promise<Session | null> {
+  const name = cookieName('everpost_session', config.apiUrl);
+  const session = await readToken(cookies(name), config);
+  if (session || name === 'everpost_session') return session;
+  const former = await readToken(cookies('everpost_session'), config);
+  return former?.id === null ? former : null;
+}
+
+/** Where a request comes from. */
+export function clientOf(ctx: Context): Client {
+  return { ip: ctx.ip, userAgent: ctx.get('user-agent').slice(0, userAgentMax) || null };
+}
+
+type SessionSecrets = Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>;
+
+async function readToken(
+  token: string | undefined,
+  secrets: SessionSecrets,
+): Promise<Session | null> {
+  if (!token) return null;
+  const { id, sv, sid, iat = 0 } = (await readClaims(token, secrets)) ?? {};
+  if (!isUuid(id) || typeof sv !== 'number' || !(sid === undefined || isUuid(sid))) return null;
+  return { userId: id, version: sv, id: sid ?? null, authenticatedAt: iat };
+}
+
+/** Of a token under the secret in use or one before it. Tokens older than key ids name none. */
+async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPayload | null> {
+  for (const secret of [secrets.jwtSecret, ...secrets.jwtSecretsPrevious]) {
+    const verified = await jwtVerify(
+      token,
+      ({ kid }) => {
+        if (kid !== undefined && kid !== keyId(secret)) throw new Error('Of another key.');
+        return secretBytes(secret);
+      },
+      { algorithms: ['HS256'], requiredClaims: ['exp'] },
+    ).catch(() => null);
+    if (verified) return verified.payload;
+  }
+  return null;
+}
+
+function secretBytes(secret: string): Uint8Array {
+  return new TextEncoder().encode(secret);
+}

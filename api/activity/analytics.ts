@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import {
+  campaignMetrics,
+  findCampaignStats,
+  listEmailDays,
+  listTopCampaigns,
+} from '../../db/events/analytics.ts';
+import { listTopEvents } from '../../db/events/statistics.ts';
+import { invalidField } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { daysOf, rangeQuery } from './date-range.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { queryInt } from '../http/schemas.ts';
+
+/** All count whole UTC days, the first and the last included; by default the last 30. */
+
+const tag = 'Analytics';
+const Rate = z.number().min(0);
+
+export const getTimeseries = endpoint({
+  id: 'getEmailTimeseries',
+  method: 'GET',
+  path: '/analytics/timeseries',
+  tag,
+  summary: 'Count what became of emails, day by day',
+  access: 'secret',
+  query: rangeQuery({}),
+  response: z.array(
+    z.object({
+      date: z.iso.date(),
+      emails: z.int(),
+      opens: z.int(),
+      clicks: z.int(),
+      bounces: z.int(),
+      delivered: z.int(),
+    }),
+  ),
+  example: {
+    response: [{ date: '2026-11-21', emails: 4, opens: 2, clicks: 1, bounces: 1, delivered: 3 }],
+  },
+  async handle({ db, caller, query }) {
+    const range = daysOf(query, new Date());
+    if (range.days > limits.analyticsDays) {
+      const message = `The range has at most ${limits.analyticsDays} days.`;
+      throw invalidField('startDate', 'too_big', message);
+    }
+    return listEmailDays(db, caller.projectId, range);
+  },
+});
+
+export const getTopCampaigns = endpoint({
+  id: 'listTopCampaigns',
+  method: 'GET',
+  path: '/analytics/top-campaigns',
+  tag,
+  summary: 'List the best campaigns of those that were sent',
+  access: 'secret',
+  query: rangeQuery({
+    limit: queryInt(1, limits.topCampaigns, limits.topCampaignsDefault),
+    metric: z.enum(campaignMetrics).default('openedCount'),
+  }),
+  response: z.array(
+    z.object({
+      id: z.uuid(),
+      name: z.string(),
+      subject: z.string(),
+      sentCount: z.int(),
+      openedCount: z.int(),
+      clickedCount: z.int(),
+      openRate: Rate,
+      clickRate: Rate,
+    }),
+  ),
+  example: {
+    response: [
+      {
+        id: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05',
+        name: 'Spring sale',
+        subject: 'Hello {{name ?? you}}',
+        sentCount: 125,
+        openedCount: 50,
+        clickedCount: 10,
+        openRate: 40,
+        clickRate: 8,
+      },
+    ],
+  },
+  async handle({ db, caller, query }) {
+    const range = daysOf(query, new Date());
+    return listTopCampaigns(db, caller.projectId, { ...query, ...range });
+  },
+});
+
+export const getCampaignStats = endpoint({
+  id: 'getCampaignOverview',
+  method: 'GET',
+  path: '/analytics/campaign-stats',
+  tag,
+  summary: 'Sum up the campaigns that were made',
+  access: 'secret',
+  query: rangeQuery({}),
+  response: z.object({
+    total: z.int(),
+    active: z.int().describe('SCHEDULED, SENDING or PAUSED'),
+    completed: z.int(),
+    averageOpenRate: Rate,
+    averageClickRate: Rate,
+  }),
+  example: {
+    response: { total: 3, active: 1, completed: 2, averageOpenRate: 41.7, averageClickRate: 8.3 },
+  },
+  async handle({ db, caller, query }) {
+    return findCampaignStats(db, caller.projectId, daysOf(query, new Date()));
+  },
+});
+
+export const getTopEvents = endpoint({
+  id: 'listTopEvents',
+  method: 'GET',
+  path: '/analytics/top-events',
+  tag,
+  summary: 'List the most frequent events, each with its trend',
+  access: 'secret',
+  query: rangeQuery({ limit: queryInt(1, limits.topEvents, limits.topEventsDefault) }),
+  response: z.array(
+    z.object({
+      name: z.string(),
+      count: z.int(),
+      trend: z.int().describe('Percent of change against as many days before; 100 when new'),
+    }),
+  ),
+  example: { response: [{ name: 'order_placed', count: 4, trend: 100 }] },
+  async handle({ db, caller, query }) {
+    const range = daysOf(query, new Date());
+    const rows = await listTopEvents(db, caller.projectId, { ...range, limit: query.limit });
+    return rows.map(({ name, count, before }) => ({ name, count, trend: trendOf(count, before) }));
+  },
+});
+
+export const analyticsEndpoints = [getTimeseries, getTopCampaigns, getCampaignStats, getTopEvents];
+
+function trendOf(count: number, before: number): number {
+  return before === 0 ? 100 : Math.round(((count - before) / before) * 100);
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { unitMs } from '../../domain/filter/filter.ts';
+import { instantOfText, isTimeInput, startOfDay } from '../../domain/filter/value.ts';
+import { fault } from '../http/schemas.ts';
+
+/** How far back an answer looks that was not asked for a start. */
+const daysByDefault = 30;
+
+/** A time of a query: an ISO 8601 date-time with an offset, or a date, which is its first moment. */
+const QueryTime = z
+  .string()
+  .transform((text, context) => {
+    const instant = isTimeInput(text) ? instantOfText(text) : null;
+    if (instant !== null) return new Date(instant);
+    const message = 'Must be a date, or a date-time with an offset.';
+    context.addIssue({ code: 'custom', ...fault('invalid_date', message) });
+    return z.NEVER;
+  })
+  .optional()
+  .meta({ description: 'A date-time with an offset, or a date: its first moment' });
+
+interface DateRange {
+  startDate?: Date | undefined;
+  endDate?: Date | undefined;
+}
+
+/** A query with `startDate` and `endDate` beside its own fields; the start is not after the end. */
+export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object({ startDate: QueryTime, endDate: QueryTime, ...shape }).refine(
+    (query) => {
+      const { startDate, endDate } = query as DateRange;
+      return !startDate || !endDate || startDate <= endDate;
+    },
+    { path: ['startDate'], ...fault('custom', 'Must not be after endDate.') },
+  );
+}
+
+/** The moments a query means: up to the last one, by default from 30 days before on. */
+export function periodOf({ startDate, endDate }: DateRange, now: Date) {
+  const end = endDate ?? now;
+  const from = startDate ?? new Date(end.getTime() - daysByDefault * unitMs.days);
+  return { from, to: endDate ?? null };
+}
+
+/** The whole UTC days a query means, the first and the last included; by default 30. */
+export function daysOf({ startDate, endDate }: DateRange, now: Date) {
+  const lastDay = startOfDay((endDate ?? now).getTime());
+  const firstDay = startDate
+    ? startOfDay(startDate.getTime())
+    : lastDay - (daysByDefault - 1) * unitMs.days;
+  const days = Math.max(1, (lastDay - firstDay) / unitMs.days + 1);
+  return { from: new Date(firstDay), days };
+}

@@ -1,0 +1,305 @@
+import { z } from 'zod';
+import {
+  type BillingProject,
+  findBillingProject,
+  listUsage,
+  updateOwnLimits,
+} from '../../db/billing/billing.ts';
+import {
+  capOf,
+  categories,
+  type Category,
+  monthOf,
+  percentOf,
+  usedUp,
+} from '../../domain/billing.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { found, Problem } from '../../domain/errors.ts';
+import { currencies, type Payments } from '../../providers/payments.ts';
+import { authorizeProject } from '../access/auth.ts';
+import type { UserCaller } from '../access/caller.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
+import { transact } from '../../db/transaction.ts';
+
+/** What every endpoint here shares. Without a payment provider there is none of them. */
+const common = {
+  tag: 'Billing',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  unavailable: (config: Services['config']) => (config.billing ? null : 'BILLING_DISABLED'),
+} as const;
+const everyProblem = ['BILLING_DISABLED', 'PROJECT_NOT_FOUND'] as const;
+const adminProblems = [...everyProblem, 'INSUFFICIENT_ROLE'] as const;
+
+const Page = z.object({ url: z.string() });
+
+const createCheckout = endpoint({
+  ...common,
+  id: 'createCheckout',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/checkout',
+  summary: 'Go to the page where a project subscribes',
+  whileDisabled: true,
+  query: z.object({ currency: z.enum(currencies).default('usd') }),
+  response: Page,
+  problems: [...adminProblems, 'SUBSCRIPTION_EXISTS'],
+  example: { response: { url: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3' } },
+  async handle({ config, query, ...call }) {
+    const { project, publicId } = await billed(call, { admin: true });
+    if (project.subscription !== null) throw new Problem('SUBSCRIPTION_EXISTS');
+    const order = {
+      projectId: publicId,
+      customer: project.customer,
+      email: call.caller.email,
+      currency: query.currency,
+      returnUrl: config.dashboardUrl,
+      server: config.apiUrl,
+    };
+    return { url: await askProvider(call, (payments) => payments.createCheckout(order)) };
+  },
+});
+
+const createBillingPortal = endpoint({
+  ...common,
+  id: 'createBillingPortal',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/billing-portal',
+  summary: 'Go to the page with cards and invoices',
+  whileDisabled: true,
+  response: Page,
+  problems: [...adminProblems, 'CUSTOMER_REQUIRED'],
+  example: { response: { url: 'https://billing.stripe.com/p/session/live_a1b2c3' } },
+  async handle({ config, ...call }) {
+    const { customer } = (await billed(call, { admin: true })).project;
+    if (customer === null) throw new Problem('CUSTOMER_REQUIRED');
+    const { dashboardUrl } = config;
+    return {
+      url: await askProvider(call, (payments) => payments.createPortal(customer, dashboardUrl)),
+    };
+  },
+});
+
+const LimitState = z.object({
+  limit: z.int().nullable(),
+  usage: z.int(),
+  percentage: z.number(),
+  isWarning: z.boolean(),
+  isBlocked: z.boolean(),
+});
+const Limits = z.object({
+  workflows: LimitState,
+  campaigns: LimitState,
+  transactional: LimitState,
+  inbound: LimitState,
+  currency: z.string().nullable(),
+});
+
+/** For the documentation. */
+const unlimited = { limit: null, usage: 0, percentage: 0, isWarning: false, isBlocked: false };
+const limitsExample: z.input<typeof Limits> = {
+  workflows: { ...unlimited, usage: 310 },
+  campaigns: { limit: 50_000, usage: 42_000, percentage: 84, isWarning: true, isBlocked: false },
+  transactional: { ...unlimited, usage: 1_204 },
+  inbound: unlimited,
+  currency: 'eur',
+};
+
+const getBillingLimits = endpoint({
+  ...common,
+  id: 'getBillingLimits',
+  method: 'GET',
+  path: '/users/@me/projects/{id}/billing-limits',
+  summary: 'What a project may send this month, and how much of it it has used',
+  response: Limits,
+  problems: everyProblem,
+  example: { response: limitsExample },
+  async handle(call) {
+    const { projectId, project } = await billed(call);
+    return limitsOf(call, projectId, project);
+  },
+});
+
+const OwnLimit = z.int().min(1).max(2_147_483_647).nullable().optional();
+
+const setBillingLimits = endpoint({
+  ...common,
+  id: 'setBillingLimits',
+  method: 'PUT',
+  path: '/users/@me/projects/{id}/billing-limits',
+  summary: 'Limit what a project may send in a month',
+  body: z.object({
+    workflows: OwnLimit,
+    campaigns: OwnLimit,
+    transactional: OwnLimit,
+    inbound: OwnLimit,
+  }),
+  response: Limits,
+  problems: [...adminProblems, 'PROJECT_DISABLED', 'SUBSCRIPTION_REQUIRED'],
+  example: { body: { campaigns: 50_000, inbound: null }, response: limitsExample },
+  async handle(call) {
+    const { projectId, project } = await billed(call, { admin: true, write: true });
+    if (project.subscription === null) throw new Problem('SUBSCRIPTION_REQUIRED');
+    const given = Object.entries(call.body).filter(([, limit]) => limit !== undefined);
+    const limits = Object.fromEntries(given) as Partial<BillingProject['limits']>;
+    await transact(call.db, async (tx) => {
+      await holdProject(tx, projectId);
+      await updateOwnLimits(tx, projectId, limits);
+    });
+    const changed = { ...project, limits: { ...project.limits, ...limits } };
+    return limitsOf(call, projectId, changed);
+  },
+});
+
+const getBillingConsumption = endpoint({
+  ...common,
+  id: 'getBillingConsumption',
+  method: 'GET',
+  path: '/users/@me/projects/{id}/billing-consumption',
+  summary: 'What a project has used in this period and what it will cost',
+  response: z.object({
+    period: z.object({ start: Time, end: Time }),
+    usage: z.object({
+      total: z.int(),
+      records: z.array(
+        z.object({ date: z.iso.date(), category: z.enum(categories), count: z.int() }),
+      ),
+    }),
+    credits: z
+      .object({
+        balance: z.int(),
+        hasCredits: z.boolean(),
+        creditAmount: z.int(),
+        currency: z.string(),
+      })
+      .nullable(),
+    upcomingInvoice: z
+      .object({
+        amountDue: z.int(),
+        currency: z.string(),
+        periodStart: Time,
+        periodEnd: Time,
+        subtotal: z.int(),
+        total: z.int(),
+      })
+      .nullable(),
+  }),
+  problems: everyProblem,
+  example: {
+    response: {
+      period: { start: '2026-11-01T00:00:00.000Z', end: '2026-12-01T00:00:00.000Z' },
+      usage: {
+        total: 1_204,
+        records: [{ date: '2026-11-20', category: 'transactional', count: 1_204 }],
+      },
+      credits: { balance: 300, hasCredits: true, creditAmount: 500, currency: 'eur' },
+      upcomingInvoice: {
+        amountDue: 1_250,
+        currency: 'eur',
+        periodStart: '2026-11-01T00:00:00.000Z',
+        periodEnd: '2026-12-01T00:00:00.000Z',
+        subtotal: 1_000,
+        total: 1_250,
+      },
+    },
+  },
+  async handle(call) {
+    const { projectId, project } = await billed(call);
+    const { customer, subscription } = project;
+    const [subscribed, credits, upcoming] = await askProvider(call, (payments) =>
+      Promise.all([
+        subscription === null ? null : payments.findSubscription(subscription),
+        customer === null ? null : payments.findCredits(customer),
+        customer === null || subscription === null
+          ? null
+          : payments.findUpcomingInvoice(customer, subscription),
+      ]),
+    );
+    const period = subscribed?.period ?? monthOf(new Date());
+    const records = await listUsage(call.db, projectId, period);
+    return {
+      period: { start: time(period.start), end: time(period.end) },
+      usage: { total: records.reduce((sum, { count }) => sum + count, 0), records },
+      credits: credits && { ...credits, hasCredits: credits.balance > 0 },
+      upcomingInvoice: upcoming && {
+        ...upcoming,
+        periodStart: time(upcoming.periodStart),
+        periodEnd: time(upcoming.periodEnd),
+      },
+    };
+  },
+});
+
+export const billingEndpoints = [
+  createCheckout,
+  createBillingPortal,
+  getBillingLimits,
+  setBillingLimits,
+  getBillingConsumption,
+];
+
+/** The project of the path as far as money goes. */
+export async function billed(
+  call: Pick<Services, 'db'> & { caller: UserCaller; params: { id: string } },
+  needs: { admin?: boolean; write?: boolean } = {},
+) {
+  const { projectId, project } = await authorizeProject(call, call.params.id, needs);
+  const row = found('PROJECT', call.params.id, await findBillingProject(call.db, projectId));
+  return { projectId, publicId: project.publicId, project: row };
+}
+
+/**
+ * Asks the payment provider: there is one where these endpoints are reached.
+ * @throws Problem SERVICE_UNAVAILABLE when it does not answer, or not what was asked.
+ */
+export async function askProvider<T>(
+  { payments, log }: Pick<Services, 'payments' | 'log'>,
+  ask: (payments: Payments) => Promise<T>,
+): Promise<T> {
+  if (!payments) throw new Problem('BILLING_DISABLED');
+  try {
+    return await ask(payments);
+  } catch (error) {
+    log.error({ reason: String(error) }, 'the payment provider did not do what was asked');
+    throw new Problem('SERVICE_UNAVAILABLE', { message: 'The payment provider did not answer.' });
+  }
+}
+
+async function limitsOf(
+  call: Pick<Services, 'db' | 'config' | 'payments' | 'log'>,
+  projectId: string,
+  project: BillingProject,
+): Promise<z.input<typeof Limits>> {
+  const usage: Record<Category, number> = {
+    workflows: 0,
+    campaigns: 0,
+    transactional: 0,
+    inbound: 0,
+  };
+  for (const { category, count } of await listUsage(call.db, projectId, monthOf(new Date()))) {
+    usage[category] += count;
+  }
+  const { subscription } = project;
+  const subscribed =
+    subscription === null
+      ? null
+      : await askProvider(call, (payments) => payments.findSubscription(subscription));
+  const state = (category: Category) => {
+    const cap = capOf(category, project, call.config.billing?.freeTierPerMonth ?? 0);
+    return {
+      limit: cap?.limit ?? null,
+      usage: usage[category],
+      percentage: cap ? percentOf(usage[category], cap.limit) : 0,
+      ...usedUp(cap, usage),
+    };
+  };
+  return {
+    workflows: state('workflows'),
+    campaigns: state('campaigns'),
+    transactional: state('transactional'),
+    inbound: state('inbound'),
+    currency: subscribed?.currency ?? null,
+  };
+}

@@ -1,0 +1,332 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import {
+  abandonDomain,
+  claimOf,
+  deleteDomains,
+  type DomainRow,
+  findDomain,
+  insertDomain,
+  listDomains,
+  listDomainUsers,
+  type NewClaim,
+  recordDomainCheck,
+  updateDomainTokens,
+} from '../../db/domains/domains.ts';
+import { insertSesIdentity, isOwnIdentity } from '../../db/domains/ses-identities.ts';
+import { transact } from '../../db/transaction.ts';
+import { inspectDomain } from '../../domain/sender/domain-check.ts';
+import {
+  isReservedName,
+  normaliseDomainName,
+  recordKey,
+  senderRecords,
+} from '../../domain/sender/domain-name.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { DnsError } from '../../providers/dns.ts';
+import { IdentityProviderError } from '../../providers/mail/identities.ts';
+import { authorizeProject } from '../access/auth.ts';
+import type { CallerOf } from '../access/caller.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { fault, Time, time, Uuid } from '../http/schemas.ts';
+
+const Status = z.enum(['pending', 'verified', 'failed']);
+
+const Domain = z.object({
+  id: z.uuid(),
+  domain: z.string(),
+  status: Status,
+  verified: z.boolean(),
+  dkimTokens: z.array(z.string()),
+  records: z.array(
+    z.object({
+      type: z.enum(['CNAME', 'MX', 'TXT']),
+      name: z.string(),
+      value: z.string(),
+      priority: z.int().optional(),
+      purpose: z.enum(['dkim', 'ownership', 'mail_from', 'spf', 'dmarc']).meta({
+        description: 'dkim and ownership, which is there with Amazon SES, decide about the status',
+      }),
+      status: Status,
+    }),
+  ),
+  lastCheckedAt: Time.nullable(),
+  verifiedAt: Time.nullable(),
+  projectId: z.uuid(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+/** For the documentation; a domain has three DKIM records and one of each other purpose. */
+const example: z.input<typeof Domain> = {
+  id: 'e2000000-0000-4000-8000-000000000001',
+  domain: 'shop.example.com',
+  status: 'pending',
+  verified: false,
+  dkimTokens: ['q2w3e4r5t6'],
+  records: [
+    {
+      type: 'CNAME',
+      name: 'q2w3e4r5t6._domainkey.shop.example.com',
+      value: 'q2w3e4r5t6.dkim.amazonses.com',
+      purpose: 'dkim',
+      status: 'pending',
+    },
+    {
+      type: 'TXT',
+      name: '_everpost.shop.example.com',
+      value: 'everpost-verification=5f0c1d1f6c0e4b0f9d5a3a7b1c2d3e4f',
+      purpose: 'ownership',
+      status: 'pending',
+    },
+  ],
+  lastCheckedAt: null,
+  verifiedAt: null,
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  createdAt: '2026-11-20T10:00:00.000Z',
+  updatedAt: '2026-11-20T10:00:00.000Z',
+};
+
+const DomainName = z
+  .string()
+  .min(3)
+  .max(253)
+  .transform((text, context) => {
+    const name = normaliseDomainName(text);
+    if (name !== null) return name;
+    context.addIssue({
+      code: 'custom',
+      ...fault('invalid_string', 'Must be a host name with a dot, such as mail.example.com.'),
+    });
+    return z.NEVER;
+  });
+
+const listProjectDomains = endpoint({
+  id: 'listProjectDomains',
+  method: 'GET',
+  path: '/domains/project/{projectId}',
+  tag: 'Domains',
+  summary: 'List the sender domains of a project',
+  access: 'project',
+  projectParam: 'projectId',
+  params: z.object({ projectId: Uuid }),
+  response: z.array(Domain),
+  problems: ['PROJECT_NOT_FOUND'],
+  example: { response: [example] },
+  async handle({ db, config, caller, params }) {
+    await authorizeProject({ db, caller }, params.projectId);
+    const rows = await listDomains(db, params.projectId);
+    return rows.map((row) => presentDomain(row, config));
+  },
+});
+
+const createDomain = endpoint({
+  id: 'createDomain',
+  method: 'POST',
+  path: '/domains',
+  tag: 'Domains',
+  summary: 'Add a sender domain',
+  access: 'project',
+  status: 201,
+  body: z.object({
+    domain: DomainName,
+    projectId: Uuid.optional().meta({ description: 'Required without a secret key' }),
+  }),
+  response: Domain,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'FORBIDDEN',
+    'DOMAIN_EXISTS',
+    'SERVICE_UNAVAILABLE',
+  ],
+  example: { body: { domain: 'shop.example.com' }, response: example },
+  async handle(call) {
+    const { db, config, caller, body } = call;
+    const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
+    if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
+    const needs = { admin: true, write: true };
+    const { projectId } = await authorizeProject({ db, caller }, named, needs);
+    if (body.domain === config.platformDomain) {
+      throw new Problem('FORBIDDEN', { message: 'This server itself sends from this domain.' });
+    }
+    return presentDomain(await claimDomain(call, projectId, body.domain), config);
+  },
+});
+
+const verifyDomain = endpoint({
+  id: 'verifyDomain',
+  method: 'GET',
+  path: '/domains/{id}/verify',
+  tag: 'Domains',
+  summary: 'Check the DNS records of a sender domain now',
+  access: 'project',
+  params: z.object({ id: Uuid }),
+  response: Domain.extend({
+    tokens: z.array(z.string()).meta({ description: 'The same as dkimTokens' }),
+  }),
+  problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  example: { response: { ...example, tokens: example.dkimTokens } },
+  async handle(call) {
+    const { config, dispatcher, params } = call;
+    const domain = await requireDomain(call, params.id);
+    const checked = await checkNow(call, domain);
+    const { row, runId } = found('DOMAIN', params.id, checked);
+    if (runId) dispatcher.dispatch({ runs: [runId] });
+    return { ...presentDomain(row, config), tokens: row.dkim_tokens };
+  },
+});
+
+const removeDomain = endpoint({
+  id: 'deleteDomain',
+  method: 'DELETE',
+  path: '/domains/{id}',
+  tag: 'Domains',
+  summary: 'Remove a sender domain',
+  access: 'project',
+  params: z.object({ id: Uuid }),
+  response: z.object({ success: z.literal(true) }),
+  problems: ['DOMAIN_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED', 'DOMAIN_IN_USE'],
+  example: { response: { success: true } },
+  async handle(call) {
+    const { db, dispatcher, params } = call;
+    const domain = await requireDomain(call, params.id, { admin: true, write: true });
+    const runs = await transact(db, async (tx) => {
+      const users = await listDomainUsers(tx, domain);
+      if (users.templates.length + users.campaigns.length > 0) {
+        throw new Problem('DOMAIN_IN_USE', { details: users });
+      }
+      return deleteDomains(tx, { id: domain.id });
+    });
+    dispatcher.dispatch({ runs });
+    return { success: true as const };
+  },
+});
+
+export const domainEndpoints = [listProjectDomains, createDomain, verifyDomain, removeDomain];
+
+/**
+ * The domain, if the caller may see it: a domain of others answers like one that does not exist.
+ * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
+ *   EMAIL_VERIFICATION_REQUIRED.
+ */
+async function requireDomain(
+  call: Services & { caller: CallerOf<'project'> },
+  id: string,
+  needs: { admin?: boolean; write?: boolean } = {},
+): Promise<DomainRow> {
+  const domain = found('DOMAIN', id, await findDomain(call.db, id));
+  await authorizeProject(call, domain.project_id, needs).catch((error: unknown) => {
+    throw error instanceof Problem && error.code === 'PROJECT_NOT_FOUND'
+      ? notFound('DOMAIN', id)
+      : error;
+  });
+  return domain;
+}
+
+/** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not answer. */
+async function checkNow(services: Services, domain: DomainRow) {
+  const { db, config, log } = services;
+  try {
+    const finding = await inspectDomain(claimOf(domain), config.mail.records, services);
+    return await recordDomainCheck(db, domain, finding, { isScheduled: false });
+  } catch (error) {
+    const isDns = error instanceof DnsError;
+    if (!isDns && !(error instanceof IdentityProviderError)) throw error;
+    log.warn({ error, domain: domain.name }, 'domain not checked');
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: isDns ? 'DNS did not answer.' : 'The mail provider did not answer.',
+    });
+  }
+}
+
+/** How long a name is waited for that the mail provider is about to forget, in milliseconds. */
+const releaseMs = 10_000;
+
+/**
+ * Claims a name and makes it known to the mail provider, or leaves nothing behind. The claim comes
+ * first: as long as there is one, nobody has the provider forget the name.
+ * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
+ */
+async function claimDomain(call: Services, projectId: string, name: string): Promise<DomainRow> {
+  const { db, dispatcher, log } = call;
+  const claim = await insertClaim(call, projectId, name);
+  const abandon = async () => dispatcher.dispatch({ runs: [await abandonDomain(db, claim)] });
+  const made = await registerDomain(call, claim).catch(async (error: unknown) => {
+    await abandon();
+    if (!(error instanceof IdentityProviderError)) throw error;
+    log.error({ error, domain: name }, 'domain not registered');
+    throw new Problem('SERVICE_UNAVAILABLE', { message: 'The mail provider did not answer.' });
+  });
+  if (made && made !== 'taken') {
+    dispatcher.dispatch({ runs: [made.runId] });
+    return made.row;
+  }
+  await abandon();
+  // It went away with its project, or another claim was quicker.
+  if (!made) throw notFound('PROJECT', projectId);
+  throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
+}
+
+async function insertClaim({ db }: Services, projectId: string, name: string): Promise<NewClaim> {
+  for (const until = Date.now() + releaseMs; Date.now() < until; await sleep(200)) {
+    const claim = await insertDomain(db, { projectId, name });
+    if (claim === 'taken') throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
+    if (claim !== 'releasing') return claim;
+  }
+  throw new Problem('SERVICE_UNAVAILABLE', {
+    message: 'The mail provider is giving this domain up. Try again in a minute.',
+  });
+}
+
+async function registerDomain(call: Services, claim: NewClaim) {
+  const { db, config, identities } = call;
+  const dkimTokens = await provideIdentity(call, claim.name);
+  const verified = identities.mode === 'local' && isReservedName(claim.name);
+  const { name, ownership_token: ownershipToken } = claim;
+  const records = senderRecords({ name, dkimTokens, ownershipToken }, config.mail.records);
+  const recordStatuses = Object.fromEntries(
+    records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
+  );
+  return updateDomainTokens(db, claim, { dkimTokens, recordStatuses, verified });
+}
+
+/**
+ * Has the mail provider know a name, and answers the tokens of its DKIM records. An identity that
+ * this server has not made is used as it is: its owner, too, is known by the ownership record.
+ * @throws Problem FORBIDDEN when such a one has no DKIM records that could be checked.
+ */
+async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
+  if (identities.mode === 'local') return (await identities.create(name)).dkimTokens;
+  const known = await identities.find(name);
+  if (!known) await insertSesIdentity(db, name);
+  // Asked after the provider: whoever made the identity has noted it before.
+  if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
+  log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
+  if (known.dkimTokens.length > 0) return known.dkimTokens;
+  throw new Problem('FORBIDDEN', {
+    message:
+      'The operator of this server has set this domain up in a way that projects cannot use.',
+  });
+}
+
+function presentDomain(row: DomainRow, config: Services['config']) {
+  return {
+    id: row.id,
+    domain: row.name,
+    status: row.status,
+    verified: row.status === 'verified',
+    dkimTokens: row.dkim_tokens,
+    records: senderRecords(claimOf(row), config.mail.records).map((record) => ({
+      ...record,
+      status: row.record_statuses[recordKey(record)] ?? 'pending',
+    })),
+    lastCheckedAt: time(row.last_checked_at),
+    verifiedAt: time(row.verified_at),
+    projectId: row.project_id,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { recordFeedback } from '../../db/emails/feedback.ts';
+import { isSigned } from '../../providers/encryption.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { Feedback } from '../../domain/mail/feedback.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { readTrackedTarget } from '../../domain/mail/tracking.ts';
+import { answer, type Call, endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { transact } from '../../db/transaction.ts';
+
+/** What the pixel and the links lead to that Everpost puts into mail. */
+
+/** Opens of one message that follow one another faster are one: proxies and previews ask again. */
+const opensApartMs = 10_000;
+
+/** The smallest picture there is: one transparent dot. */
+const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+const openPixel = endpoint({
+  id: 'countOpen',
+  method: 'GET',
+  path: '/t/o/{emailId}.gif',
+  tag: 'Tracking',
+  summary: 'The pixel of a mail: counts an open, at most one in 10 seconds',
+  access: 'open',
+  limit: 'none',
+  asSent: true,
+  contentType: 'image/gif',
+  params: z.object({ emailId: z.string() }),
+  query: z.object({
+    s: z.unknown().optional().meta({ type: 'string', description: 'Signature of the mail' }),
+  }),
+  response: z.instanceof(Buffer).meta({ type: 'string', format: 'binary' }),
+  async handle(call) {
+    const { config, params, query } = call;
+    const id = params.emailId;
+    // Everybody gets the picture, and only who has the mail can count: its id is told elsewhere,
+    // too. Mail from before addresses were signed is no longer counted.
+    if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
+      await count(call, id, { kind: 'open', at: new Date() });
+    }
+    return answer(dot, { headers: { 'Cache-Control': 'no-store' } });
+  },
+});
+
+const followLink = endpoint({
+  id: 'countClick',
+  method: 'GET',
+  path: '/t/c/{emailId}',
+  tag: 'Tracking',
+  summary: 'A link of a mail: counts a click and leads on',
+  access: 'open',
+  limit: 'none',
+  asSent: true,
+  status: 302,
+  params: z.object({ emailId: z.string() }),
+  query: z.object({
+    u: z.unknown().optional().meta({ type: 'string', description: 'The target, base64url' }),
+    s: z
+      .unknown()
+      .optional()
+      .meta({ type: 'string', description: 'Signature of the target and the mail' }),
+  }),
+  response: z.null(),
+  problems: ['RESOURCE_NOT_FOUND'],
+  async handle(call) {
+    const { config, params, query } = call;
+    const link = trustedTarget(config, params.emailId, query);
+    await count(call, params.emailId, { kind: 'click', link, at: new Date() });
+    return answer(null, {
+      headers: { Location: headerSafe(link), 'Cache-Control': 'no-store' },
+    });
+  },
+});
+
+export const trackingEndpoints = [openPixel, followLink];
+
+/**
+ * Where a link leads that we made ourselves: nobody else can make us lead anywhere.
+ * @throws Problem RESOURCE_NOT_FOUND
+ */
+function trustedTarget(
+  secrets: Services['config'],
+  id: string,
+  { u, s }: { u?: unknown; s?: unknown },
+): string {
+  const read = typeof u === 'string' ? readTrackedTarget(id, u) : null;
+  if (!read || typeof s !== 'string' || !isSigned(secrets, 'tracking links', read.signed, s)) {
+    throw new Problem('RESOURCE_NOT_FOUND');
+  }
+  return read.target;
+}
+
+/** A header is ASCII; an address means the same with everything else percent-encoded. */
+function headerSafe(url: string): string {
+  return url.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
+
+/** Whoever reads the mail gets what they asked for, also when it cannot be counted. */
+async function count(
+  { db, config, dispatcher, log, request }: Call<'open', unknown, unknown, unknown>,
+  id: string,
+  feedback: Feedback,
+): Promise<void> {
+  // Programs that check links ask by HEAD.
+  if (request.method !== 'GET' || !isUuid(id)) return;
+  const given = {
+    message: { emailId: id, messageId: null },
+    feedback,
+    acceptedAt: null,
+    autoDisable: config.autoProjectDisable,
+    opensApartMs,
+  };
+  try {
+    const due = await transact(db, (tx) => recordFeedback(tx, given));
+    if (due) dispatcher.dispatch(due);
+  } catch (error) {
+    log.error({ error, emailId: id, kind: feedback.kind }, 'could not be counted');
+  }
+}

@@ -1,0 +1,106 @@
+import Bourne from '@hapi/bourne';
+import type { Context } from 'koa';
+import { invalidField, Problem } from '../../domain/errors.ts';
+import { findLossyNumber, measureJson } from '../../domain/json-body.ts';
+import { limits } from '../../domain/limits.ts';
+import type { AnyEndpoint } from './endpoint.ts';
+import { besideFileBytes } from './upload.ts';
+
+/** What a request carries: how much of it is taken, and what JSON in it may be. */
+
+/** Bytes of a body that an endpoint takes at most, whatever they say. */
+export function bodyBytesMax({ access, upload, bodyBytesMax: own }: AnyEndpoint): number {
+  if (upload) return upload.bytesMax + besideFileBytes;
+  return own ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);
+}
+
+/**
+ * Refuses what needs no reading to be refused: a body that is too large by its own word, is
+ * compressed, or is of a type that is not taken.
+ * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+ */
+export function refuseUnreadableBody(ctx: Context, endpoint: AnyEndpoint): void {
+  const length = ctx.request.length ?? 0;
+  if (length > bodyBytesMax(endpoint)) throw tooLarge(endpoint);
+  // A few compressed bytes may stand for gigabytes.
+  if (ctx.get('content-encoding') !== '') {
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
+      message: 'Send the body as it is, without Content-Encoding.',
+    });
+  }
+  const hasBody = length > 0 || ctx.get('transfer-encoding') !== '';
+  if (!hasBody || endpoint.asSent || !takesBody(endpoint)) return;
+  const type = endpoint.upload ? 'multipart/form-data' : 'application/json';
+  if (ctx.request.is(type)) return;
+  throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: `Send the body as ${type}.` });
+}
+
+/** Whether the body of a request is read at all. */
+export function takesBody({ method, body }: AnyEndpoint): boolean {
+  return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
+}
+
+/**
+ * Reads the body, as far as the endpoint takes it: also one that does not say how long it is.
+ * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when it breaks off.
+ */
+export async function readBytes({ req }: Context, endpoint: AnyEndpoint): Promise<Buffer> {
+  const bytesMax = bodyBytesMax(endpoint);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    // The connection stays, so that the sender can be told.
+    for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > bytesMax) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw new Problem('INVALID_REQUEST_BODY');
+  }
+  if (size <= bytesMax) return Buffer.concat(chunks, size);
+  // What still comes is read by nobody, and must not stand before the next request.
+  req.resume();
+  throw tooLarge(endpoint);
+}
+
+function tooLarge({ upload }: AnyEndpoint): Problem {
+  return new Problem(upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE');
+}
+
+/**
+ * The value of a JSON body; without a body an empty object.
+ * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it could not be kept as it was sent.
+ */
+export function readJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
+  const { depth, items } = measureJson(bytes, limits.jsonItems);
+  // Before it is parsed: each item takes tens of bytes of memory for each byte of it.
+  if (items > limits.jsonItems) {
+    const message = `A body holds at most ${limits.jsonItems} values, in objects and lists together.`;
+    throw invalidField('', 'too_big', message);
+  }
+  const json = new TextDecoder().decode(bytes);
+  const body = parse(json);
+  if (depth > limits.jsonDepth) {
+    const message = `Objects and lists nest at most ${limits.jsonDepth} deep.`;
+    throw invalidField('', 'too_big', message);
+  }
+  const lossy = findLossyNumber(json);
+  if (!lossy) return body;
+  const message = 'Has more digits than a number keeps: send it as text.';
+  throw invalidField(lossy.path.join('.'), 'too_big', message);
+}
+
+function parse(json: string): unknown {
+  try {
+    return Bourne.parse(json) as unknown;
+  } catch (error) {
+    const isForbidden = (error as Error).message.includes('forbidden prototype');
+    throw new Problem('INVALID_REQUEST_BODY', {
+      message: isForbidden
+        ? 'The request body holds a key named __proto__, which is not taken.'
+        : 'The request body is not valid JSON.',
+    });
+  }
+}

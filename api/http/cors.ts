@@ -1,0 +1,48 @@
+import type { Middleware } from 'koa';
+import type { Config } from '../../config.ts';
+
+const exposed = [
+  'X-Request-ID',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Retry-After',
+  'Idempotency-Replayed',
+].join(', ');
+const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID';
+
+/**
+ * Who may call from a browser: the public API anybody, without cookies; all else the pages of
+ * this installation, with them. Preflights are answered without a look at the path.
+ */
+export function cors(config: Config): Middleware {
+  const originOf = (url: string | null) => (url ? new URL(url).origin : null);
+  const dashboard = originOf(config.dashboardUrl);
+  const ours = new Set([dashboard, originOf(config.landingUrl), originOf(config.docsUrl)]);
+
+  return async (ctx, next) => {
+    const origin = ctx.get('origin');
+    const isPublic = ctx.path.startsWith('/v1/') && origin !== dashboard;
+    if (isPublic) {
+      ctx.set('Access-Control-Allow-Origin', '*');
+      ctx.set('Access-Control-Expose-Headers', exposed);
+    } else {
+      ctx.vary('Origin');
+      if (origin !== '' && ours.has(origin)) {
+        ctx.set('Access-Control-Allow-Origin', origin);
+        ctx.set('Access-Control-Allow-Credentials', 'true');
+        ctx.set('Access-Control-Expose-Headers', exposed);
+      }
+    }
+    if (ctx.method !== 'OPTIONS') return next();
+    if (ctx.response.get('Access-Control-Allow-Origin')) {
+      const methods = ['GET', 'POST', 'PUT', ...(isPublic ? [] : ['PATCH']), 'DELETE', 'OPTIONS'];
+      ctx.set('Access-Control-Allow-Methods', methods.join(', '));
+      ctx.set('Access-Control-Allow-Headers', isPublic ? headers : `${headers}, X-Project-Id`);
+      ctx.set('Access-Control-Max-Age', '600');
+    }
+    ctx.status = ctx.path.startsWith('/v1/') ? 200 : 204;
+    ctx.body = ctx.status === 200 ? '' : null;
+    return undefined;
+  };
+}

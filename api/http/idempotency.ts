@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { Problem } from '../../domain/errors.ts';
+import {
+  type AcceptedEmail,
+  claimIdempotencyKey,
+  completeIdempotencyKey,
+  type EarlierUse,
+  listAccepted,
+  recordAccepted,
+  releaseIdempotencyKey,
+} from '../../db/idempotency.ts';
+import type { Cipher } from '../../providers/encryption.ts';
+import type { Database } from '../../db/database.ts';
+
+export interface StoredAnswer {
+  status: number;
+  text: string;
+  /** Sent in place of the text; answers that are kept have none. */
+  bytes?: Buffer;
+}
+
+/**
+ * The use of a key by the one request that runs under it. It ends with the answer that is stored,
+ * or with a release; in the middle of it the process may die at any moment.
+ */
+export interface KeyUse {
+  /** What earlier requests have accepted under the key without coming to their end, in order. */
+  accepted: readonly AcceptedEmail[];
+  /** Notes that a mail was accepted, in its transaction. @throws Problem IDEMPOTENCY_IN_PROGRESS */
+  recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
+  /** Stores the answer in the transaction of the last mail. @throws Problem IDEMPOTENCY_IN_PROGRESS */
+  completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
+  /** Stores the answer, if no transaction has. */
+  complete(answer: StoredAnswer): Promise<void>;
+  /** Frees the key for another try, which goes on after what was accepted. */
+  release(): Promise<void>;
+  /** Whether mail was accepted by this request, or by those before it. */
+  hasAccepted(): Promise<boolean>;
+}
+
+export interface IdempotentRequest {
+  /** Whose keys it uses. */
+  space: KeySpace;
+  key: string;
+  method: string;
+  path: string;
+  /** The parsed body: key order and white space do not matter. */
+  body: unknown;
+}
+
+/** Requests share keys with those of the same space alone. */
+export interface KeySpace {
+  /** The project, or the user of a request without one. */
+  ownerId: string;
+  /** The public key of a project: whoever has it must not get in the way of the secret one. */
+  isPublic: boolean;
+}
+
+/** Before the keys of requests with the public key, as they are stored. No key of a request has it. */
+const publicMark = 'public\t';
+
+/**
+ * Claims an idempotency key: the first use runs, a repeat gets the stored answer.
+ * @throws Problem INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS.
+ */
+export async function useIdempotencyKey(
+  { db, cipher, ttlHours }: { db: Database; cipher: Cipher; ttlHours: number },
+  request: IdempotentRequest,
+): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
+  if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
+  const { ownerId, isPublic } = request.space;
+  const named = { ownerId, key: isPublic ? publicMark + request.key : request.key };
+  const name = `${request.method} ${request.path}`;
+  const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();
+  const claim = await claimIdempotencyKey(db, { ...named, request: name, bodyHash, ttlHours });
+  if ('row' in claim) {
+    const { row } = claim;
+    if (row.request !== name || !row.body_hash.equals(bodyHash)) throw reused(request.key, row);
+    if (row.status_code === null || row.response === null) {
+      throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+    }
+    return { replay: { status: row.status_code, text: cipher.decrypt(row.response) } };
+  }
+  const held = { ...named, claimedAt: claim.claimedAt };
+  let isStored = false;
+  const store = (to: Database, { status, text }: StoredAnswer) =>
+    completeIdempotencyKey(to, held, { status, response: cipher.encrypt(text) });
+  return {
+    first: {
+      accepted: claim.accepted,
+      recordAccepted: (tx, email) => recordAccepted(tx, held, email),
+      async completeIn(tx, answer) {
+        isStored = await store(tx, answer);
+        if (!isStored) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+      },
+      async complete(answer) {
+        if (!isStored) await store(db, answer);
+      },
+      release: () => releaseIdempotencyKey(db, held),
+      hasAccepted: async () => (await listAccepted(db, held)).length > 0,
+    },
+  };
+}
+
+function reused(key: string, row: EarlierUse): Problem {
+  return new Problem('IDEMPOTENCY_KEY_REUSED', {
+    details: {
+      key,
+      originalRequest: row.request,
+      originalRequestAt: row.created_at.toISOString(),
+      originalStatusCode: row.status_code,
+    },
+  });
+}
+
+/** JSON with sorted keys. */
+function canonicalJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, item: unknown) =>
+      typeof item === 'object' && item !== null && !Array.isArray(item)
+        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+        : item,
+    ) ?? ''
+  );
+}

@@ -1,0 +1,227 @@
+import type { Context, Middleware } from 'koa';
+import { Problem } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { findMembership } from '../../db/projects/projects.ts';
+import { findCaller, findSessionUser, refuseDisabled, requireVerified } from '../access/auth.ts';
+import type { Caller, Project } from '../access/caller.ts';
+import { readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
+import { type AnyEndpoint, Answer } from './endpoint.ts';
+import type { Services } from './services.ts';
+import { asProblem, errorBody } from './envelope.ts';
+import { type KeySpace, type KeyUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
+import { networkOf } from './rate-limit.ts';
+import { securityLog } from '../access/security-log.ts';
+import { clientOf } from '../access/session.ts';
+import { readUpload } from './upload.ts';
+import { checkRequest } from './validation.ts';
+
+/**
+ * What every request passes, in the order in which refusals win: body size, content type,
+ * credentials, disabled project, feature off, rate limit, JSON syntax, idempotency, schema, the handler.
+ */
+export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
+  return async (ctx) => {
+    ctx.state['endpoint'] = endpoint;
+    refuseUnreadableBody(ctx, endpoint);
+    const caller = await identify(ctx, endpoint, services);
+    ctx.state['userId'] = caller?.userId ?? undefined;
+    const project =
+      caller?.kind === 'project'
+        ? caller.project
+        : await namedProject(ctx, endpoint, caller, services);
+    ctx.state['projectId'] = project?.publicId;
+    if (project) insideId(ctx, endpoint, project);
+    if (project && endpoint.method !== 'GET' && !endpoint.whileDisabled) refuseDisabled(project);
+    const lacking = endpoint.unavailable?.(services.config);
+    if (lacking) throw new Problem(lacking);
+    await countRequest(ctx, endpoint, caller, project, services);
+    const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
+    const body = await readBody(ctx, endpoint, bytes);
+
+    const space = keySpace(endpoint, caller);
+    const key = ctx.get('idempotency-key');
+    const run = (keyUse: KeyUse | null) =>
+      runHandler(ctx, endpoint, caller, { body, bytes, keyUse }, services);
+    // A header without a value is a key that is too short, not a request without a key.
+    if (space === null || ctx.headers['idempotency-key'] === undefined) {
+      send(ctx, await run(null));
+      return;
+    }
+    const use = await useIdempotencyKey(
+      { db: services.db, cipher: services.cipher, ttlHours: services.config.idempotencyTtlHours },
+      { space, key, method: endpoint.method, path: ctx.path, body },
+    );
+    if ('replay' in use) {
+      ctx.set('Idempotency-Replayed', 'true');
+      send(ctx, use.replay);
+      return;
+    }
+    const answered = await run(use.first).catch(async (error: unknown) => {
+      // Where the key cannot be settled, it stays taken until it is stale.
+      await settleRefusal(use.first, error, ctx.state['requestId'] as string).catch(() => {});
+      throw error;
+    });
+    await use.first.complete(answered);
+    send(ctx, answered);
+  };
+}
+
+/**
+ * What an error does to the key. A refusal frees it, and so does a service that is away: the
+ * request is worth trying again. Where mail was accepted, the next try goes on after it. What else
+ * our own failure has done part of is kept as the answer.
+ */
+async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
+  const problem = asProblem(error);
+  const isFree = problem.status < 500 || problem.status === 503;
+  if (isFree || (await use.hasAccepted())) return use.release();
+  const text = JSON.stringify(errorBody(problem, requestId));
+  return use.complete({ status: problem.status, text });
+}
+
+async function runHandler(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  caller: Caller,
+  { body, bytes, keyUse }: { body: unknown; bytes: Buffer; keyUse: KeyUse | null },
+  services: Services,
+): Promise<StoredAnswer> {
+  const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
+  const parts = endpoint.asSent ? given : checkRequest(endpoint, given);
+  const security = securityLog(services, ctx, caller);
+  const result = await endpoint.handle({
+    ...services,
+    ...parts,
+    caller,
+    request: {
+      id: ctx.state['requestId'] as string,
+      method: ctx.method,
+      ip: ctx.ip,
+      client: clientOf(ctx),
+      header: (name) => ctx.get(name),
+      cookie: (name) => ctx.cookies.get(name),
+      bytes,
+    },
+    keyUse: keyUse && {
+      accepted: keyUse.accepted,
+      recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
+      completeIn: (tx, data) => keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data)),
+    },
+    findSessionUser: () => findSessionUser(ctx, services),
+    count: (scope, counted) => services.rateLimits.count(ctx, scope, counted),
+    note: (event, tx) => security.note(event, tx),
+    noteRefusal: (event) => security.noteRefusal(event),
+  });
+  security.flush();
+  const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    // What the answer depends on adds up: who asks from another origin depends on it, too.
+    if (name === 'Vary') ctx.vary(value);
+    else ctx.set(name, value);
+  }
+  const contentType = options.contentType ?? endpoint.contentType;
+  if (contentType) ctx.type = contentType;
+  const status = options.status ?? endpoint.status ?? 200;
+  if (answered instanceof Buffer) return { status, text: '', bytes: answered };
+  if (contentType) return { status, text: String(answered) };
+  return jsonAnswer(endpoint, caller, answered, status);
+}
+
+/** The answer of an endpoint in its own form. */
+function jsonAnswer(
+  endpoint: AnyEndpoint,
+  caller: Caller,
+  answered: unknown,
+  status = endpoint.status ?? 200,
+): StoredAnswer {
+  const data: unknown = endpoint.response.parse(answered);
+  const shown = endpoint.wrapped ? { success: true, data } : data;
+  return { status, text: status === 204 ? '' : outsideIds(JSON.stringify(shown), caller) };
+}
+
+/** What the path calls by the id it has outside, handlers call by the id of its rows. */
+function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
+  const params = ctx['params'] as Record<string, string>;
+  if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;
+}
+
+/** A project that was reset keeps its id outside, while its rows have another one. */
+function outsideIds(text: string, caller: Caller): string {
+  const projects = caller?.kind === 'project' ? [caller.project] : (caller?.projects ?? []);
+  return projects.reduce(
+    (shown, { id, publicId }) =>
+      id === publicId ? shown : shown.replaceAll(`"${id}"`, `"${publicId}"`),
+    text,
+  );
+}
+
+function send(ctx: Context, { status, text, bytes }: StoredAnswer): void {
+  ctx.status = status;
+  if (status === 204 || status === 302) {
+    ctx.body = null;
+    ctx.status = status;
+    return;
+  }
+  if (!ctx.type) ctx.type = 'application/json';
+  if (ctx.type === 'application/json' && !ctx.response.get('cache-control')) {
+    ctx.set('Cache-Control', 'no-store');
+  }
+  ctx.body = bytes ?? text;
+}
+
+async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Promise<unknown> {
+  if (endpoint.asSent || !takesBody(endpoint)) return undefined;
+  const { upload } = endpoint;
+  return upload ? readUpload(bytes, ctx.get('content-type'), upload) : readJson(bytes);
+}
+
+/** The project that the path names, if the user is a member; strangers are refused later. */
+async function namedProject(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  caller: Caller,
+  { db }: Services,
+): Promise<Project | null> {
+  if (caller?.kind !== 'user' || !endpoint.projectParam) return null;
+  const named = (ctx['params'] as Record<string, string>)[endpoint.projectParam]?.toLowerCase();
+  const membership = isUuid(named) ? await findMembership(db, named, caller.userId) : undefined;
+  if (!membership) return null;
+  requireVerified(caller);
+  return membership.project;
+}
+
+/** The caller. Refused credentials count against the address they come from. */
+async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services): Promise<Caller> {
+  try {
+    return await findCaller(ctx, endpoint.access, services);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) {
+      await services.rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
+    }
+    throw error;
+  }
+}
+
+async function countRequest(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  caller: Caller,
+  project: Project | null,
+  { rateLimits }: Services,
+): Promise<void> {
+  if (endpoint.limit === 'none') return;
+  // A stranger must not use up another project's window by naming it.
+  if (project) return rateLimits.count(ctx, 'project', project.id);
+  if (caller?.kind === 'user') return rateLimits.count(ctx, 'user', caller.userId);
+  return endpoint.limit === 'auth'
+    ? rateLimits.count(ctx, 'auth', `${endpoint.id} ${networkOf(ctx.ip)}`)
+    : rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
+}
+
+/** Whose keys a request uses, or null where the header is ignored. */
+function keySpace(endpoint: AnyEndpoint, caller: Caller): KeySpace | null {
+  if (endpoint.method !== 'POST' || endpoint.idempotent === false || caller === null) return null;
+  if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
+  const isMeant = endpoint.access === 'project' || endpoint.idempotent === true;
+  return isMeant ? { ownerId: caller.userId, isPublic: false } : null;
+}

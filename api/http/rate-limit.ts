@@ -1,0 +1,102 @@
+import ipaddr from 'ipaddr.js';
+import type { Context } from 'koa';
+import type { Pool } from 'pg';
+import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Config } from '../../config.ts';
+import { Problem } from '../../domain/errors.ts';
+
+/** Length of a counting window. It starts with its first request. */
+const windowSeconds = 60;
+
+export type Scope = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
+
+/**
+ * What a client is counted by: an IPv4 address as it is, also where it is written as IPv6
+ * (`::ffff:192.0.2.1`), and of an IPv6 address its /64. That is the smallest network anybody is
+ * given (RFC 6177), and one machine may take any of its 2^64 addresses.
+ */
+export function networkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  if (address.kind() === 'ipv4') return address.toString();
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${address.toString().replace(/%.*/, '')}/64`);
+  return `${network.toString()}/64`;
+}
+
+export interface RateLimits {
+  /**
+   * Counts one request.
+   * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
+   */
+  count(ctx: Context, scope: Scope, key: string): Promise<void>;
+  /** Counts one request. Answers the seconds until the window ends where it is used up, else 0. */
+  take(scope: Scope, key: string): Promise<number>;
+  /** Counts one request less. */
+  giveBack(scope: Scope, key: string): Promise<void>;
+  /** Ends the window of a key: what was counted is forgotten. */
+  forget(scope: Scope, key: string): Promise<void>;
+}
+
+/**
+ * Counters shared by all API processes through PostgreSQL. When the store does not answer,
+ * requests pass: a limit must not be what takes the API down.
+ */
+export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
+  if (!settings.enabled) {
+    const nothing = async () => {};
+    return { count: nothing, take: async () => 0, giveBack: nothing, forget: nothing };
+  }
+  const limiter = (keyPrefix: Scope, points: number, duration = windowSeconds) =>
+    new RateLimiterPostgres({
+      storeClient: pool,
+      storeType: 'pool',
+      tableName: 'rate_limit',
+      tableCreated: true,
+      keyPrefix,
+      points,
+      duration,
+    });
+  const limiters = {
+    project: limiter('project', settings.projectPerMinute),
+    user: limiter('user', settings.projectPerMinute),
+    ip: limiter('ip', settings.ipPerMinute),
+    auth: limiter('auth', settings.authPerMinute),
+    failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
+    // 100 by default, as NIST SP 800-63B (5.2.2) wants guesses for one account to be limited.
+    accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
+  };
+  return {
+    async count(ctx, scope, key) {
+      const limiter = limiters[scope];
+      const result = await limiter.consume(key).catch((error: unknown) => error);
+      if (!isResult(result)) return;
+      const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
+      const isOver = result.consumedPoints > limiter.points;
+      // The failures of an address are counted beside the requests of the caller; the headers
+      // tell the caller's own window.
+      if (isOver || scope !== 'failedLogin') {
+        ctx.set('RateLimit-Limit', String(limiter.points));
+        ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));
+        ctx.set('RateLimit-Reset', String(seconds));
+      }
+      if (!isOver) return;
+      ctx.set('Retry-After', String(seconds));
+      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: seconds } });
+    },
+    async take(scope, key) {
+      const result = await limiters[scope].consume(key).catch((error: unknown) => error);
+      const isOver = isResult(result) && result.consumedPoints > limiters[scope].points;
+      return isOver ? Math.max(1, Math.ceil(result.msBeforeNext / 1000)) : 0;
+    },
+    async giveBack(scope, key) {
+      await limiters[scope].reward(key).catch(() => {});
+    },
+    async forget(scope, key) {
+      await limiters[scope].delete(key).catch(() => false);
+    },
+  };
+}
+
+function isResult(value: unknown): value is RateLimiterRes {
+  return value instanceof RateLimiterRes;
+}

@@ -1,0 +1,276 @@
+import { z } from 'zod';
+import { planContactData } from '../../domain/contact/data.ts';
+import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
+import type { FieldCode } from '../../domain/errors.ts';
+import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { limits } from '../../domain/limits.ts';
+import { isValidName } from '../../domain/text-rules.ts';
+
+/** The values every endpoint shares. A fault names its code by `params.code`. */
+
+/** The options of a custom fault with one of the field codes. */
+export function fault(code: FieldCode, message: string) {
+  return { params: { code }, message };
+}
+
+/** An id as the service writes it: lower case. */
+export const Uuid = z
+  .string()
+  .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+  .transform((value) => value.toLowerCase())
+  .meta({ format: 'uuid' });
+
+/** An email address, trimmed and lowercased. */
+export const Email = z
+  .string()
+  .transform((value, context) => {
+    const email = normaliseEmail(value);
+    if (email !== null) return email;
+    context.addIssue({
+      code: 'custom',
+      ...fault('invalid_string', 'Must be an email address.'),
+    });
+    return z.NEVER;
+  })
+  .meta({ format: 'email' });
+
+/** A name of something: 1 to 100 visible characters after trimming. */
+export const Name = z
+  .string()
+  .transform((value) => value.trim())
+  .pipe(
+    z
+      .string()
+      .min(1)
+      .max(limits.nameChars)
+      .refine(isValidName, fault('invalid_string', 'Must not hold invisible characters.')),
+  );
+
+/** A name cut to the length names may have, never through the middle of a character pair. */
+export function cutName(name: string): string {
+  const cut = name.slice(0, limits.nameChars);
+  return cut.replace(/[\uD800-\uDBFF]$/, '').trimEnd();
+}
+
+/** The name of a copy. */
+export function copyName(name: string): string {
+  return cutName(`${name} (Copy)`);
+}
+
+export const Description = z.string().max(limits.descriptionChars).nullable();
+
+const oneLine = fault('invalid_string', 'Must be one line.');
+
+/** A text that goes into a header: one line. */
+export function line(maxChars: number) {
+  return z
+    .string()
+    .max(maxChars)
+    .refine((value) => !/[\r\n]/.test(value), oneLine);
+}
+
+export const Subject = line(limits.subjectChars).min(1);
+
+export const SenderName = line(limits.nameChars);
+
+/** A map of the customer's own keys. */
+export const JsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  fault('invalid_type', 'Must be an object.'),
+);
+
+/** Contact data of a request: an object or null, with a `locale` that is text. */
+export const ContactData = JsonObject.nullable()
+  .optional()
+  .superRefine((data, context) => {
+    const { set, oneTime } = planContactData({ locale: data?.['locale'] });
+    const locale = set['locale'] ?? oneTime['locale'];
+    if (locale === undefined || locale === null || typeof locale === 'string') return;
+    context.addIssue({
+      code: 'custom',
+      path: ['locale'],
+      ...fault('invalid_type', 'Must be text.'),
+    });
+  })
+  .meta({ type: ['object', 'null'], additionalProperties: true });
+
+/** A whole number of a query, within bounds. */
+export function queryInt(min: number, max: number, fallback: number) {
+  return z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      if (text === undefined) return fallback;
+      const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      if (Number.isNaN(value)) {
+        context.addIssue({ code: 'custom', ...fault('invalid_type', 'Must be a whole number.') });
+      } else if (value < min) {
+        context.addIssue({ code: 'custom', ...fault('too_small', `Must be at least ${min}.`) });
+      } else if (value > max) {
+        context.addIssue({ code: 'custom', ...fault('too_big', `Must be at most ${max}.`) });
+      }
+      return value;
+    })
+    .meta({ type: 'integer', minimum: min, maximum: max, default: fallback });
+}
+
+/** The query of a page list. `sorts` are the words `sort` takes; the first is the default. */
+export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
+  return z.object({
+    page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
+    pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    sort: z.enum(sorts).default(sorts[0] as never),
+    dir: z.enum(['asc', 'desc']).default('desc'),
+  });
+}
+
+/** The answer of a page list of `item`. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    total: z.int(),
+    page: z.int(),
+    pageSize: z.int(),
+    totalPages: z.int(),
+  });
+}
+
+/** A page of `rows` out of `total`, as `pageOf` answers it. */
+export function presentPage<Item>(
+  data: Item[],
+  total: number,
+  { page, pageSize }: { page: number; pageSize: number },
+) {
+  return { data, total, page, pageSize, totalPages: Math.ceil(total / pageSize) };
+}
+
+/** The query of a cursor list with one order. */
+export function cursorQuery(form: CursorForm) {
+  return z.object({
+    limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    cursor: z
+      .string()
+      .transform((text, context) => {
+        const position = decodeCursor(form, text);
+        if (position) return position;
+        context.addIssue({ code: 'custom', ...cursorFault });
+        return z.NEVER;
+      })
+      .optional()
+      .meta({ description: 'Where the page before this one ended' }),
+  });
+}
+
+/** What is said of a cursor that cannot be read. */
+export const cursorFault = fault('invalid_string', 'Is no cursor of this list.');
+
+/** The answer of a cursor list of `item`. */
+export function cursorListOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    cursor: z.string().optional(),
+    hasMore: z.boolean(),
+    total: z.int().describe('All that match, on the first page; 0 on later ones'),
+  });
+}
+
+/**
+ * A page of a cursor list, as `cursorListOf` answers it.
+ * @param rows one more than `limit` where there is a next page.
+ * @param list.position where a row stands in the order of `form`.
+ */
+export function presentCursorList<Row, Item>(
+  rows: readonly Row[],
+  list: {
+    form: CursorForm;
+    limit: number;
+    total: number;
+    position: (row: Row) => Position;
+    present: (row: Row) => Item;
+  },
+) {
+  const shown = rows.slice(0, list.limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > shown.length;
+  return {
+    data: shown.map(list.present),
+    ...(hasMore && last ? { cursor: encodeCursor(list.form, list.position(last)) } : {}),
+    hasMore,
+    total: list.total,
+  };
+}
+
+/** The body of an action on many records of a kind: on all of them or on none. */
+export const BulkUpdate = z.object({
+  ids: z.array(Uuid).min(1).max(limits.bulkIds),
+  delete: z.boolean().optional(),
+});
+
+export const BulkUpdated = z.union([
+  z.object({ deleted: z.int() }),
+  z.object({ updated: z.literal(0) }),
+]);
+
+/** For the documentation. */
+export const bulkUpdateExample = {
+  body: { ids: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'], delete: true },
+  response: { deleted: 1 },
+};
+
+/** A page list of one record, for the documentation. */
+export function pageExample<T>(record: T) {
+  return { data: [record], total: 1, page: 1, pageSize: limits.pageSizeDefault, totalPages: 1 };
+}
+
+/** A moment in an answer: ISO 8601 in UTC with milliseconds. */
+export const Time = z.iso.datetime({ precision: 3 });
+
+/** The text of a moment; null stays null. */
+export function time(at: Date): string;
+export function time(at: Date | null): string | null;
+export function time(at: Date | null): string | null {
+  return at === null ? null : at.toISOString();
+}
+
+/** A body of which a field is not even looked at where it means nothing beside the others. */
+export function ignoring<T extends z.ZodType>(
+  field: string,
+  isIdle: (others: Record<string, unknown>) => boolean,
+  schema: T,
+) {
+  return z.preprocess((body) => {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+    const { [field]: _, ...others } = body as Record<string, unknown>;
+    return isIdle(others) ? others : body;
+  }, schema);
+}
+
+/**
+ * Chooses a schema by the kind of the value, so that a fault names the exact place. (A plain
+ * union answers only that nothing fitted.)
+ */
+export function byKind<
+  T extends z.ZodType,
+  O extends z.ZodType = z.ZodNever,
+  L extends z.ZodType = z.ZodNever,
+>(kinds: { text: T; object: O; list?: L }) {
+  return z
+    .unknown()
+    .transform((value, context): z.output<T> | z.output<O> | z.output<L> => {
+      const schema = Array.isArray(value)
+        ? (kinds.list ?? kinds.text)
+        : typeof value === 'object' && value !== null
+          ? kinds.object
+          : kinds.text;
+      const parsed = schema.safeParse(value, { reportInput: true });
+      if (parsed.success) return parsed.data;
+      for (const issue of parsed.error.issues) context.issues.push(issue as never);
+      return z.NEVER;
+    })
+    .meta({
+      anyOf: [kinds.text, kinds.object, ...(kinds.list ? [kinds.list] : [])].map((schema) =>
+        z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+      ),
+    });
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { Problem } from '../../domain/errors.ts';
+import { type FormFields, type FormFile, readForm } from './form.ts';
+
+/** What an endpoint takes that takes a file. */
+export interface UploadLimits {
+  /** Bytes of the file, at most. */
+  bytesMax: number;
+}
+
+/** Parts beside the file, and the lines between the parts: what the whole body may have more. */
+export const besideFileBytes = 64 * 1024;
+
+/** A file of a request, in memory. */
+export class UploadedFile {
+  readonly filename: string;
+  /** As the sender says it; nobody has looked. */
+  readonly contentType: string;
+  readonly #chunks: Buffer[];
+
+  constructor({ filename, contentType, chunks }: FormFile) {
+    this.filename = filename;
+    this.contentType = contentType;
+    this.#chunks = chunks;
+  }
+
+  /** Bytes of the content. */
+  get size(): number {
+    return this.#chunks.reduce((size, chunk) => size + chunk.length, 0);
+  }
+
+  /** The content, put together anew by each call. */
+  bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  /** What stands for the file where requests are compared. */
+  toJSON(): object {
+    const hash = createHash('sha256');
+    for (const chunk of this.#chunks) hash.update(chunk);
+    const { filename, contentType } = this;
+    return { filename, contentType, sha256: hash.digest('hex') };
+  }
+}
+
+/** A part of the body that is a file. */
+export const UploadFile = z
+  .custom<UploadedFile>()
+  .superRefine((value, context) => {
+    if (value instanceof UploadedFile) return;
+    const message = 'Must be one file.';
+    context.addIssue({ code: 'invalid_type', expected: 'file', input: value, message });
+  })
+  .meta({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' });
+
+/**
+ * The form of an upload: its texts, and its files as `UploadedFile`, by the name of their field.
+ * A name that comes twice has a list.
+ * @throws Problem INVALID_REQUEST_BODY, FILE_TOO_LARGE.
+ */
+export async function readUpload(
+  bytes: Buffer,
+  contentType: string,
+  { bytesMax }: UploadLimits,
+): Promise<Record<string, unknown>> {
+  // A body that is not there is an empty form.
+  const fields: FormFields =
+    bytes.length === 0
+      ? []
+      : await readForm(bytes, contentType).catch(() => {
+          throw new Problem('INVALID_REQUEST_BODY');
+        });
+  const read = new Map<string, (string | UploadedFile)[]>();
+  for (const [name, field] of fields) {
+    const value = typeof field === 'string' ? field : new UploadedFile(field);
+    if (typeof value !== 'string' && value.size > bytesMax) throw new Problem('FILE_TOO_LARGE');
+    read.set(name, [...(read.get(name) ?? []), value]);
+  }
+  const entries = [...read].map(([name, values]) => [name, values.length > 1 ? values : values[0]]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
+}

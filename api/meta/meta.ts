@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { databaseAnswers } from '../../db/database.ts';
+import { docsPage, docsPolicy } from './docs.ts';
+import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
+import { openApiDocument } from '../http/openapi.ts';
+
+const { version } = packageJson;
+const tag = 'Server';
+
+const getRoot = endpoint({
+  id: 'getRoot',
+  method: 'GET',
+  path: '/',
+  tag,
+  summary: 'Name and version, or the way to the landing page',
+  access: 'open',
+  otherAnswers: [{ status: 302, description: 'To the landing page' }],
+  response: z.object({ name: z.literal('everpost'), version: z.string() }),
+  example: { response: { name: 'everpost', version } },
+  async handle({ config }) {
+    const data = { name: 'everpost' as const, version };
+    if (config.landingUrl === null) return data;
+    return answer(data, { status: 302, headers: { Location: config.landingUrl } });
+  },
+});
+
+const getHealth = endpoint({
+  id: 'getHealth',
+  method: 'GET',
+  path: '/health',
+  tag,
+  summary: 'Whether the process runs; asks no other',
+  access: 'open',
+  limit: 'none',
+  response: z.object({
+    status: z.literal('ok'),
+    time: z.int().meta({ description: 'Milliseconds since 1970' }),
+    environment: z.string(),
+    uptime: z.number().meta({ description: 'Seconds' }),
+    version: z.string(),
+  }),
+  example: {
+    response: {
+      status: 'ok',
+      time: 1_795_250_000_000,
+      environment: 'production',
+      uptime: 3_600,
+      version,
+    },
+  },
+  async handle({ config }) {
+    return {
+      status: 'ok' as const,
+      time: Date.now(),
+      environment: config.environment,
+      uptime: process.uptime(),
+      version,
+    };
+  },
+});
+
+const Check = z.enum(['ok', 'failed']);
+
+const getReadiness = endpoint({
+  id: 'getReadiness',
+  method: 'GET',
+  path: '/health/ready',
+  tag,
+  summary: 'Whether the database and Temporal answer; 503 when one does not',
+  access: 'open',
+  limit: 'none',
+  otherAnswers: [{ status: 503, description: 'One of them does not answer' }],
+  response: z.object({
+    status: Check,
+    checks: z.object({ database: Check, temporal: Check }),
+  }),
+  example: { response: { status: 'ok', checks: { database: 'ok', temporal: 'ok' } } },
+  async handle({ db, temporalAnswers }) {
+    const [database, temporal] = await Promise.all([databaseAnswers(db), temporalAnswers()]);
+    const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
+    const isReady = database && temporal;
+    return answer(
+      {
+        status: word(isReady),
+        checks: { database: word(database), temporal: word(temporal) },
+      },
+      { status: isReady ? 200 : 503 },
+    );
+  },
+});
+
+const getConfig = endpoint({
+  id: 'getConfig',
+  method: 'GET',
+  path: '/config',
+  tag,
+  summary: 'What this server offers',
+  access: 'open',
+  response: z.object({
+    environment: z.string(),
+    urls: z.object({
+      api: z.string(),
+      dashboard: z.string(),
+      landing: z.string().nullable(),
+      wiki: z.string().nullable(),
+    }),
+    features: z.object({
+      billing: z.object({ enabled: z.boolean() }),
+      storage: z.object({ s3Enabled: z.boolean() }),
+      authProviders: z.object({ github: z.boolean(), google: z.boolean() }),
+      email: z.object({ trackingToggleEnabled: z.boolean(), mode: z.enum(['ses', 'local']) }),
+      smtp: z.object({ enabled: z.boolean(), domain: z.null(), ports: z.null() }),
+      signups: z.object({ enabled: z.boolean() }),
+    }),
+    aws: z.object({ sesRegion: z.string().nullable() }),
+  }),
+  example: {
+    response: {
+      environment: 'production',
+      urls: {
+        api: 'https://api.shop.example',
+        dashboard: 'https://app.shop.example',
+        landing: null,
+        wiki: null,
+      },
+      features: {
+        billing: { enabled: false },
+        storage: { s3Enabled: true },
+        authProviders: { github: false, google: false },
+        email: { trackingToggleEnabled: true, mode: 'ses' },
+        smtp: { enabled: false, domain: null, ports: null },
+        signups: { enabled: true },
+      },
+      aws: { sesRegion: 'eu-west-1' },
+    },
+  },
+  async handle({ config }) {
+    const { ses, mode } = config.mail;
+    return answer(
+      {
+        environment: config.environment,
+        urls: {
+          api: config.apiUrl,
+          dashboard: config.dashboardUrl,
+          landing: config.landingUrl,
+          wiki: config.docsUrl,
+        },
+        features: {
+          billing: { enabled: config.billing !== null },
+          storage: { s3Enabled: config.storage.driver !== 'none' },
+          authProviders: {
+            github: config.oauth.github !== null,
+            google: config.oauth.google !== null,
+          },
+          email: {
+            // In local mode tracking is Everpost's own; SES needs a set for each choice.
+            trackingToggleEnabled:
+              config.mail.tracking === 'own' ||
+              Boolean(ses?.configurationSet && ses.configurationSetNoTracking),
+            mode,
+          },
+          smtp: { enabled: false, domain: null, ports: null },
+          signups: { enabled: config.signupsEnabled },
+        },
+        aws: { sesRegion: ses?.region ?? null },
+      },
+      { headers: { 'Cache-Control': 'public, max-age=60' } },
+    );
+  },
+});
+
+const getDocs = endpoint({
+  id: 'getDocs',
+  method: 'GET',
+  path: '/docs',
+  tag,
+  summary: 'The documentation of the API as a page',
+  access: 'open',
+  contentType: 'text/html',
+  response: z.string(),
+  async handle({ config }) {
+    return answer(docsPage, { headers: { 'Content-Security-Policy': docsPolicy(config.apiUrl) } });
+  },
+});
+
+/** `listAll` names the endpoints to describe: all of them, these among them. */
+export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoint[] {
+  const getOpenApi = endpoint({
+    id: 'getOpenApi',
+    method: 'GET',
+    path: '/openapi.json',
+    tag,
+    summary: 'The documentation of the API as an OpenAPI 3.1 document',
+    access: 'open',
+    response: z.record(z.string(), z.unknown()),
+    example: { response: { openapi: '3.1.0', info: { title: 'Everpost', version }, paths: {} } },
+    async handle({ config }) {
+      return openApiDocument(listAll(), { apiUrl: config.apiUrl, version });
+    },
+  });
+  return [getRoot, getHealth, getReadiness, getConfig, getOpenApi, getDocs];
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import {
+  acceptInvitation,
+  findInvitation,
+  listInvitations,
+} from '../../db/accounts/invitations.ts';
+import { deleteMember } from '../../db/accounts/members.ts';
+import { findMembership, findProject, holdProject } from '../../db/projects/projects.ts';
+import { transact } from '../../db/transaction.ts';
+import { found, notFound, Problem } from '../../domain/errors.ts';
+import { refuseDisabled, requireVerified } from '../access/auth.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
+import { presentProject, Project, project } from './project-record.ts';
+
+/** What a user decides about memberships: to accept one, to decline it, to leave. */
+
+const Invitation = z.object({
+  projectId: z.uuid(),
+  projectName: z.string(),
+  role: z.enum(['ADMIN', 'MEMBER']),
+  createdAt: Time,
+});
+
+const listMyInvitations = endpoint({
+  id: 'listMyInvitations',
+  method: 'GET',
+  path: '/users/@me/invitations',
+  tag: 'Projects',
+  summary: 'List the projects the logged-in user is invited to, the newest invitation first',
+  access: 'session',
+  response: z.array(Invitation),
+  example: {
+    response: [
+      {
+        projectId: project.id,
+        projectName: project.name,
+        role: 'MEMBER',
+        createdAt: '2026-11-20T10:00:00.000Z',
+      },
+    ],
+  },
+  async handle({ db, caller }) {
+    const rows = await listInvitations(db, caller.userId);
+    return rows.map(({ publicId, projectName, role, createdAt }) => ({
+      projectId: publicId,
+      projectName,
+      role: role as 'ADMIN' | 'MEMBER',
+      createdAt: time(createdAt),
+    }));
+  },
+});
+
+const acceptMyInvitation = endpoint({
+  id: 'acceptInvitation',
+  method: 'POST',
+  path: '/users/@me/invitations/{projectId}/accept',
+  tag: 'Projects',
+  summary: 'Become a member of a project the logged-in user is invited to',
+  access: 'session',
+  params: z.object({ projectId: Uuid }),
+  response: Project,
+  problems: ['PROJECT_NOT_FOUND', 'EMAIL_VERIFICATION_REQUIRED', 'PROJECT_DISABLED'],
+  example: { response: { ...project, role: 'MEMBER', webhookSigningSecret: null } },
+  async handle({ db, cipher, caller, params, note }) {
+    const { userId } = caller;
+    const invitation = found(
+      'PROJECT',
+      params.projectId,
+      await findInvitation(db, params.projectId, userId),
+    );
+    requireVerified(caller);
+    refuseDisabled(invitation);
+    const { projectId } = invitation;
+    const row = await transact(db, async (tx) => {
+      await holdProject(tx, projectId);
+      const role = await acceptInvitation(tx, projectId, userId);
+      if (!role) throw notFound('PROJECT', params.projectId);
+      await note({ event: 'member.joined', projectId, details: { role } }, tx);
+      return { ...found('PROJECT', params.projectId, await findProject(tx, projectId)), role };
+    });
+    return presentProject(row, cipher);
+  },
+});
+
+const leaveProject = endpoint({
+  id: 'leaveProject',
+  method: 'DELETE',
+  path: '/users/@me/projects/{id}/membership',
+  tag: 'Projects',
+  summary: 'Leave a project, or decline the invitation to it',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: z.object({ success: z.literal(true), message: z.string() }),
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'EMAIL_VERIFICATION_REQUIRED',
+    'PROJECT_DISABLED',
+    'OWNER_PROTECTED',
+  ],
+  example: { response: { success: true, message: 'You are no longer a member.' } },
+  async handle({ db, caller, params: { id }, note }) {
+    const { userId } = caller;
+    const membership = await findMembership(db, id, userId);
+    // Who is invited may decline whatever has become of the project.
+    const projectId =
+      membership?.project.id ??
+      found('PROJECT', id, await findInvitation(db, id, userId)).projectId;
+    requireVerified(caller);
+    if (membership) refuseDisabled(membership.project);
+    if (membership?.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
+    await transact(db, async (tx) => {
+      if (!(await deleteMember(tx, projectId, userId))) throw notFound('PROJECT', id);
+      const event = membership ? 'member.left' : 'member.declined';
+      await note({ event, projectId }, tx);
+    });
+    const message = membership ? 'You are no longer a member.' : 'The invitation is declined.';
+    return { success: true as const, message };
+  },
+});
+
+export const invitationEndpoints = [listMyInvitations, acceptMyInvitation, leaveProject];

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import {
+  deleteMember,
+  findMember,
+  insertMember,
+  listMembersAndInvited,
+  type MemberRow,
+  type MemberStatus,
+  updateMemberRole,
+} from '../../db/accounts/members.ts';
+import { findProject, holdProject } from '../../db/projects/projects.ts';
+import { findUser, findUserByEmail } from '../../db/accounts/users.ts';
+import { found, notFound, Problem } from '../../domain/errors.ts';
+import { roles } from '../../domain/roles.ts';
+import { authorizeProject } from '../access/auth.ts';
+import type { ProjectCaller, UserCaller } from '../access/caller.ts';
+import { answer, endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { Email, Time, time, Uuid } from '../http/schemas.ts';
+import { recordInvitation } from '../accounts/mail.ts';
+import { transact } from '../../db/transaction.ts';
+
+const NewRole = z.enum(['ADMIN', 'MEMBER']);
+const Member = z.object({
+  userId: z.uuid(),
+  email: z.string(),
+  role: z.enum(roles),
+  status: z.enum(['active', 'invited']).meta({
+    description: 'Who is invited is no member, and sees nothing of the project, until they accept',
+  }),
+});
+const member = {
+  userId: 'f0000000-0000-4000-8000-000000000002',
+  email: 'bob@shop.example',
+  role: 'MEMBER' as const,
+  status: 'active' as const,
+};
+
+const listProjectMembers = endpoint({
+  id: 'listMembers',
+  method: 'GET',
+  path: '/projects/{id}/members',
+  tag: 'Projects',
+  summary: 'List the members of a project and who is invited, its owner first',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: z.object({ id: Uuid }),
+  response: z.array(Member.extend({ createdAt: Time })),
+  problems: ['PROJECT_NOT_FOUND'],
+  example: {
+    response: { success: true, data: [{ ...member, createdAt: '2026-11-20T10:00:00.000Z' }] },
+  },
+  async handle({ db, caller, params }) {
+    const { projectId } = await authorizeProject({ db, caller }, params.id);
+    const rows = await listMembersAndInvited(db, projectId);
+    return rows.map((row) => ({ ...presentMember(row), createdAt: time(row.created_at) }));
+  },
+});
+
+const addMember = endpoint({
+  id: 'addMember',
+  method: 'POST',
+  path: '/projects/{id}/members',
+  tag: 'Projects',
+  summary:
+    'Invite the user of an address; where no account mail is sent, make them a member at once',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  status: 201,
+  otherAnswers: [{ status: 200, description: 'A member at once, as no account mail is sent' }],
+  params: z.object({ id: Uuid }),
+  body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
+  response: Member,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'PROJECT_DISABLED',
+    'INSUFFICIENT_ROLE',
+    'USER_NOT_FOUND',
+    'MEMBER_EXISTS',
+    'REAUTHENTICATION_REQUIRED',
+  ],
+  example: {
+    body: { email: member.email },
+    response: { success: true, data: { ...member, status: 'invited' } },
+  },
+  async handle({ db, config, dispatcher, caller, params, body, note }) {
+    const needs = { admin: true, write: true, fresh: body.role === 'ADMIN' };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const user = await findUserByEmail(db, body.email);
+    if (!user) throw notFound('USER', body.email);
+    // Nobody can be asked where no mail is sent: such a server trusts its users.
+    const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
+    const runs = await transact(db, async (tx) => {
+      await holdProject(tx, projectId);
+      const added = { projectId, userId: user.id, role: body.role, status };
+      const outcome = await insertMember(tx, added);
+      if (outcome === 'missing') throw notFound('USER', body.email);
+      if (outcome === 'exists') throw new Problem('MEMBER_EXISTS');
+      const event = status === 'active' ? 'member.added' : 'member.invited';
+      const details = { memberId: user.id, role: body.role };
+      await note({ event, projectId, details }, tx);
+      const project = found('PROJECT', params.id, await findProject(tx, projectId));
+      const by = await addressOf(tx, caller);
+      return recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
+    });
+    dispatcher.dispatch({ runs });
+    const { id: userId, email } = user;
+    return answer(
+      { userId, email, role: body.role, status },
+      { status: status === 'active' ? 200 : 201 },
+    );
+  },
+});
+
+const MemberPath = z.object({ id: Uuid, userId: Uuid });
+
+const changeMember = endpoint({
+  id: 'updateMember',
+  method: 'PATCH',
+  path: '/projects/{id}/members/{userId}',
+  tag: 'Projects',
+  summary: 'Change the role of a member, or of who is invited',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: MemberPath,
+  body: z.object({ role: NewRole }),
+  response: Member,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'PROJECT_DISABLED',
+    'INSUFFICIENT_ROLE',
+    'MEMBER_NOT_FOUND',
+    'OWNER_PROTECTED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
+  example: {
+    body: { role: 'ADMIN' },
+    response: { success: true, data: { ...member, role: 'ADMIN' } },
+  },
+  async handle({ db, caller, params, body, note }) {
+    const { projectId, row } = await changeable(db, caller, params, { fresh: true });
+    const details = { memberId: row.user_id, role: body.role };
+    await transact(db, async (tx) => {
+      const isChanged = await updateMemberRole(tx, projectId, row.user_id, body.role);
+      if (!isChanged) throw notFound('MEMBER', row.user_id);
+      await note({ event: 'member.role_changed', projectId, details }, tx);
+    });
+    return presentMember({ ...row, role: body.role });
+  },
+});
+
+const removeMember = endpoint({
+  id: 'removeMember',
+  method: 'DELETE',
+  path: '/projects/{id}/members/{userId}',
+  tag: 'Projects',
+  summary: 'End a membership, or take an invitation back',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: MemberPath,
+  response: z.object({ message: z.string() }),
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'PROJECT_DISABLED',
+    'INSUFFICIENT_ROLE',
+    'MEMBER_NOT_FOUND',
+    'OWNER_PROTECTED',
+    'SELF_REMOVAL',
+  ],
+  example: { response: { success: true, data: { message: 'The user is no longer a member.' } } },
+  async handle({ db, caller, params, note }) {
+    const { projectId, userId, row } = await changeable(db, caller, params);
+    if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
+    await transact(db, async (tx) => {
+      const isRemoved = await deleteMember(tx, projectId, row.user_id);
+      if (!isRemoved) throw notFound('MEMBER', row.user_id);
+      await note({ event: 'member.removed', projectId, details: { memberId: row.user_id } }, tx);
+    });
+    return { message: 'The user is no longer a member.' };
+  },
+});
+
+export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
+
+/** A member the caller may change: anybody but the owner. */
+async function changeable(
+  db: Services['db'],
+  caller: ProjectCaller | UserCaller,
+  { id, userId: memberId }: { id: string; userId: string },
+  { fresh = false } = {},
+) {
+  const needs = { admin: true, write: true, fresh };
+  const { projectId, userId } = await authorizeProject({ db, caller }, id, needs);
+  const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
+  if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
+  return { projectId, userId, row };
+}
+
+/** Who invites, for the mail; null: a key is nobody. */
+async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
+  const user = userId ? await findUser(db, userId) : undefined;
+  return user?.email ?? null;
+}
+
+function presentMember(row: MemberRow) {
+  return { userId: row.user_id, email: row.email, role: row.role, status: row.status };
+}

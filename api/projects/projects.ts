@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import {
+  insertProject,
+  listProjects,
+  type StoredKeys,
+  updateProject,
+  updateProjectKeys,
+  updateWebhookSecret,
+} from '../../db/projects/projects.ts';
+import { transact } from '../../db/transaction.ts';
+import { found } from '../../domain/errors.ts';
+import { authorizeProject, hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { fault, Name, Uuid } from '../http/schemas.ts';
+import { presentProject, Project, project, projectWithSecret } from './project-record.ts';
+
+const listMyProjects = endpoint({
+  id: 'listMyProjects',
+  method: 'GET',
+  path: '/users/@me/projects',
+  tag: 'Projects',
+  summary: 'List the projects of the logged-in user',
+  access: 'session',
+  response: z.array(Project),
+  example: { response: [project] },
+  async handle({ db, cipher, caller }) {
+    const rows = await listProjects(db, caller.userId);
+    return rows.map((row) => presentProject(row, cipher));
+  },
+});
+
+const createProject = endpoint({
+  id: 'createProject',
+  method: 'POST',
+  path: '/users/@me/projects',
+  tag: 'Projects',
+  summary: 'Create a project',
+  access: 'session',
+  status: 201,
+  idempotent: true,
+  body: z.object({ name: Name }),
+  response: Project,
+  problems: ['PROJECT_DISABLED', 'EMAIL_VERIFICATION_REQUIRED'],
+  example: { body: { name: 'My shop' }, response: projectWithSecret },
+  async handle({ db, cipher, caller, body, note }) {
+    requireVerified(caller);
+    for (const { disabled_reason: disabledReason } of await listProjects(db, caller.userId)) {
+      refuseDisabled({ disabledReason });
+    }
+    const keys = newKeys();
+    const row = await transact(db, async (tx) => {
+      const made = await insertProject(tx, {
+        ...keys.stored,
+        name: body.name,
+        webhookSigningSecret: cipher.encrypt(newWebhookSecret()),
+        ownerId: caller.userId,
+      });
+      await note({ event: 'project.created', projectId: made.id }, tx);
+      return made;
+    });
+    return presentProject(row, cipher, keys.secret);
+  },
+});
+
+const updateMyProject = endpoint({
+  id: 'updateProject',
+  method: 'PATCH',
+  path: '/users/@me/projects/{id}',
+  tag: 'Projects',
+  summary: 'Change the settings of a project',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  body: z.object({
+    name: Name.optional(),
+    tracking: z.enum(['ENABLED', 'DISABLED', 'MARKETING_ONLY']).optional(),
+    language: z
+      .string()
+      .regex(/^[a-z]{2}(-[A-Z]{2})?$/, fault('invalid_string', 'Must be like en or en-GB.'))
+      .optional(),
+  }),
+  response: Project,
+  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
+  example: { body: { tracking: 'MARKETING_ONLY' }, response: project },
+  async handle({ db, cipher, caller, params, body }) {
+    const needs = { admin: true, write: true };
+    const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
+    const row = found('PROJECT', params.id, await updateProject(db, projectId, body));
+    return presentProject({ ...row, role }, cipher);
+  },
+});
+
+const regenerateKeys = endpoint({
+  id: 'regenerateKeys',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/regenerate-keys',
+  tag: 'Projects',
+  summary: 'Replace both keys; the old ones are dead at once',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: Project,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
+  example: { response: projectWithSecret },
+  async handle({ db, cipher, caller, params, note }) {
+    const needs = { admin: true, write: true, fresh: true };
+    const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
+    const keys = newKeys();
+    const row = await transact(db, async (tx) => {
+      const changed = await updateProjectKeys(tx, projectId, keys.stored);
+      await note({ event: 'keys.regenerated', projectId }, tx);
+      return found('PROJECT', params.id, changed);
+    });
+    return presentProject({ ...row, role }, cipher, keys.secret);
+  },
+});
+
+const regenerateWebhookSecret = endpoint({
+  id: 'regenerateWebhookSecret',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/regenerate-webhook-secret',
+  tag: 'Projects',
+  summary: 'Replace the secret that signs webhooks; the old one is dead at once',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: z.object({ webhookSigningSecret: z.string() }),
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
+  example: { response: { webhookSigningSecret: `whsec_${'7a'.repeat(32)}` } },
+  async handle({ db, cipher, caller, params, note }) {
+    const needs = { admin: true, write: true, fresh: true };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const webhookSigningSecret = newWebhookSecret();
+    await transact(db, async (tx) => {
+      const row = await updateWebhookSecret(tx, projectId, cipher.encrypt(webhookSigningSecret));
+      found('PROJECT', params.id, row);
+      await note({ event: 'webhook_secret.regenerated', projectId }, tx);
+    });
+    return { webhookSigningSecret };
+  },
+});
+
+export const projectEndpoints = [
+  listMyProjects,
+  createProject,
+  updateMyProject,
+  regenerateKeys,
+  regenerateWebhookSecret,
+];
+
+function newKeys(): { secret: string; stored: StoredKeys } {
+  const secret = `sk_${randomHex()}`;
+  return {
+    secret,
+    stored: {
+      publicKey: `pk_${randomHex()}`,
+      secretKeyHash: hashSecret(secret),
+      secretKeyLast4: secret.slice(-4),
+    },
+  };
+}
+
+/** 32 random bytes as 64 lower-case hex characters. */
+function randomHex(): string {
+  return randomBytes(32).toString('hex');
+}
+
+function newWebhookSecret(): string {
+  return `whsec_${randomHex()}`;
+}

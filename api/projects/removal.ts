@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { removeProject, resetProject } from '../../db/projects/deletion.ts';
+import { found } from '../../domain/errors.ts';
+import { authorizeProject } from '../access/auth.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Uuid } from '../http/schemas.ts';
+import { transact } from '../../db/transaction.ts';
+
+const Done = z.object({ success: z.literal(true), message: z.string() });
+
+const deleteProject = endpoint({
+  id: 'deleteProject',
+  method: 'DELETE',
+  path: '/users/@me/projects/{id}',
+  tag: 'Projects',
+  summary: 'Delete a project with all that belongs to it',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: Done,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
+  example: { response: { success: true, message: 'The project is deleted.' } },
+  async handle({ db, dispatcher, caller, params, note }) {
+    const needs = { admin: true, write: true, fresh: true };
+    const { projectId, project } = await authorizeProject({ db, caller }, params.id, needs);
+    const runs = await transact(db, async (tx) => {
+      // The row outlives the project, so it holds the id as a word.
+      await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
+      return found('PROJECT', params.id, await removeProject(tx, projectId));
+    });
+    dispatcher.dispatch({ runs });
+    return { success: true as const, message: 'The project is deleted.' };
+  },
+});
+
+const resetMyProject = endpoint({
+  id: 'resetProject',
+  method: 'POST',
+  path: '/users/@me/projects/{id}/reset',
+  tag: 'Projects',
+  summary: 'Empty a project; it keeps its settings, keys, domains, members and billing',
+  access: 'session',
+  projectParam: 'id',
+  params: z.object({ id: Uuid }),
+  response: Done,
+  problems: [
+    'PROJECT_NOT_FOUND',
+    'INSUFFICIENT_ROLE',
+    'PROJECT_DISABLED',
+    'REAUTHENTICATION_REQUIRED',
+  ],
+  example: { response: { success: true, message: 'The project is empty.' } },
+  async handle({ db, dispatcher, caller, params, note }) {
+    const needs = { admin: true, write: true, fresh: true };
+    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+    const runs = await transact(db, async (tx) => {
+      await note({ event: 'project.reset', projectId }, tx);
+      return found('PROJECT', params.id, await resetProject(tx, projectId));
+    });
+    dispatcher.dispatch({ runs });
+    return { success: true as const, message: 'The project is empty.' };
+  },
+});
+
+export const removalEndpoints = [deleteProject, resetMyProject];

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { findSetupState } from '../../db/projects/projects.ts';
+import { authorizeProject } from '../access/auth.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Time, time, Uuid } from '../http/schemas.ts';
+
+const setup = {
+  hasSubscription: false,
+  hasVerifiedDomain: true,
+  contactCount: 128,
+  lastCampaignSentAt: null,
+  hasEnabledWorkflow: true,
+};
+
+const getSetupState = endpoint({
+  id: 'getSetupState',
+  method: 'GET',
+  path: '/projects/{id}/setup-state',
+  tag: 'Projects',
+  summary: 'How far a project is set up',
+  access: 'project',
+  projectParam: 'id',
+  wrapped: true,
+  params: z.object({ id: Uuid }),
+  response: z.object({
+    hasSubscription: z.boolean(),
+    hasVerifiedDomain: z.boolean(),
+    contactCount: z.int(),
+    lastCampaignSentAt: Time.nullable(),
+    hasEnabledWorkflow: z.boolean(),
+  }),
+  problems: ['PROJECT_NOT_FOUND'],
+  example: { response: { success: true, data: setup } },
+  async handle({ db, caller, params }) {
+    const { projectId } = await authorizeProject({ db, caller }, params.id);
+    const state = await findSetupState(db, projectId);
+    return { ...state, lastCampaignSentAt: time(state.lastCampaignSentAt) };
+  },
+});
+
+export const setupEndpoints = [getSetupState];

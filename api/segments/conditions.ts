@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { type Condition, type Filter, operators, unitMs } from '../../domain/filter/filter.ts';
+import { meansTheSame } from '../../domain/filter/forms.ts';
+import { parseCondition, type SegmentMention } from '../../domain/filter/parse.ts';
+import { fault } from '../http/schemas.ts';
+
+/** Conditions in requests and answers. */
+
+/** A condition of a request as it was read, and where it names segments. */
+export interface GivenCondition {
+  condition: Condition;
+  /** Their fields are paths inside the condition. */
+  mentions: SegmentMention[];
+}
+
+const filterJsonSchema = {
+  type: 'object',
+  properties: {
+    field: { type: 'string' },
+    operator: { type: 'string', enum: [...operators] },
+    value: {},
+    unit: { type: 'string', enum: Object.keys(unitMs) },
+  },
+  required: ['field', 'operator'],
+} as const;
+
+const groupJsonSchema = {
+  type: 'object',
+  properties: {
+    filters: { type: 'array', items: filterJsonSchema },
+    conditions: { type: ['object', 'null'], description: 'A condition inside this group' },
+  },
+} as const;
+
+const logics = { type: 'string', enum: ['AND', 'OR'] } as const;
+
+const conditionJsonSchema = {
+  type: 'object',
+  properties: { logic: logics, groups: { type: 'array', items: groupJsonSchema, minItems: 1 } },
+  required: ['logic', 'groups'],
+} as const;
+
+const flatJsonSchema = {
+  type: 'object',
+  properties: {
+    operator: logics,
+    conditions: { type: 'array', items: filterJsonSchema, minItems: 1 },
+  },
+  required: ['operator', 'conditions'],
+} as const;
+
+/** A condition in either form. A fault names its place in the form that was sent. */
+export const ConditionInput = z
+  .unknown()
+  .transform((input, context): GivenCondition => {
+    const { condition, problems, mentions } = parseCondition(input, '');
+    for (const { field, code, message, received } of problems) {
+      context.addIssue({
+        code: 'custom',
+        path: field === '' ? [] : field.split('.'),
+        message,
+        params: { code, received },
+      });
+    }
+    return condition ? { condition, mentions } : z.NEVER;
+  })
+  .meta({ anyOf: [conditionJsonSchema, flatJsonSchema] });
+
+/**
+ * For a body that takes a condition in two places: refuses two that mean different things.
+ * @param first the one that is used when both are given.
+ */
+export function refuseTwoMeanings<First extends string, Second extends string>(
+  first: First,
+  second: Second,
+) {
+  return (
+    body: { [K in First | Second]?: GivenCondition | null | undefined },
+    context: z.core.$RefinementCtx,
+  ): void => {
+    const [one, other] = [body[first], body[second]];
+    if (!one || !other || meansTheSame(one.condition, other.condition)) return;
+    context.addIssue({
+      code: 'custom',
+      path: [second],
+      ...fault('custom', `Means something else than ${first}.`),
+    });
+  };
+}
+
+/** A condition as the API answers it. */
+export const ConditionAnswer = z
+  .custom<Condition>((value) => typeof value === 'object' && value !== null)
+  .meta(conditionJsonSchema);
+
+/** A condition in the flat form. */
+export const FlatAnswer = z
+  .custom<{ operator: 'AND' | 'OR'; conditions: Filter[] }>(
+    (value) => typeof value === 'object' && value !== null,
+  )
+  .meta(flatJsonSchema);

@@ -1,0 +1,370 @@
+import { z } from 'zod';
+import { listTemplateCampaigns } from '../../db/campaigns/campaigns.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import {
+  countTemplateEmails,
+  deleteTemplates,
+  findTemplate,
+  insertTemplate,
+  listTemplates as listTemplateRows,
+  listTemplateSteps,
+  lockTemplates,
+  type TemplateRow,
+  updateTemplate as updateTemplateRow,
+} from '../../db/templates/templates.ts';
+import type { Database } from '../../db/database.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { checkTemplate } from '../../domain/template/render.ts';
+import { isQuicklyRead } from '../../domain/template/render-cost.ts';
+import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
+import { endpoint } from '../http/endpoint.ts';
+import {
+  BulkUpdate,
+  BulkUpdated,
+  bulkUpdateExample,
+  copyName,
+  Description,
+  Email,
+  fault,
+  Name,
+  pageExample,
+  pageOf,
+  pageQuery,
+  presentPage,
+  SenderName,
+  Subject,
+  Time,
+  time,
+  Uuid,
+} from '../http/schemas.ts';
+import { requireVerifiedSender } from '../emails/sender.ts';
+import { transact } from '../../db/transaction.ts';
+
+const tag = 'Templates';
+
+const TemplateType = z
+  .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
+  .describe('The message class. HEADLESS: nothing is added to the body.');
+
+/** Text that must be a template without faults; what takes long to be read is read later. */
+export function templateText(schema: z.ZodString) {
+  return schema.superRefine((source, context) => {
+    if (!isQuicklyRead(source)) return;
+    const checked = checkTemplate(source);
+    if (checked.ok) return;
+    context.addIssue({ code: 'custom', ...fault('invalid_template', checked.message) });
+  });
+}
+
+/** The check of what its schema has put off. @throws Problem VALIDATION_ERROR */
+export async function requireReadable(
+  renderer: TemplateRenderer,
+  { body }: { body?: string | undefined },
+  projectId: string,
+): Promise<void> {
+  if (body === undefined || isQuicklyRead(body)) return;
+  const checked = await renderer.check(body, projectId);
+  if (!checked.ok) throw invalidField('body', 'invalid_template', checked.message);
+}
+
+const TemplateInput = z.object({
+  name: Name,
+  subject: templateText(Subject),
+  body: templateText(z.string().min(1)),
+  type: TemplateType,
+  from: Email.nullable().optional(),
+  fromName: SenderName.nullable().optional(),
+  replyTo: Email.nullable().optional(),
+  description: Description.optional(),
+});
+
+const Template = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  description: z.string().nullable(),
+  subject: z.string(),
+  body: z.string(),
+  type: TemplateType,
+  from: z.string().nullable(),
+  fromName: z.string().nullable(),
+  replyTo: z.string().nullable(),
+  projectId: z.uuid(),
+  createdAt: Time,
+  updatedAt: Time,
+});
+
+function presentTemplate(row: TemplateRow): z.input<typeof Template> {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    subject: row.subject,
+    body: row.body,
+    type: row.type as z.input<typeof TemplateType>,
+    from: row.from_email,
+    fromName: row.from_name,
+    replyTo: row.reply_to,
+    projectId: row.project_id,
+    createdAt: time(row.created_at),
+    updatedAt: time(row.updated_at),
+  };
+}
+
+const ById = z.object({ id: Uuid });
+
+const input = {
+  name: 'Welcome',
+  subject: 'Hi {{name ?? there}}',
+  body: '<p>Welcome!</p>',
+  type: 'MARKETING',
+  from: 'team@shop.example',
+  fromName: 'The Shop',
+};
+const example = {
+  id: '5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21',
+  ...input,
+  description: null,
+  replyTo: null,
+  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
+  createdAt: '2026-11-20T10:00:00.000Z',
+  updatedAt: '2026-11-20T10:00:00.000Z',
+};
+
+export const listTemplates = endpoint({
+  id: 'listTemplates',
+  method: 'GET',
+  path: '/templates',
+  tag,
+  summary: 'List the templates',
+  access: 'secret',
+  query: pageQuery(['createdAt', 'name', 'updatedAt']).extend({
+    search: z.string().optional().describe('Part of name, description or subject, in any case'),
+    type: TemplateType.optional(),
+  }),
+  response: pageOf(Template),
+  example: { response: pageExample(example) },
+  async handle({ db, caller, query }) {
+    const { rows, total } = await listTemplateRows(db, caller.projectId, query);
+    return presentPage(rows.map(presentTemplate), total, query);
+  },
+});
+
+export const createTemplate = endpoint({
+  id: 'createTemplate',
+  method: 'POST',
+  path: '/templates',
+  tag,
+  summary: 'Create a template',
+  access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
+  status: 201,
+  body: TemplateInput,
+  response: Template,
+  problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  example: { body: input, response: example },
+  async handle({ db, renderer, caller: { projectId }, body }) {
+    await requireReadable(renderer, body, projectId);
+    if (body.from) await requireVerifiedSender(db, projectId, body.from);
+    const row = await transact(db, async (tx) => {
+      await holdProject(tx, projectId);
+      return insertTemplate(tx, {
+        project_id: projectId,
+        name: body.name,
+        description: body.description ?? null,
+        subject: body.subject,
+        body: body.body,
+        type: body.type,
+        from_email: body.from ?? null,
+        from_name: body.fromName ?? null,
+        reply_to: body.replyTo ?? null,
+      });
+    });
+    return presentTemplate(row);
+  },
+});
+
+export const getTemplate = endpoint({
+  id: 'getTemplate',
+  method: 'GET',
+  path: '/templates/{id}',
+  tag,
+  summary: 'Get one template',
+  access: 'secret',
+  params: ById,
+  response: Template,
+  problems: ['TEMPLATE_NOT_FOUND'],
+  example: { response: example },
+  async handle({ db, caller, params: { id } }) {
+    return presentTemplate(found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)));
+  },
+});
+
+export const updateTemplate = endpoint({
+  id: 'updateTemplate',
+  method: 'PATCH',
+  path: '/templates/{id}',
+  tag,
+  summary: 'Change a template',
+  access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
+  params: ById,
+  body: TemplateInput.partial(),
+  response: Template,
+  problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  example: {
+    body: { subject: 'Welcome, {{name ?? friend}}' },
+    response: { ...example, subject: 'Welcome, {{name ?? friend}}' },
+  },
+  async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
+    await requireReadable(renderer, body, projectId);
+    const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    const { from, fromName, replyTo, ...others } = body;
+    // Only a sender that is sent is checked: an old one may have lost its domain since.
+    if (from) await requireVerifiedSender(db, projectId, from);
+    const changes = Object.entries({
+      ...others,
+      from_email: from,
+      from_name: fromName,
+      reply_to: replyTo,
+    }).filter(([, value]) => value !== undefined);
+    if (changes.length === 0) return presentTemplate(before);
+    const row = await updateTemplateRow(db, projectId, id, Object.fromEntries(changes));
+    return presentTemplate(found('TEMPLATE', id, row));
+  },
+});
+
+export const deleteTemplate = endpoint({
+  id: 'deleteTemplate',
+  method: 'DELETE',
+  path: '/templates/{id}',
+  tag,
+  summary: 'Delete a template',
+  access: 'secret',
+  status: 204,
+  params: ById,
+  response: z.void(),
+  problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
+  async handle({ db, caller, params: { id } }) {
+    await transact(db, async (tx) => {
+      await lockKnownTemplates(tx, caller.projectId, [id]);
+      await removeTemplates(tx, [id]);
+    });
+  },
+});
+
+export const duplicateTemplate = endpoint({
+  id: 'duplicateTemplate',
+  method: 'POST',
+  path: '/templates/{id}/duplicate',
+  tag,
+  summary: 'Copy a template',
+  access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
+  status: 201,
+  params: ById,
+  response: Template,
+  problems: ['TEMPLATE_NOT_FOUND'],
+  example: { response: { ...example, name: copyName(example.name) } },
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    const { id: _, created_at: _c, updated_at: _u, ...values } = original;
+    return presentTemplate(await insertTemplate(db, { ...values, name: copyName(original.name) }));
+  },
+});
+
+export const getTemplateUsage = endpoint({
+  id: 'getTemplateUsage',
+  method: 'GET',
+  path: '/templates/{id}/usage',
+  tag,
+  summary: 'Where a template is used',
+  access: 'secret',
+  params: ById,
+  response: z.object({
+    campaigns: z.array(z.object({ id: z.uuid(), name: z.string(), status: z.string() })),
+    workflowSteps: z.array(
+      z.object({
+        id: z.uuid(),
+        name: z.string(),
+        workflowId: z.uuid(),
+        workflowName: z.string(),
+      }),
+    ),
+    emailsSent: z.int(),
+  }),
+  problems: ['TEMPLATE_NOT_FOUND'],
+  example: {
+    response: {
+      campaigns: [
+        { id: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05', name: 'Spring sale', status: 'DRAFT' },
+      ],
+      workflowSteps: [
+        {
+          id: 'aa000000-0000-4000-8000-000000000002',
+          name: 'Say hello',
+          workflowId: 'bb000000-0000-4000-8000-000000000001',
+          workflowName: 'Onboarding',
+        },
+      ],
+      emailsSent: 128,
+    },
+  },
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    return {
+      campaigns: await listTemplateCampaigns(db, projectId, id),
+      workflowSteps: await listTemplateSteps(db, [id]),
+      emailsSent: await countTemplateEmails(db, projectId, id),
+    };
+  },
+});
+
+export const bulkUpdateTemplates = endpoint({
+  id: 'bulkUpdateTemplates',
+  method: 'POST',
+  path: '/templates/bulk-update',
+  tag,
+  summary: 'Delete many templates: all of them or none',
+  access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
+  body: BulkUpdate,
+  response: BulkUpdated,
+  problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
+  example: bulkUpdateExample,
+  async handle({ db, caller, body }) {
+    const ids = [...new Set(body.ids)];
+    await transact(db, async (tx) => {
+      await lockKnownTemplates(tx, caller.projectId, ids);
+      if (body.delete) await removeTemplates(tx, ids);
+    });
+    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+  },
+});
+
+/** @throws Problem TEMPLATE_NOT_FOUND naming the first unknown one. */
+async function lockKnownTemplates(tx: Database, projectId: string, ids: readonly string[]) {
+  const known = await lockTemplates(tx, projectId, ids);
+  const missing = ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw notFound('TEMPLATE', missing);
+}
+
+/** @throws Problem TEMPLATE_IN_USE naming the steps that use any of them. */
+async function removeTemplates(tx: Database, ids: readonly string[]) {
+  const workflowSteps = await listTemplateSteps(tx, ids);
+  if (workflowSteps.length > 0) {
+    throw new Problem('TEMPLATE_IN_USE', { details: { workflowSteps } });
+  }
+  await deleteTemplates(tx, ids);
+}
+
+export const templateEndpoints = [
+  listTemplates,
+  createTemplate,
+  getTemplate,
+  updateTemplate,
+  deleteTemplate,
+  duplicateTemplate,
+  getTemplateUsage,
+  bulkUpdateTemplates,
+];

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { projectExists } from '../../db/projects/projects.ts';
+import { notFound, Problem } from '../../domain/errors.ts';
+import { imageTypeOf, imageTypes, isImageType } from '../../domain/image-type.ts';
+import { limits } from '../../domain/limits.ts';
+import { answer, endpoint } from '../http/endpoint.ts';
+import { fault } from '../http/schemas.ts';
+import { UploadFile } from '../http/upload.ts';
+
+const key = '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01/4b1f0a77-8d0a-4e3c-9a31-5b6c7d8e9fa2.png';
+
+const uploadImage = endpoint({
+  id: 'uploadImage',
+  method: 'POST',
+  path: '/uploads/image',
+  tag: 'Uploads',
+  summary: 'Upload an image for mails; everybody who has its address can see it',
+  access: 'secret',
+  upload: { bytesMax: limits.imageBytes },
+  unavailable: (config) => (config.storage.driver === 'none' ? 'UPLOADS_DISABLED' : null),
+  body: z.object({
+    image: z
+      .preprocess(
+        (value) => value ?? null,
+        z.custom<z.output<typeof UploadFile>>(
+          (value) => UploadFile.safeParse(value).success,
+          fault('required', 'One image in the field image.'),
+        ),
+      )
+      .meta({ type: 'string', format: 'binary', contentMediaType: 'image/*' }),
+  }),
+  response: z.object({
+    url: z.string(),
+    key: z.string(),
+    filename: z.string(),
+    contentType: z.enum(Object.keys(imageTypes) as [keyof typeof imageTypes]),
+    size: z.int().meta({ description: 'Bytes' }),
+  }),
+  problems: [
+    'FILE_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'FILE_CONTENT_MISMATCH',
+    'UPLOADS_DISABLED',
+  ],
+  example: {
+    response: {
+      url: `https://files.shop.example/${key}`,
+      key,
+      filename: 'logo.png',
+      contentType: 'image/png',
+      size: 20_480,
+    },
+  },
+  async handle({ db, files, caller, body: { image } }) {
+    const contentType = image.contentType.toLowerCase();
+    if (!isImageType(contentType)) {
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
+        message: `An image is one of ${Object.keys(imageTypes).join(', ')}.`,
+      });
+    }
+    const bytes = image.bytes();
+    if (imageTypeOf(bytes) !== contentType) throw new Problem('FILE_CONTENT_MISMATCH');
+    if (!files) throw new Problem('UPLOADS_DISABLED');
+    // The name the client gave is told, and never used.
+    const { publicId } = caller.project;
+    const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
+    await files.put(key, { bytes, contentType });
+    // Deleted meanwhile: its files may have been removed before this one was there.
+    if (!(await projectExists(db, publicId))) {
+      await files.removeFolder(publicId);
+      throw notFound('PROJECT', publicId);
+    }
+    const { filename } = image;
+    return { url: files.urlOf(key), key, filename, contentType, size: bytes.length };
+  },
+});
+
+const contentTypes = Object.fromEntries(
+  Object.entries(imageTypes).map(([type, extension]) => [extension, type]),
+);
+
+const getFile = endpoint({
+  id: 'getFile',
+  method: 'GET',
+  path: '/uploads/files/{key}',
+  tag: 'Uploads',
+  summary: 'Get an uploaded file where this server itself keeps them',
+  access: 'open',
+  contentType: 'image/png',
+  otherAnswers: [
+    {
+      status: 200,
+      description: 'in the type it was uploaded as',
+      contentTypes: Object.keys(imageTypes),
+    },
+  ],
+  params: z.object({ key: z.string() }),
+  response: z.custom<Buffer>().meta({ type: 'string', format: 'binary' }),
+  problems: ['FILE_NOT_FOUND'],
+  async handle({ files, params }) {
+    const contentType = contentTypes[params.key.split('.').at(-1) ?? ''];
+    const bytes = contentType ? await files?.read(params.key) : null;
+    if (!contentType || !bytes) throw notFound('FILE', params.key);
+    return answer(bytes, {
+      contentType,
+      headers: {
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        'Content-Disposition': 'inline',
+      },
+    });
+  },
+});
+
+export const uploadEndpoints = [uploadImage, getFile];

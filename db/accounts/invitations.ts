@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import type { Role } from '../../domain/roles.ts';
+import type { Database } from '../database.ts';
+import { lockUser } from './users.ts';
+
+export interface InvitationRow {
+  /** The id of the project's rows. */
+  projectId: string;
+  /** The id the outside knows the project by: another one once it was reset. */
+  publicId: string;
+  projectName: string;
+  /** Of the project. */
+  disabledReason: string | null;
+  role: Role;
+  createdAt: Date;
+}
+
+function invitations(db: Database, userId: string) {
+  return db
+    .selectFrom('invitation')
+    .innerJoin('project', 'project.id', 'invitation.project_id')
+    .select(['project.id as projectId', 'project.name as projectName'])
+    .select(sql<string>`coalesce(project.public_id, project.id)`.as('publicId'))
+    .select(['project.disabled_reason as disabledReason', 'invitation.role'])
+    .select('invitation.created_at as createdAt')
+    .where('project.removal', 'is', null)
+    .where('invitation.user_id', '=', userId);
+}
+
+/** What a user is invited to, newest first. */
+export async function listInvitations(db: Database, userId: string): Promise<InvitationRow[]> {
+  const rows = await invitations(db, userId)
+    .orderBy('invitation.created_at', 'desc')
+    .orderBy('project.id', 'desc')
+    .execute();
+  return rows as InvitationRow[];
+}
+
+/** The invitation of a user to the project that the outside knows by an id. */
+export async function findInvitation(
+  db: Database,
+  publicId: string,
+  userId: string,
+): Promise<InvitationRow | undefined> {
+  const row = await invitations(db, userId)
+    .where(sql<boolean>`coalesce(project.public_id, project.id) = ${publicId}`)
+    .executeTakeFirst();
+  return row as InvitationRow | undefined;
+}
+
+/**
+ * Makes who is invited a member; the invitation ends with that. Answers the role it now gives, or
+ * undefined when it was taken back meanwhile.
+ */
+export async function acceptInvitation(
+  tx: Database,
+  projectId: string,
+  userId: string,
+): Promise<Role | undefined> {
+  if (!(await lockUser(tx, userId))) return undefined;
+  const { rows } = await sql<{ role: Role }>`
+    insert into membership (project_id, user_id, role)
+      select project_id, user_id, role from invitation
+        where project_id = ${projectId} and user_id = ${userId} for update
+      returning role`.execute(tx);
+  return rows[0]?.role;
+}

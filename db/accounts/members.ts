@@ -1,0 +1,136 @@
+import { sql } from 'kysely';
+import type { Role } from '../../domain/roles.ts';
+import type { Database } from '../database.ts';
+import { lockUser } from './users.ts';
+
+/** `invited`: may become a member, and is none. */
+export type MemberStatus = 'active' | 'invited';
+
+export interface MemberRow {
+  user_id: string;
+  email: string;
+  role: Role;
+  status: MemberStatus;
+  created_at: Date;
+}
+
+type MemberTable = 'membership' | 'invitation';
+
+function people(db: Database, table: MemberTable, projectId: string) {
+  return db
+    .selectFrom(db.dynamic.table(table).as('m'))
+    .innerJoin('app_user', 'app_user.id', 'm.user_id')
+    .select(['m.user_id', 'app_user.email', 'm.role', 'm.created_at'])
+    .select(sql<string>`${table === 'membership' ? 'active' : 'invited'}::text`.as('status'))
+    .where('m.project_id', '=', projectId);
+}
+
+/** Members and who is invited: the owner first, then the oldest. */
+export async function listMembersAndInvited(db: Database, projectId: string): Promise<MemberRow[]> {
+  const rows = await db
+    .selectFrom(
+      people(db, 'membership', projectId)
+        .unionAll(people(db, 'invitation', projectId))
+        .as('person'),
+    )
+    .select(['user_id', 'email', 'role', 'created_at', 'status'])
+    .orderBy((eb) => eb.case().when('role', '=', 'OWNER').then(0).else(1).end())
+    .orderBy('created_at')
+    .orderBy('user_id')
+    .execute();
+  return rows as MemberRow[];
+}
+
+/** True for the address of a member. */
+export async function isMemberAddress(
+  db: Database,
+  projectId: string,
+  email: string,
+): Promise<boolean> {
+  const row = await people(db, 'membership', projectId)
+    .where('app_user.email', '=', email)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Somebody who is a member or invited. */
+export async function findMember(
+  db: Database,
+  projectId: string,
+  userId: string,
+): Promise<MemberRow | undefined> {
+  const row = await people(db, 'membership', projectId)
+    .where('m.user_id', '=', userId)
+    .unionAll(people(db, 'invitation', projectId).where('m.user_id', '=', userId))
+    .executeTakeFirst();
+  return row as MemberRow | undefined;
+}
+
+/**
+ * Makes a user a member, or invites them.
+ * @returns `exists` when they are a member or invited already, `missing` when the account is gone.
+ */
+export async function insertMember(
+  tx: Database,
+  member: { projectId: string; userId: string; role: Role; status: MemberStatus },
+): Promise<'added' | 'exists' | 'missing'> {
+  // Who accepts at this moment, or is invited by somebody else, comes before or after.
+  if (!(await lockUser(tx, member.userId))) return 'missing';
+  if (await findMember(tx, member.projectId, member.userId)) return 'exists';
+  await tx
+    .insertInto(member.status === 'active' ? 'membership' : 'invitation')
+    .values({ project_id: member.projectId, user_id: member.userId, role: member.role })
+    .execute();
+  return 'added';
+}
+
+/** Gives another role. False when there is no such member any more. Never the owner's. */
+export async function updateMemberRole(
+  tx: Database,
+  projectId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
+  // The invitation first: one that is accepted meanwhile is then found as a membership.
+  for (const table of ['invitation', 'membership'] as const) {
+    const { numUpdatedRows } = await tx
+      .updateTable(table)
+      .set({ role })
+      .where('project_id', '=', projectId)
+      .where('user_id', '=', userId)
+      .where('role', '<>', 'OWNER')
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n) return true;
+  }
+  return false;
+}
+
+/**
+ * Ends a membership, or takes an invitation back. False when there is neither any more. Never the
+ * owner's.
+ */
+export async function deleteMember(
+  tx: Database,
+  projectId: string,
+  userId: string,
+): Promise<boolean> {
+  // As above.
+  for (const table of ['invitation', 'membership'] as const) {
+    const { numDeletedRows } = await tx
+      .deleteFrom(table)
+      .where('project_id', '=', projectId)
+      .where('user_id', '=', userId)
+      .where('role', '<>', 'OWNER')
+      .executeTakeFirst();
+    if (numDeletedRows > 0n) return true;
+  }
+  return false;
+}
+
+/** The addresses of the members who may change a project's settings. */
+export async function listAdministrators(db: Database, projectId: string): Promise<string[]> {
+  const rows = await people(db, 'membership', projectId)
+    .where('m.role', 'in', ['OWNER', 'ADMIN'])
+    .execute();
+  return rows.map((row) => row.email);
+}

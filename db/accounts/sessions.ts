@@ -1,0 +1,130 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+/** Where a session is used from, as the request says. */
+export interface Client {
+  ip: string;
+  /** null: the request names none. */
+  userAgent: string | null;
+}
+
+export interface SessionRow {
+  id: string;
+  created_at: Date;
+  last_seen_at: Date;
+  ip: string | null;
+  user_agent: string | null;
+}
+
+const sessionColumns = ['id', 'created_at', 'last_seen_at', 'ip', 'user_agent'] as const;
+
+/** How many sessions a user may have; one more ends the one that was not seen for longest. */
+const sessionsMax = 200;
+/** How exactly `last_seen_at` is known: a request within this time of the last one writes nothing. */
+const seenEvery = sql`interval '5 minutes'`;
+
+/**
+ * Notes a new session of `seconds`. Undefined: the user is gone, or all sessions have been ended
+ * since `version` was read.
+ */
+export async function insertSession(
+  db: Database,
+  session: { userId: string; version: number; seconds: number } & Client,
+): Promise<string | undefined> {
+  const { userId, version, seconds, ip, userAgent } = session;
+  const { rows } = await sql<{ id: string }>`
+    insert into session (user_id, version, ip, user_agent, expires_at)
+      select id, session_version, ${ip}, ${userAgent}, now() + ${seconds} * interval '1 second'
+        from app_user where id = ${userId} and session_version = ${version} for key share
+      returning id`.execute(db);
+  const id = rows[0]?.id;
+  if (id === undefined) return undefined;
+  await sql`delete from session where id in (
+    select id from session where user_id = ${userId} and id <> ${id}
+      order by last_seen_at desc offset ${sessionsMax - 1})`.execute(db);
+  return id;
+}
+
+/** The user of a session cookie. `sessionId`: null for cookies that name no row. */
+export interface SessionUser {
+  id: string;
+  email: string;
+  emailVerified: boolean;
+  /** Whether the row of the session has not been written for some minutes. */
+  isUnseen: boolean;
+}
+
+/** Undefined: the session is over, or there never was one. */
+export async function findSessionUser(
+  db: Database,
+  session: { userId: string; version: number; id: string | null },
+): Promise<SessionUser | undefined> {
+  return db
+    .selectFrom('app_user')
+    .leftJoin('session', (join) =>
+      join
+        .on('session.id', '=', session.id)
+        .onRef('session.user_id', '=', 'app_user.id')
+        .on('session.expires_at', '>', sql<Date>`now()`),
+    )
+    .select(['app_user.id', 'app_user.email', 'app_user.email_verified as emailVerified'])
+    .select(
+      sql<boolean>`coalesce(session.last_seen_at < now() - ${seenEvery}, false)`.as('isUnseen'),
+    )
+    .where('app_user.id', '=', session.userId)
+    .where('app_user.session_version', '=', session.version)
+    .$if(session.id !== null, (query) => query.where('session.id', 'is not', null))
+    .executeTakeFirst();
+}
+
+/** Notes that a session was used now. Of many requests at once, one writes. */
+export async function updateSessionSeen(db: Database, id: string, client: Client): Promise<void> {
+  await db
+    .updateTable('session')
+    .set({ last_seen_at: sql<Date>`now()`, ip: client.ip, user_agent: client.userAgent })
+    .where('id', '=', id)
+    .where('last_seen_at', '<', sql<Date>`now() - ${seenEvery}`)
+    .execute();
+}
+
+/** The sessions of a user that can be used, the last seen first. */
+export async function listSessions(db: Database, userId: string): Promise<SessionRow[]> {
+  return db
+    .selectFrom('session')
+    .select(sessionColumns)
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .where(
+      'version',
+      '=',
+      db.selectFrom('app_user').select('session_version').where('id', '=', userId),
+    )
+    .orderBy('last_seen_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
+}
+
+/** Ends one session. False: the user has none of this id. */
+export async function deleteSession(db: Database, userId: string, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('session')
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Forgets sessions whose time is over, some at a time. Answers whether there may be more. */
+export async function deleteExpiredSessions(db: Database, max = 1000): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('session')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('session')
+        .select('id')
+        .where('expires_at', '<', sql<Date>`now()`)
+        .limit(max),
+    )
+    .executeTakeFirst();
+  return numDeletedRows === BigInt(max);
+}

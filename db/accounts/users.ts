@@ -1,0 +1,248 @@
+import type { Selectable } from 'kysely';
+import { sql } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import type { AppUser } from '../tables.ts';
+import { transact } from '../transaction.ts';
+
+export type UserRow = Selectable<AppUser>;
+
+export async function findUser(db: Database, id: string): Promise<UserRow | undefined> {
+  return db
+    .selectFrom('app_user')
+    .select(columnsOf('app_user'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** `email` in its stored form: trimmed and lower case. */
+export async function findUserByEmail(db: Database, email: string): Promise<UserRow | undefined> {
+  return db
+    .selectFrom('app_user')
+    .select(columnsOf('app_user'))
+    .where('email', '=', email)
+    .executeTakeFirst();
+}
+
+/** How an account logs in. */
+export type UserType = 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH';
+
+/** Makes an account, or answers undefined when the address has one already. */
+export async function insertUser(
+  db: Database,
+  user: { email: string; emailVerified: boolean } & (
+    | { passwordHash: string }
+    | { type: Exclude<UserType, 'PASSWORD'>; providerId: string }
+  ),
+): Promise<UserRow | undefined> {
+  return db
+    .insertInto('app_user')
+    .values({
+      email: user.email,
+      email_verified: user.emailVerified,
+      ...('passwordHash' in user
+        ? { type: 'PASSWORD', password_hash: user.passwordHash }
+        : { type: user.type, provider_id: user.providerId }),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(columnsOf('app_user'))
+    .executeTakeFirst();
+}
+
+export async function findUserByProvider(
+  db: Database,
+  type: UserType,
+  providerId: string,
+): Promise<UserRow | undefined> {
+  return db
+    .selectFrom('app_user')
+    .select(columnsOf('app_user'))
+    .where('type', '=', type)
+    .where('provider_id', '=', providerId)
+    .executeTakeFirst();
+}
+
+const newSessions = { session_version: sql<number>`session_version + 1` };
+const touched = { updated_at: sql<Date>`now()` };
+
+/** Ends all sessions of a user: their cookies carry the version before. */
+export async function updateSessionVersion(db: Database, userId: string): Promise<void> {
+  await db
+    .updateTable('app_user')
+    .set({ ...newSessions, ...touched })
+    .where('id', '=', userId)
+    .execute();
+}
+
+/**
+ * Sets a password and ends all sessions. Undefined when the account is gone, has no password, or
+ * has another one than `formerHash` meanwhile.
+ */
+export async function updatePassword(
+  db: Database,
+  userId: string,
+  passwordHash: string,
+  formerHash?: string,
+): Promise<UserRow | undefined> {
+  return db
+    .updateTable('app_user')
+    .set({ password_hash: passwordHash, ...newSessions, ...touched })
+    .where('id', '=', userId)
+    .where('type', '=', 'PASSWORD')
+    .$if(formerHash !== undefined, (query) => query.where('password_hash', '=', formerHash ?? ''))
+    .returning(columnsOf('app_user'))
+    .executeTakeFirst();
+}
+
+export async function updateEmailVerified(db: Database, userId: string): Promise<void> {
+  await db
+    .updateTable('app_user')
+    .set({ email_verified: true, ...touched })
+    .where('id', '=', userId)
+    .execute();
+}
+
+/**
+ * Gives an account made with a password to whoever proves its address through a provider: its
+ * password and its sessions are dead. Undefined when the address is verified, or the account gone.
+ */
+export async function replacePassword(
+  db: Database,
+  userId: string,
+  login: { type: Exclude<UserType, 'PASSWORD'>; providerId: string },
+): Promise<UserRow | undefined> {
+  return db
+    .updateTable('app_user')
+    .set({ type: login.type, provider_id: login.providerId, password_hash: null })
+    .set({ email_verified: true, ...newSessions, ...touched })
+    .where('id', '=', userId)
+    .where('type', '=', 'PASSWORD')
+    .where('email_verified', '=', false)
+    .returning(columnsOf('app_user'))
+    .executeTakeFirst();
+}
+
+/**
+ * Deletes an account with its memberships, unless it owns a project. A project it is being made
+ * the owner of at this moment comes before or after.
+ */
+export async function deleteUser(
+  db: Database,
+  userId: string,
+): Promise<'deleted' | 'owner' | 'missing'> {
+  return transact(db, async (tx) => {
+    const user = await lockUser(tx, userId);
+    if (!user) return 'missing';
+    const owned = await tx
+      .selectFrom('membership')
+      .select('project_id')
+      .where('user_id', '=', userId)
+      .where('role', '=', 'OWNER')
+      .executeTakeFirst();
+    if (owned) return 'owner';
+    // What is of a project stays with it, and names the user no longer.
+    await tx
+      .deleteFrom('security_event')
+      .where('user_id', '=', userId)
+      .where('project_id', 'is', null)
+      .execute();
+    await tx.deleteFrom('app_user').where('id', '=', userId).execute();
+    return 'deleted';
+  });
+}
+
+/** Holds an account until the transaction ends. */
+export async function lockUser(tx: Database, userId: string): Promise<UserRow | undefined> {
+  return tx
+    .selectFrom('app_user')
+    .select(columnsOf('app_user'))
+    .where('id', '=', userId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/**
+ * What the link of an account mail is good for; the first two for the same. That of an invitation
+ * leads to a page and is good for nothing: it is only counted.
+ */
+export type TokenPurpose = 'sign_up' | 'verify_email' | 'reset_password' | 'invitation';
+
+/** How long a link works, and the time over which they are counted. */
+const tokenLife = sql<Date>`now() - interval '1 hour'`;
+
+/**
+ * Notes the token of a link by its hash. False: the user has got `perHour` of them within the
+ * hour, and this is none.
+ */
+export async function insertToken(
+  tx: Database,
+  token: { userId: string; purpose: TokenPurpose; hash: Buffer },
+  perHour = 3,
+): Promise<boolean> {
+  // One after the other, so that not even requests sent all at once get more.
+  if (!(await lockUser(tx, token.userId))) return false;
+  const { count } = await tx
+    .selectFrom('account_token')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('user_id', '=', token.userId)
+    .where('purpose', '=', token.purpose)
+    .where('created_at', '>', tokenLife)
+    .executeTakeFirstOrThrow();
+  if (count >= perHour) return false;
+  await tx
+    .insertInto('account_token')
+    .values({ token_hash: token.hash, user_id: token.userId, purpose: token.purpose })
+    .execute();
+  return true;
+}
+
+/** Whose token it is, as long as it can be used. */
+export async function findTokenOwner(
+  db: Database,
+  purposes: readonly TokenPurpose[],
+  hash: Buffer,
+): Promise<string | undefined> {
+  const token = await db
+    .selectFrom('account_token')
+    .select('user_id')
+    .where('token_hash', '=', hash)
+    .where('purpose', 'in', purposes)
+    .where('used_at', 'is', null)
+    .where('created_at', '>', tokenLife)
+    .executeTakeFirst();
+  return token?.user_id;
+}
+
+/**
+ * Uses up a token, and with it all others of its purposes. Answers whose it was. Of several that
+ * ask at once, one gets it.
+ */
+export async function useToken(
+  tx: Database,
+  purposes: readonly TokenPurpose[],
+  hash: Buffer,
+): Promise<string | undefined> {
+  const ownerId = await findTokenOwner(tx, purposes, hash);
+  // The account first, as whoever changes it does: the change may end the token meanwhile.
+  if (ownerId === undefined || !(await lockUser(tx, ownerId))) return undefined;
+  const used = await tx
+    .updateTable('account_token')
+    .set({ used_at: sql<Date>`now()` })
+    .where('user_id', '=', ownerId)
+    .where('purpose', 'in', purposes)
+    .where('used_at', 'is', null)
+    .returning('token_hash')
+    .execute();
+  return used.some((token) => token.token_hash.equals(hash)) ? ownerId : undefined;
+}
+
+/** Forgets links that no longer work. */
+export async function deleteExpiredTokens(db: Database): Promise<void> {
+  await db.deleteFrom('account_token').where('created_at', '<', tokenLife).execute();
+}
+
+/** Whether anybody has an account. */
+export async function hasUsers(db: Database): Promise<boolean> {
+  const user = await db.selectFrom('app_user').select('id').limit(1).executeTakeFirst();
+  return user !== undefined;
+}

@@ -1,0 +1,310 @@
+import { sql } from 'kysely';
+import {
+  type Cap,
+  capOf,
+  type Category,
+  categories,
+  categoryOf,
+  type OwnLimits,
+} from '../../domain/billing.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { Database } from '../database.ts';
+import { transact } from '../transaction.ts';
+
+/** How much may be sent without a subscription; null where nothing is billed and nothing limited. */
+export type BillingRules = { freeTierPerMonth: number } | null;
+
+export interface BillingProject {
+  customer: string | null;
+  subscription: string | null;
+  limits: OwnLimits;
+}
+
+export async function findBillingProject(
+  db: Database,
+  projectId: string,
+): Promise<BillingProject | undefined> {
+  const row = await db
+    .selectFrom('project')
+    .select(['customer', 'subscription'])
+    .select(['billing_limit_workflows as workflows', 'billing_limit_campaigns as campaigns'])
+    .select(['billing_limit_transactional as transactional', 'billing_limit_inbound as inbound'])
+    .where('id', '=', projectId)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { customer, subscription, ...limits } = row;
+  return { customer, subscription, limits };
+}
+
+/** Sets some of a project's own limits; null takes one away. */
+export async function updateOwnLimits(
+  db: Database,
+  projectId: string,
+  limits: Partial<OwnLimits>,
+): Promise<void> {
+  const given = Object.entries(limits).filter(([, limit]) => limit !== undefined);
+  if (given.length === 0) return;
+  await db
+    .updateTable('project')
+    .set(Object.fromEntries(given.map(([category, limit]) => [`billing_limit_${category}`, limit])))
+    .set({ updated_at: sql<Date>`now()` })
+    .where('id', '=', projectId)
+    .execute();
+}
+
+/** The month that counts now, as its first day. */
+const thisMonth = sql<string>`date_trunc('month', now() at time zone 'UTC')::date`;
+
+/**
+ * What a project has sent or received in a time, by day (UTC) and category. A message with files
+ * counts twice, a failed one not at all.
+ */
+export async function listUsage(
+  db: Database,
+  projectId: string,
+  { start, end }: { start: Date; end: Date },
+): Promise<{ date: string; category: Category; count: number }[]> {
+  const { rows } = await sql<{ date: string; source_type: string; count: number }>`
+    select to_char(at at time zone 'UTC', 'YYYY-MM-DD') as date, source_type,
+        sum(billed_units)::int as count
+      from (
+        select sent_at as at, source_type, billed_units from email
+          where project_id = ${projectId} and sent_at is not null
+            and sent_at >= ${start} and sent_at < ${end}
+            and source_type <> 'INBOUND' and status <> 'FAILED'
+        union all
+        select created_at, source_type, billed_units from email
+          where project_id = ${projectId} and source_type = 'INBOUND'
+            and created_at >= ${start} and created_at < ${end}) counted
+      group by 1, 2
+      order by 1, 2`.execute(db);
+  return rows.map(({ date, source_type: source, count }) => ({
+    date,
+    category: categoryOf(source),
+    count,
+  }));
+}
+
+/**
+ * Takes the share of one message, in the transaction that stores it: parallel ones come one after
+ * the other, so that none gets what is not there. Call it last before the insert. Answers what
+ * belongs into the row as `allowance_month`; null: nothing is limited.
+ * @throws Problem BILLING_LIMIT_EXCEEDED
+ */
+export async function takeAllowance(
+  tx: Database,
+  rules: BillingRules,
+  given: { projectId: string; category: Category; units: number },
+): Promise<string | null> {
+  const cap = await findCap(tx, rules, given.projectId, given.category);
+  if (!cap) return null;
+  const { month, taken } = await lockAllowance(tx, given.projectId);
+  refuseOver(cap, taken, given.category, given.units);
+  await addTaken(tx, given.projectId, month, given.category, given.units);
+  return month;
+}
+
+/**
+ * Refuses what would pass a limit, without taking anything.
+ * @throws Problem BILLING_LIMIT_EXCEEDED
+ */
+export async function requireAllowance(
+  db: Database,
+  rules: BillingRules,
+  given: { projectId: string; category: Category; units: number },
+): Promise<void> {
+  const cap = await findCap(db, rules, given.projectId, given.category);
+  if (!cap) return;
+  const { taken } = await transact(db, (tx) => lockAllowance(tx, given.projectId));
+  refuseOver(cap, taken, given.category, given.units);
+}
+
+/** A claimed message, as far as its share goes. */
+export interface ClaimedShare {
+  id: string;
+  source_type: string;
+  billed_units: number;
+  allowance_month: unknown;
+}
+
+/**
+ * Takes the shares of claimed workflow and campaign mail that has none yet. Answers the ids of
+ * those for which nothing is left: they must not leave, and fail with `billing_limit`.
+ */
+export async function takeAllowances(
+  db: Database,
+  rules: BillingRules,
+  projectId: string,
+  emails: readonly ClaimedShare[],
+): Promise<Set<string>> {
+  const open = emails.filter(
+    (email) =>
+      email.allowance_month === null && ['WORKFLOW', 'CAMPAIGN'].includes(email.source_type),
+  );
+  if (!rules || open.length === 0) return new Set();
+  const project = await findBillingProject(db, projectId);
+  if (!project) return new Set();
+  const capped = open.flatMap((email) => {
+    const category = categoryOf(email.source_type);
+    const cap = capOf(category, project, rules.freeTierPerMonth);
+    return cap ? [{ email, category, cap }] : [];
+  });
+  if (capped.length === 0) return new Set();
+  return transact(db, async (tx) => {
+    const over = new Set<string>();
+    const { month, taken } = await lockAllowance(tx, projectId);
+    const added: Record<string, number> = {};
+    for (const { email, category, cap } of capped) {
+      const units = email.billed_units;
+      if (sumOf(cap, taken) + units > cap.limit) {
+        over.add(email.id);
+        continue;
+      }
+      taken[category] += units;
+      added[category] = (added[category] ?? 0) + units;
+    }
+    for (const [category, units] of Object.entries(added)) {
+      await addTaken(tx, projectId, month, category, units);
+    }
+    const granted = capped.map(({ email }) => email.id).filter((id) => !over.has(id));
+    await sql`update email set allowance_month = ${month}::date
+      where id = any(${granted}::uuid[])`.execute(tx);
+    return over;
+  });
+}
+
+async function findCap(
+  db: Database,
+  rules: BillingRules,
+  projectId: string,
+  category: Category,
+): Promise<Cap | null> {
+  if (!rules) return null;
+  const project = await findBillingProject(db, projectId);
+  return project ? capOf(category, project, rules.freeTierPerMonth) : null;
+}
+
+type Taken = Record<Category, number>;
+
+function sumOf(cap: Cap, taken: Taken): number {
+  return cap.counts.reduce((sum, category) => sum + taken[category], 0);
+}
+
+function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): void {
+  const usage = sumOf(cap, taken);
+  if (usage + units <= cap.limit) return;
+  throw new Problem('BILLING_LIMIT_EXCEEDED', {
+    details: { category, limit: cap.limit, usage },
+  });
+}
+
+/**
+ * Holds what a project has taken this month until the transaction ends. The first time it is
+ * counted from the messages.
+ */
+async function lockAllowance(
+  tx: Database,
+  projectId: string,
+): Promise<{ month: string; taken: Taken }> {
+  for (;;) {
+    const { rows } = await sql<{ month: string; category: Category; taken: number }>`
+      select month::text, category, taken from allowance
+        where project_id = ${projectId} and month = ${thisMonth}
+        order by category for update`.execute(tx);
+    const [first] = rows;
+    if (first) {
+      const taken = Object.fromEntries(rows.map((row) => [row.category, row.taken])) as Taken;
+      return { month: first.month, taken };
+    }
+    await countAllowance(tx, projectId);
+  }
+}
+
+/** What was sent this month, and what waits: accepted from the API, or with its share taken. */
+async function countAllowance(tx: Database, projectId: string): Promise<void> {
+  const start = sql`(${thisMonth})::timestamp at time zone 'UTC'`;
+  // Each has its own index.
+  const waits = [
+    sql`status = 'SENDING' and project_id = ${projectId}`,
+    sql`status = 'PENDING' and campaign_id is null and project_id = ${projectId}`,
+    sql`status = 'PENDING' and campaign_id in (
+      select id from campaign where project_id = ${projectId})`,
+  ].map(
+    (isMeant) => sql`
+      select source_type, billed_units from email
+        where ${isMeant} and sent_at is null and (allowance_month = ${thisMonth}
+          or source_type = 'TRANSACTIONAL' and created_at >= ${start})`,
+  );
+  await sql`
+    insert into allowance (project_id, month, category, taken)
+      select ${projectId}, ${thisMonth}, kind.category, coalesce(sum(counted.billed_units), 0)
+        from unnest(${[...categories]}::text[]) as kind(category)
+        left join (
+          select source_type, billed_units from email
+            where project_id = ${projectId} and sent_at is not null and sent_at >= ${start}
+              and source_type <> 'INBOUND' and status <> 'FAILED'
+          union all
+          ${sql.join(waits, sql` union all `)}
+          union all
+          select source_type, billed_units from email
+            where project_id = ${projectId} and source_type = 'INBOUND' and created_at >= ${start}
+        ) counted on kind.category = case counted.source_type
+          when 'WORKFLOW' then 'workflows' when 'CAMPAIGN' then 'campaigns'
+          else lower(counted.source_type) end
+        group by kind.category
+      on conflict do nothing`.execute(tx);
+}
+
+async function addTaken(
+  tx: Database,
+  projectId: string,
+  month: string,
+  category: string,
+  units: number,
+): Promise<void> {
+  await tx
+    .updateTable('allowance')
+    .set((eb) => ({ taken: eb('taken', '+', units) }))
+    .where('project_id', '=', projectId)
+    .where('month', '=', sql<Date>`${month}::date`)
+    .where('category', '=', category)
+    .execute();
+}
+
+/** What the projects have taken this month, where it is counted. */
+export async function listAllowances(
+  db: Database,
+): Promise<
+  { id: string; name: string; taken: Taken; subscription: string | null; limits: OwnLimits }[]
+> {
+  const { rows } = await sql<{
+    id: string;
+    name: string;
+    subscription: string | null;
+    taken: Partial<Taken>;
+    limits: OwnLimits;
+  }>`
+    select project.id, project.name, project.subscription,
+        jsonb_object_agg(allowance.category, allowance.taken) as taken,
+        jsonb_build_object('workflows', billing_limit_workflows,
+          'campaigns', billing_limit_campaigns, 'transactional', billing_limit_transactional,
+          'inbound', billing_limit_inbound) as limits
+      from allowance join project on project.id = allowance.project_id
+      where month = ${thisMonth} and project.removal is null
+      group by project.id`.execute(db);
+  const none: Taken = { workflows: 0, campaigns: 0, transactional: 0, inbound: 0 };
+  return rows.map((row) => ({ ...row, taken: { ...none, ...row.taken } }));
+}
+
+/** Notes that a project was warned this month. False: it was before. */
+export async function insertAllowanceWarning(
+  tx: Database,
+  projectId: string,
+  category: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into allowance_warning (project_id, month, category)
+      values (${projectId}, ${thisMonth}, ${category})
+      on conflict do nothing returning category`.execute(tx);
+  return rows.length > 0;
+}

@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+/** A sent message that the payment provider has not been told of. */
+export interface UsageReport {
+  emailId: string;
+  customer: string;
+  units: number;
+  sentAt: Date;
+}
+
+/** The oldest unreported messages, of one customer or of all; `after`: the last of the page before. */
+export async function listUsageReports(
+  db: Database,
+  max: number,
+  { customer, after }: { customer?: string | undefined; after?: UsageReport | undefined } = {},
+): Promise<UsageReport[]> {
+  let query = db
+    .selectFrom('usage_report')
+    .select(['email_id as emailId', 'customer', 'units', 'sent_at as sentAt']);
+  if (customer !== undefined) query = query.where('customer', '=', customer);
+  if (after) {
+    const { sentAt, emailId } = after;
+    query = query.where(sql<boolean>`(sent_at, email_id) > (${sentAt}, ${emailId}::uuid)`);
+  }
+  return query.orderBy('sent_at').orderBy('email_id').limit(max).execute();
+}
+
+/** Forgets messages that were reported, or never can be. */
+export async function deleteUsageReports(db: Database, emailIds: readonly string[]): Promise<void> {
+  await db
+    .deleteFrom('usage_report')
+    .where('email_id', '=', sql<string>`any(${emailIds}::uuid[])`)
+    .execute();
+}

@@ -1,0 +1,99 @@
+import { type RawBuilder, sql } from 'kysely';
+import { needsSubscription } from '../../domain/mail/class-headers.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
+import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
+import type { Database } from '../database.ts';
+import { conditionSql } from '../segments/filter-sql.ts';
+import { listConditionsFor } from '../segments/segments.ts';
+import { withinConditionTime } from '../segments/members.ts';
+
+/** Who belongs to a campaign. */
+
+const nobody = sql<boolean>`false`;
+const everybody = sql<boolean>`true`;
+
+/**
+ * The audience as an expression on a row of `contact` of the project, at the moment `now`. It
+ * says nothing of subscriptions: see `mayReceive`.
+ */
+export async function audienceSql(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  now: Date,
+): Promise<RawBuilder<boolean>> {
+  const condition = conditionOf(audience);
+  if (condition === 'all') return everybody;
+  if (condition === null) return nobody;
+  const segments = await listConditionsFor(db, projectId, condition);
+  return conditionSql(condition, { now, segments, projectId });
+}
+
+/** An audience that is a segment is the condition of being its member. */
+function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
+  if (audience.type === 'ALL') return 'all';
+  if (audience.type === 'FILTERED') return audience.condition;
+  if (audience.segmentId === null) return null;
+  const field = `segment.${audience.segmentId}`;
+  return { logic: 'AND', groups: [{ filters: [{ field, operator: 'memberOfSegment' }] }] };
+}
+
+/** Whether a contact may get mail of a class, as an expression on a row of `contact`. */
+export function mayReceive(messageClass: string): RawBuilder<boolean> {
+  return needsSubscription(messageClass, 'CAMPAIGN') ? sql<boolean>`contact.subscribed` : everybody;
+}
+
+/** The campaign's audience, in the words of its row. */
+export function audienceOf(row: {
+  audience_type: string;
+  segment_id: string | null;
+  audience_condition: unknown;
+}): CampaignAudience {
+  return {
+    type: row.audience_type as CampaignAudience['type'],
+    segmentId: row.segment_id,
+    condition: row.audience_condition as Condition | null,
+  };
+}
+
+/**
+ * How many contacts a campaign would be sent to now.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function countAudience(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  messageClass: string,
+): Promise<number> {
+  return withinConditionTime(db, async (tx) => {
+    const holds = await audienceSql(tx, projectId, audience, new Date());
+    const { total } = await tx
+      .selectFrom('contact')
+      .select(sql<number>`count(*)::int`.as('total'))
+      .where('project_id', '=', projectId)
+      .where(mayReceive(messageClass))
+      .where(holds)
+      .executeTakeFirstOrThrow();
+    return total;
+  });
+}
+
+/** Whether a contact belongs to an audience, whatever its subscription. */
+export async function isInAudience(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  contactId: string,
+  now: Date,
+): Promise<boolean> {
+  const holds = await audienceSql(db, projectId, audience, now);
+  const row = await db
+    .selectFrom('contact')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', contactId)
+    .where(holds)
+    .executeTakeFirst();
+  return row !== undefined;
+}

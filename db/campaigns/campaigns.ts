@@ -1,0 +1,248 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { signalCampaign } from '../outbox/outbox.ts';
+import type { Campaign } from '../tables.ts';
+import { transact } from '../transaction.ts';
+
+export type CampaignRow = Omit<Selectable<Campaign>, 'status' | 'audience_condition'> & {
+  status: CampaignStatus;
+  audience_condition: Condition | null;
+};
+
+/** A campaign with the name of its segment. */
+export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
+
+type Values<T> = Omit<T, 'audience_condition'> & { audience_condition?: Condition | null };
+
+function stored<T extends object>({ audience_condition: condition, ...values }: Values<T>) {
+  return {
+    ...values,
+    ...(condition === undefined
+      ? {}
+      : { audience_condition: condition && JSON.stringify(condition) }),
+  };
+}
+
+function named(db: Database) {
+  return db
+    .selectFrom('campaign')
+    .leftJoin('segment', 'segment.id', 'campaign.segment_id')
+    .select(columnsOf('campaign'))
+    .select('segment.name as segment_name');
+}
+
+export async function findCampaign(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<NamedCampaignRow | undefined> {
+  const row = await named(db)
+    .where('campaign.project_id', '=', projectId)
+    .where('campaign.id', '=', id)
+    .executeTakeFirst();
+  return row as unknown as NamedCampaignRow | undefined;
+}
+
+/** Finds a campaign and holds it until the transaction ends. Contacts are locked before it. */
+export async function lockCampaign(
+  tx: Database,
+  projectId: string,
+  id: string,
+): Promise<CampaignRow | undefined> {
+  const row = await tx
+    .selectFrom('campaign')
+    .select(columnsOf('campaign'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row as unknown as CampaignRow | undefined;
+}
+
+/** Holds several, in order; those that do not exist are missing in the answer. */
+export async function lockCampaigns(
+  tx: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<{ id: string; status: CampaignStatus }[]> {
+  const rows = await tx
+    .selectFrom('campaign')
+    .select(['id', 'status'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  return rows as { id: string; status: CampaignStatus }[];
+}
+
+export interface CampaignQuery {
+  search?: string | undefined;
+  status?: string | undefined;
+  archived: boolean;
+  sort: 'name' | 'createdAt' | 'updatedAt';
+  dir: 'asc' | 'desc';
+  page: number;
+  pageSize: number;
+}
+
+const sortColumns = {
+  name: 'campaign.name',
+  createdAt: 'campaign.created_at',
+  updatedAt: 'campaign.updated_at',
+} as const;
+
+/** One page of a project's campaigns, and how many match. */
+export async function listCampaigns(
+  db: Database,
+  projectId: string,
+  query: CampaignQuery,
+): Promise<{ rows: NamedCampaignRow[]; total: number }> {
+  const { search, status } = query;
+  const columns = ['campaign.name', 'campaign.subject', 'campaign.from_email'];
+  const matches = sql<boolean>`campaign.project_id = ${projectId}
+    and campaign.archived = ${query.archived}
+    and ${status === undefined ? sql`true` : sql`campaign.status = ${status}`}
+    and ${
+      search === undefined
+        ? sql`true`
+        : sql`(${sql.join(
+            columns.map((column) => sql`strpos(lower(${sql.ref(column)}), lower(${search})) > 0`),
+            sql` or `,
+          )})`
+    }`;
+  const { total } = await db
+    .selectFrom('campaign')
+    .where(matches)
+    .select(sql<number>`count(*)::int`.as('total'))
+    .executeTakeFirstOrThrow();
+  const rows = await named(db)
+    .where(matches)
+    .orderBy(sortColumns[query.sort], query.dir)
+    .orderBy('campaign.id', 'desc')
+    .limit(query.pageSize)
+    .offset((query.page - 1) * query.pageSize)
+    .execute();
+  return { rows: rows as unknown as NamedCampaignRow[], total };
+}
+
+/** Makes a campaign. Answers its id. */
+export async function insertCampaign(
+  tx: Database,
+  values: Values<Insertable<Campaign>>,
+): Promise<string> {
+  const { id } = await tx
+    .insertInto('campaign')
+    .values(stored<Insertable<Campaign>>(values) as Insertable<Campaign>)
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Writes an edit of a campaign that is held. */
+export async function updateCampaign(
+  tx: Database,
+  id: string,
+  values: Values<Updateable<Campaign>>,
+): Promise<void> {
+  await tx
+    .updateTable('campaign')
+    .set({ ...stored<Updateable<Campaign>>(values), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+/**
+ * Deletes campaigns that are over. Answers the runs that withhold what still waits of cancelled
+ * ones.
+ */
+export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<string[]> {
+  const campaigns = await tx
+    .selectFrom('campaign')
+    .select(['id', 'project_id', 'name'])
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where(
+      sql<boolean>`exists (select from email
+        where email.campaign_id = campaign.id and email.status = 'PENDING')`,
+    )
+    .execute();
+  const runs: string[] = [];
+  for (const campaign of campaigns) runs.push(await signalCampaign(tx, campaign));
+  await tx
+    .deleteFrom('campaign')
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  return runs;
+}
+
+/** Keeps what a campaign says, for the messages to come. Without a name, its project's is used. */
+export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
+  await sql`
+    with next as (
+      update campaign set content_version = content_version + 1 where id = ${id}
+        returning id, content_version, project_id, subject, body, from_name, reply_to
+    )
+    insert into campaign_content (campaign_id, version, project_id, subject, body, from_name,
+        reply_to)
+      select next.id, next.content_version, next.project_id, next.subject, next.body,
+          coalesce(next.from_name, project.name), next.reply_to
+        from next join project on project.id = next.project_id`.execute(tx);
+}
+
+/**
+ * Lets a campaign that is held begin to send: its audience is fixed as of now, its content kept.
+ */
+export async function startCampaign(tx: Database, id: string): Promise<void> {
+  await tx
+    .updateTable('campaign')
+    .set({
+      status: 'SENDING',
+      frozen_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .execute();
+  await insertCampaignContent(tx, id);
+}
+
+/** The campaigns made from a template, oldest first. */
+export async function listTemplateCampaigns(
+  db: Database,
+  projectId: string,
+  templateId: string,
+): Promise<{ id: string; name: string; status: string }[]> {
+  return db
+    .selectFrom('campaign')
+    .select(['id', 'name', 'status'])
+    .where('project_id', '=', projectId)
+    .where('template_id', '=', templateId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/**
+ * Wakes the runs of campaigns that have something to do and have not been looked at for two
+ * minutes: somebody ended the run in Temporal. Answers them.
+ */
+export async function wakeStalledCampaigns(db: Database, max: number): Promise<string[]> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<{ id: string; project_id: string; name: string }>`
+      update campaign set looked_at = now()
+        where id in (select id from campaign
+          where looked_at < now() - interval '2 minutes'
+            and (status = 'SENDING'
+              or (status = 'SCHEDULED' and scheduled_for < now() - interval '1 minute')
+              or (status = 'CANCELLED' and frozen_at is not null and exists (
+                select from email where email.campaign_id = campaign.id
+                  and email.status = 'PENDING')))
+          limit ${max} for update skip locked)
+        returning id, project_id, name`.execute(tx);
+    const runs: string[] = [];
+    for (const row of rows) runs.push(await signalCampaign(tx, row));
+    return runs;
+  });
+}

@@ -1,0 +1,121 @@
+import { sql } from 'kysely';
+import { domainOf } from '../../domain/mail/email-address.ts';
+import type { CampaignView } from '../../domain/campaign/campaign.ts';
+import { audienceOf } from './audience.ts';
+import { findCampaignWork, insertCampaignEmails, Overtaken } from './emails.ts';
+import {
+  type CampaignRow,
+  findCampaign,
+  lockCampaign,
+  startCampaign,
+  updateCampaign,
+} from './campaigns.ts';
+import type { Database } from '../database.ts';
+import { findSenderDomain } from '../domains/domains.ts';
+import { transact } from '../transaction.ts';
+
+export interface CampaignRef {
+  projectId: string;
+  campaignId: string;
+}
+
+/** How long a campaign waits before it looks for outcomes that were unknown, in milliseconds. */
+const unsettledMs = 15_000;
+
+/**
+ * Does with a campaign what its row and the time demand (it begins to send, it has been sent) and
+ * answers how it stands. May be repeated.
+ */
+export async function advanceCampaign(
+  db: Database,
+  { projectId, campaignId }: CampaignRef,
+): Promise<CampaignView> {
+  return transact(db, async (tx) => {
+    const row = await lockCampaign(tx, projectId, campaignId);
+    // Deleted, maybe while its last messages were still waiting.
+    if (!row) return { phase: 'cancelled' };
+    await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
+    switch (row.status) {
+      case 'SCHEDULED':
+        return scheduledView(tx, row);
+      case 'SENDING':
+        return sendingView(tx, row);
+      case 'PAUSED':
+        return { phase: 'paused', ...countsOf(row) };
+      case 'CANCELLED':
+        return { phase: 'cancelled' };
+      case 'DRAFT':
+      case 'SENT':
+        return { phase: 'over', ...countsOf(row) };
+    }
+  });
+}
+
+function countsOf(row: CampaignRow) {
+  return { sent: row.sent_count, total: row.total_recipients };
+}
+
+async function scheduledView(tx: Database, row: CampaignRow): Promise<CampaignView> {
+  const { rows } = await sql<{ ms: number; disabled: boolean }>`
+    select ceil(extract(epoch from ${row.scheduled_for}::timestamptz - clock_timestamp())
+          * 1000)::float8 as ms,
+        disabled_reason is not null as disabled
+      from project where id = ${row.project_id}`.execute(tx);
+  const { ms = 0, disabled = true } = rows[0] ?? {};
+  if (ms > 0) {
+    return { phase: 'scheduled', waitMs: ms, startsAt: row.scheduled_for?.toISOString() ?? '' };
+  }
+  const domain = await findSenderDomain(tx, row.project_id, domainOf(row.from_email));
+  if (disabled || domain?.status !== 'verified') {
+    await updateCampaign(tx, row.id, { status: 'CANCELLED' });
+    return { phase: 'cancelled' };
+  }
+  await startCampaign(tx, row.id);
+  return { phase: 'sending', ...countsOf(row) };
+}
+
+async function sendingView(tx: Database, row: CampaignRow): Promise<CampaignView> {
+  const counts = countsOf(row);
+  if (!row.audience_fixed) return { phase: 'sending', ...counts };
+  const { nextDueMs, isUnsettled } = await findCampaignWork(tx, row.id);
+  if (nextDueMs === 0) return { phase: 'sending', ...counts };
+  if (nextDueMs !== null) return { phase: 'waiting', for: 'retry', waitMs: nextDueMs, ...counts };
+  if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
+  const { rows } = await sql<{ total: number }>`
+    update campaign set status = 'SENT', sent_at = now(), updated_at = now(),
+        total_recipients = (select count(*) from email where campaign_id = ${row.id})
+      where id = ${row.id}
+      returning total_recipients as total`.execute(tx);
+  return { phase: 'over', ...counts, ...rows[0] };
+}
+
+/**
+ * Fixes the audience of a campaign that is sending, a step further. Answers whether there is more
+ * to do.
+ */
+export async function freezeCampaign(
+  db: Database,
+  { projectId, campaignId }: CampaignRef,
+): Promise<{ isMore: boolean }> {
+  for (;;) {
+    const campaign = await findCampaign(db, projectId, campaignId);
+    if (!campaign) return { isMore: false };
+    try {
+      return await insertCampaignEmails(db, campaign, audienceOf(campaign));
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+}
+
+/** Whether more messages of a campaign are being made. */
+export async function isCampaignFreezing(db: Database, campaignId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('campaign')
+    .select('id')
+    .where('id', '=', campaignId)
+    .where('status', '=', 'SENDING')
+    .where('audience_fixed', '=', false)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,213 @@
+import { sql } from 'kysely';
+import type {
+  BulkData,
+  BulkOperation,
+  BulkQuery,
+  BulkResult,
+  ContactError,
+} from '../../domain/contact/job.ts';
+import { limits } from '../../domain/limits.ts';
+import { deleteContacts } from './deletion.ts';
+import type { Database } from '../database.ts';
+import { type Due, nothingDue, recordEvents } from '../events/events.ts';
+import {
+  endJob,
+  insertJob,
+  type JobRef,
+  type JobRow,
+  lockOpenJob,
+  updateJobProgress,
+} from './jobs.ts';
+import { transact } from '../transaction.ts';
+
+/** Contacts of one batch, all in one transaction. */
+const batchSize = 1000;
+
+interface BatchOutcome {
+  success: number;
+  unchanged: number;
+  errors: ContactError[];
+  due: Due;
+}
+
+/** Takes a bulk action, in the caller's transaction. */
+export async function insertBulk(
+  tx: Database,
+  { projectId, jobId }: JobRef,
+  action: { operation: BulkOperation } & ({ contactIds: readonly string[] } | { query: BulkQuery }),
+): Promise<void> {
+  const job = {
+    id: jobId,
+    projectId,
+    kind: 'bulk' as const,
+    summary: `Bulk ${action.operation}`,
+  };
+  const { operation } = action;
+  if ('query' in action) {
+    const data: BulkData = { projectId, operation, mode: 'query', totalRequested: null };
+    await insertJob(tx, { ...job, data, request: action.query });
+    return;
+  }
+  const ids = [...new Set(action.contactIds)];
+  const data: BulkData = { projectId, operation, mode: 'ids', totalRequested: ids.length };
+  await insertJob(tx, { ...job, data });
+  await tx
+    .insertInto('job_batch')
+    .values({ job_id: jobId, project_id: projectId, number: 0, contact_ids: ids })
+    .execute();
+}
+
+/** The first shift of a job: its contacts are fixed, those made later are not among them. */
+export async function startBulk(db: Database, job: JobRef): Promise<void> {
+  await transact(db, async (tx) => {
+    const row = await lockOpenJob(tx, job);
+    if (row?.state !== 'waiting') return;
+    const given = row.data as unknown as BulkData;
+    const totalRequested =
+      given.totalRequested ?? (await insertMatching(tx, job, row.request as unknown as BulkQuery));
+    const result: BulkResult = {
+      operation: given.operation,
+      totalRequested,
+      successCount: 0,
+      unchanged: 0,
+      failureCount: 0,
+      errors: [],
+    };
+    const data = { ...given, totalRequested };
+    await updateJobProgress(tx, job.jobId, { done: 0, total: totalRequested, result, data });
+    if (totalRequested === 0) await endJob(tx, job.jobId, { state: 'completed' });
+  });
+}
+
+/** Writes down the matching contacts of this moment, in batches. Answers how many there are. */
+async function insertMatching(
+  tx: Database,
+  { projectId, jobId }: JobRef,
+  { filter, excludeIds }: BulkQuery,
+): Promise<number> {
+  const { search, subscribed } = filter;
+  const conditions = [
+    sql`project_id = ${projectId}`,
+    ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
+    ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
+    // A subselect of its own is hashed: not every contact is held against every id.
+    ...(excludeIds.length === 0 ? [] : [sql`id not in (select unnest(${excludeIds}::uuid[]))`]),
+  ];
+  const { rows } = await sql<{ total: number }>`
+    with batches as (
+      insert into job_batch (job_id, project_id, number, contact_ids)
+        select ${jobId}, ${projectId}, number, array_agg(id order by id)
+          from (
+            select id, (row_number() over (order by id) - 1) / ${batchSize}::int as number
+              from contact where ${sql.join(conditions, sql` and `)}
+          ) matching
+          group by number
+        returning cardinality(contact_ids) as size
+    )
+    select coalesce(sum(size), 0)::int as total from batches`.execute(tx);
+  return rows[0]?.total ?? 0;
+}
+
+/**
+ * Does the first batch that is left, and counts it, both or neither. Null when there is nothing to
+ * be done: the job has ended.
+ */
+export async function recordBulkBatch(db: Database, job: JobRef): Promise<Due | null> {
+  return transact(db, async (tx) => {
+    const row = await lockOpenJob(tx, job);
+    const batch = row && (await takeBatch(tx, job.jobId));
+    if (!row || !batch) return null;
+    const { operation } = row.data as unknown as BulkData;
+    const outcome = await applyTo(tx, job.projectId, operation, batch.contact_ids);
+    await noteBatch(tx, row, batch.contact_ids.length, outcome);
+    return outcome.due;
+  });
+}
+
+async function takeBatch(tx: Database, jobId: string) {
+  return tx
+    .deleteFrom('job_batch')
+    .where('job_id', '=', jobId)
+    .where('number', '=', (eb) =>
+      eb
+        .selectFrom('job_batch')
+        .select((select) => select.fn.min('number').as('number'))
+        .where('job_id', '=', jobId),
+    )
+    .returning('contact_ids')
+    .executeTakeFirst();
+}
+
+async function noteBatch(
+  tx: Database,
+  job: JobRow,
+  size: number,
+  outcome: BatchOutcome,
+): Promise<void> {
+  const before = job.result as unknown as BulkResult;
+  const result: BulkResult = {
+    ...before,
+    successCount: before.successCount + outcome.success,
+    unchanged: before.unchanged + outcome.unchanged,
+    failureCount: before.failureCount + outcome.errors.length,
+    errors: [...before.errors, ...outcome.errors].slice(0, limits.jobErrors),
+  };
+  const done = job.position + size;
+  await updateJobProgress(tx, job.id, { done, total: result.totalRequested, result });
+  if (done >= result.totalRequested) await endJob(tx, job.id, { state: 'completed' });
+}
+
+async function applyTo(
+  tx: Database,
+  projectId: string,
+  operation: BulkOperation,
+  ids: readonly string[],
+): Promise<BatchOutcome> {
+  if (operation === 'delete') {
+    const { deleted, due } = await deleteContacts(tx, projectId, ids);
+    return { success: deleted.length, unchanged: 0, errors: missing(ids, deleted), due };
+  }
+  const wanted = operation === 'subscribe';
+  const contacts = await tx
+    .selectFrom('contact')
+    .select(['id', 'subscribed'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  const changed = contacts.filter(({ subscribed }) => subscribed !== wanted).map(({ id }) => id);
+  const due = await recordChanges(tx, projectId, wanted, changed);
+  const known = contacts.map(({ id }) => id);
+  return {
+    success: known.length,
+    unchanged: known.length - changed.length,
+    errors: missing(ids, known),
+    due,
+  };
+}
+
+/** Changes the subscription of contacts that the caller holds, with the events that tells of it. */
+async function recordChanges(
+  tx: Database,
+  projectId: string,
+  subscribed: boolean,
+  ids: readonly string[],
+): Promise<Due> {
+  if (ids.length === 0) return nothingDue;
+  await tx
+    .updateTable('contact')
+    .set({ subscribed, updated_at: sql<Date>`now()` })
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
+  const events = ids.map((contactId) => ({ contactId, name, data: { source: 'bulk' } }));
+  return (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
+}
+
+function missing(ids: readonly string[], known: readonly string[]): ContactError[] {
+  const there = new Set(known);
+  return ids
+    .filter((id) => !there.has(id))
+    .map((contactId) => ({ contactId, email: null, error: 'There is no such contact.' }));
+}

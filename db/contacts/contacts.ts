@@ -1,0 +1,274 @@
+import { type RawBuilder, sql, type Selectable } from 'kysely';
+import { type ContactDataChange, contactDataFault } from '../../domain/contact/data.ts';
+import type { Position } from '../../domain/cursor.ts';
+import { invalidField, Problem } from '../../domain/errors.ts';
+import { columnList, columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { type Due, nothingDue, recordEvents } from '../events/events.ts';
+import type { Contact } from '../tables.ts';
+
+export type ContactRow = Omit<Selectable<Contact>, 'data'> & {
+  data: Record<string, unknown> | null;
+};
+
+/** Who changed a subscription, as the event tells it. */
+export type SubscriptionSource =
+  | 'api'
+  | 'import'
+  | 'bulk'
+  | 'public_page'
+  | 'one_click'
+  | 'workflow';
+
+/** What is absent stays as it is. */
+export interface ContactChange {
+  email?: string | undefined;
+  subscribed?: boolean | undefined;
+  /** null: all of it goes. */
+  data: ContactDataChange | null;
+  source: SubscriptionSource;
+}
+
+export interface ContactWrite extends ContactChange {
+  email: string;
+  /** Absent: the database chooses one. */
+  idWhenNew?: string;
+  subscribedWhenNew: boolean;
+  data: ContactDataChange;
+}
+
+export async function findContact(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<ContactRow | undefined> {
+  const row = await db
+    .selectFrom('contact')
+    .select(columnsOf('contact'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row as ContactRow | undefined;
+}
+
+/** Which contacts a list shows; what is absent chooses nothing. */
+export interface ContactFilter {
+  /** Part of the address, in any case. */
+  search?: string | undefined;
+  subscribed?: boolean | undefined;
+}
+
+export interface ContactsQuery {
+  filter: ContactFilter;
+  sort: 'createdAt' | 'email';
+  dir: 'asc' | 'desc';
+  /** null: from the beginning. */
+  after: Position | null;
+  limit: number;
+}
+
+function matching(projectId: string, { search, subscribed }: ContactFilter): RawBuilder<boolean> {
+  const conditions = [
+    sql`project_id = ${projectId}`,
+    // Stored addresses are in lower case.
+    ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
+    ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
+  ];
+  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
+}
+
+/** How many contacts there are. Counts them: 0.1 to 0.2 s for a million. */
+export async function countContacts(
+  db: Database,
+  projectId: string,
+  filter: ContactFilter,
+): Promise<number> {
+  const { total } = await db
+    .selectFrom('contact')
+    .select(sql<number>`count(*)::int`.as('total'))
+    .where(matching(projectId, filter))
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+/**
+ * Contacts in order of their creation or address, from a place on. An address is unique: it needs
+ * no id beside it to have a place. By creation, who is shown is searched for in the index alone,
+ * however few match; only they are read.
+ */
+export async function listContacts(
+  db: Database,
+  projectId: string,
+  { filter, sort, dir, after, limit }: ContactsQuery,
+): Promise<ContactRow[]> {
+  const symbol = sql.raw(dir === 'asc' ? '>' : '<');
+  const place = !after
+    ? sql`true`
+    : sort === 'email'
+      ? sql`email ${symbol} ${after.value}`
+      : sql`(created_at, id) ${symbol} (${after.value}::timestamptz, ${after.id}::uuid)`;
+  const order = (table: string) =>
+    sort === 'email'
+      ? sql`${sql.ref(`${table}.email`)} ${sql.raw(dir)}`
+      : sql`${sql.ref(`${table}.created_at`)} ${sql.raw(dir)}, ${sql.ref(`${table}.id`)} ${sql.raw(dir)}`;
+  const { rows } = await sql<ContactRow>`
+    select ${columnList('contact')} from (
+        select id from contact as listed where ${matching(projectId, filter)} and ${place}
+          order by ${order('listed')} limit ${limit}) page
+      join contact using (id)
+      order by ${order('contact')}`.execute(db);
+  return rows;
+}
+
+/** Those of `emails`, in their stored form, that have a contact. */
+export async function listKnownEmails(
+  db: Database,
+  projectId: string,
+  emails: readonly string[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('contact')
+    .select('email')
+    .where('project_id', '=', projectId)
+    .where('email', '=', sql<string>`any(${emails}::text[])`)
+    .execute();
+  return rows.map(({ email }) => email);
+}
+
+/**
+ * Makes or changes the contact of an address, inside the caller's transaction. The contact stays
+ * locked until that ends: what is recorded about one contact happens one after the other.
+ * Two parallel writes of a new address make one contact; `isNew` is true for one of them.
+ * @throws Problem VALIDATION_ERROR when the merged data breaks a limit.
+ */
+export async function recordContact(
+  tx: Database,
+  projectId: string,
+  write: ContactWrite,
+): Promise<{ contact: ContactRow; isNew: boolean; due: Due }> {
+  for (;;) {
+    const before = await lockContact(tx, projectId, { email: write.email });
+    if (!before) {
+      const contact = await insertContact(tx, projectId, write);
+      // Nothing inserted: somebody else just made it.
+      if (contact) return { contact: withinLimits(contact), isNew: true, due: nothingDue };
+      continue;
+    }
+    return { ...(await changeContact(tx, before, write)), isNew: false };
+  }
+}
+
+/**
+ * Changes a contact, inside the caller's transaction, which ends with a conflict: two requests for
+ * one new address do not both get it. Undefined when the project has no such contact.
+ * @throws Problem CONTACT_EXISTS, VALIDATION_ERROR when the merged data breaks a limit.
+ */
+export async function updateContact(
+  tx: Database,
+  projectId: string,
+  id: string,
+  change: ContactChange,
+): Promise<{ contact: ContactRow; due: Due } | undefined> {
+  const before = await lockContact(tx, projectId, { id });
+  return before && changeContact(tx, before, change);
+}
+
+async function changeContact(tx: Database, before: ContactRow, change: ContactChange) {
+  const contact = await mergeContact(tx, before, change);
+  const due =
+    contact.subscribed === before.subscribed
+      ? nothingDue
+      : await recordSubscription(tx, contact, change.source);
+  return { contact: withinLimits(contact), due };
+}
+
+async function lockContact(
+  tx: Database,
+  projectId: string,
+  key: { email: string } | { id: string },
+) {
+  const row = await tx
+    .selectFrom('contact')
+    .select(columnsOf('contact'))
+    .where('project_id', '=', projectId)
+    .where((eb) => eb.and(key))
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row as ContactRow | undefined;
+}
+
+async function insertContact(tx: Database, projectId: string, write: ContactWrite) {
+  const { set } = write.data;
+  const row = await tx
+    .insertInto('contact')
+    .values({
+      ...(write.idWhenNew ? { id: write.idWhenNew } : {}),
+      project_id: projectId,
+      email: write.email,
+      subscribed: write.subscribed ?? write.subscribedWhenNew,
+      data: Object.keys(set).length > 0 ? JSON.stringify(set) : null,
+    })
+    .onConflict((conflict) => conflict.columns(['project_id', 'email']).doNothing())
+    .returning(columnsOf('contact'))
+    .executeTakeFirst();
+  return row as ContactRow | undefined;
+}
+
+/** Merged by the database, which keeps stored numbers as they are. */
+async function mergeContact(tx: Database, before: ContactRow, change: ContactChange) {
+  const { email = before.email, subscribed = before.subscribed, data } = change;
+  const { set, remove } = data ?? { set: {}, remove: [] };
+  const dataMayChange = data === null || Object.keys(set).length > 0 || remove.length > 0;
+  if (!dataMayChange && subscribed === before.subscribed && email === before.email) return before;
+  const merged = data
+    ? sql<string | null>`nullif(
+        (coalesce(data, '{}') || ${JSON.stringify(set)}::jsonb) - ${remove}::text[], '{}')`
+    : sql<null>`null`;
+  const row = await tx
+    .updateTable('contact')
+    .set({ email, data: merged, subscribed, updated_at: sql<Date>`now()` })
+    .where('id', '=', before.id)
+    .where(
+      sql<boolean>`(data is distinct from ${merged} or subscribed <> ${subscribed}
+        or email <> ${email})`,
+    )
+    .returning(columnsOf('contact'))
+    .executeTakeFirst()
+    .catch((error: { code?: unknown }) => {
+      throw error.code === uniqueViolation ? new Problem('CONTACT_EXISTS') : error;
+    });
+  return (row as ContactRow | undefined) ?? before;
+}
+
+/** SQLSTATE: another contact has the address. */
+const uniqueViolation = '23505';
+
+/** Records the event of a subscription that has just changed to what `contact`, locked, says. */
+export async function recordSubscription(
+  tx: Database,
+  contact: Pick<ContactRow, 'id' | 'project_id' | 'subscribed'>,
+  source: SubscriptionSource,
+  /** The message that held the link which was followed. */
+  emailId: string | null = null,
+): Promise<Due> {
+  const { due } = await recordEvents(
+    tx,
+    contact.project_id,
+    [
+      {
+        contactId: contact.id,
+        name: contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
+        data: emailId ? { source, emailId } : { source },
+        emailId,
+      },
+    ],
+    { contactsLocked: true },
+  );
+  return due;
+}
+
+function withinLimits(contact: ContactRow): ContactRow {
+  const fault = contactDataFault(contact.data);
+  if (fault) throw invalidField('data', 'too_big', fault);
+  return contact;
+}

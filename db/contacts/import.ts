@@ -1,0 +1,262 @@
+import { sql } from 'kysely';
+import { contactDataFault, jsonBytes } from '../../domain/contact/data.ts';
+import type { ImportRow } from '../../domain/contact/csv.ts';
+import type { ImportData, ImportResult, RowError } from '../../domain/contact/job.ts';
+import { limits } from '../../domain/limits.ts';
+import type { Database } from '../database.ts';
+import { type Due, mergeDue, nothingDue, recordEvents } from '../events/events.ts';
+import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from './jobs.ts';
+import { transact } from '../transaction.ts';
+
+/** Some thousand rows: what is imported in one transaction. */
+const pieceBytes = 128 * 1024;
+
+/** What came of some rows of a file. */
+interface RowsOutcome {
+  created: number;
+  updated: number;
+  errors: RowError[];
+  due: Due;
+}
+
+interface LockedContact {
+  id: string;
+  email: string;
+  subscribed: boolean;
+  /** Of its data, as the database writes it: no less than as JSON elsewhere. */
+  bytes: number;
+  keys: number;
+}
+
+/** Takes a file for import, in the caller's transaction. */
+export async function insertImport(
+  tx: Database,
+  { projectId, jobId }: JobRef,
+  file: { filename: string; content: Buffer },
+): Promise<void> {
+  const data: ImportData = { projectId, filename: file.filename, totalRows: null };
+  await insertJob(tx, { id: jobId, projectId, kind: 'import', data, summary: 'Contact import' });
+  await tx
+    .insertInto('import_file')
+    .values({ job_id: jobId, project_id: projectId, content: file.content })
+    .execute();
+}
+
+/** The file of an open import, piece by piece: memory never holds the whole. */
+export async function* readImportFile(
+  db: Database,
+  { jobId }: JobRef,
+): AsyncGenerator<Buffer, void, undefined> {
+  for (let at = 1; ; at += pieceBytes) {
+    const row = await db
+      .selectFrom('import_file')
+      .select(sql<Buffer>`substring(content from ${at}::int for ${pieceBytes}::int)`.as('piece'))
+      .where('job_id', '=', jobId)
+      .executeTakeFirst();
+    // Gone with the job that has ended.
+    if (!row || row.piece.length === 0) return;
+    yield row.piece;
+  }
+}
+
+/** The file was read and can be imported: the job is active, or complete when there is no row. */
+export async function startImport(db: Database, job: JobRef, totalRows: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const row = await lockOpenJob(tx, job);
+    if (row?.state !== 'waiting') return;
+    const result: ImportResult = {
+      totalRows,
+      successCount: 0,
+      createdCount: 0,
+      updatedCount: 0,
+      failureCount: 0,
+      errors: [],
+    };
+    const data = { ...(row.data as unknown as ImportData), totalRows };
+    await updateJobProgress(tx, job.jobId, { done: 0, total: totalRows, result, data });
+    if (totalRows === 0) await endJob(tx, job.jobId, { state: 'completed' });
+  });
+}
+
+/** The file cannot be imported. */
+export async function failImport(db: Database, job: JobRef, reason: string): Promise<void> {
+  await transact(db, async (tx) => {
+    if (await lockOpenJob(tx, job)) await endJob(tx, job.jobId, { state: 'failed', reason });
+  });
+}
+
+/**
+ * Imports the rows that follow the first `position` of the file, and counts them, both or
+ * neither. Null when they are not to be imported: the job has ended, or they are done already.
+ */
+export async function recordImportBatch(
+  db: Database,
+  job: JobRef,
+  batch: { position: number; rows: readonly (ImportRow | RowError)[] },
+): Promise<Due | null> {
+  return transact(db, async (tx) => {
+    const row = await lockOpenJob(tx, job);
+    if (row?.position !== batch.position) return null;
+    const outcome = await recordRows(tx, job.projectId, batch.rows);
+    const result = add(row.result as unknown as ImportResult, outcome);
+    const done = batch.position + batch.rows.length;
+    await updateJobProgress(tx, job.jobId, { done, total: result.totalRows, result });
+    if (done >= result.totalRows) await endJob(tx, job.jobId, { state: 'completed' });
+    return outcome.due;
+  });
+}
+
+function add(result: ImportResult, { created, updated, errors }: RowsOutcome): ImportResult {
+  return {
+    ...result,
+    successCount: result.successCount + created + updated,
+    createdCount: result.createdCount + created,
+    updatedCount: result.updatedCount + updated,
+    failureCount: result.failureCount + errors.length,
+    errors: [...result.errors, ...errors].slice(0, limits.jobErrors),
+  };
+}
+
+/** Upserts the contacts of rows as if one row came after the other. */
+async function recordRows(
+  tx: Database,
+  projectId: string,
+  rows: readonly (ImportRow | RowError)[],
+): Promise<RowsOutcome> {
+  const errors = rows.filter((row): row is RowError => 'error' in row);
+  const outcomes: RowsOutcome[] = [{ created: 0, updated: 0, errors, due: nothingDue }];
+  for (const wave of wavesOf(rows.filter((row): row is ImportRow => !('error' in row)))) {
+    outcomes.push(...(await recordWave(tx, projectId, wave)));
+  }
+  return {
+    created: outcomes.reduce((sum, outcome) => sum + outcome.created, 0),
+    updated: outcomes.reduce((sum, outcome) => sum + outcome.updated, 0),
+    errors: outcomes.flatMap((outcome) => outcome.errors).sort((a, b) => a.row - b.row),
+    due: mergeDue(...outcomes.map((outcome) => outcome.due)),
+  };
+}
+
+/** Rows of one address in waves one after the other; in each wave every address is there once. */
+function wavesOf(rows: readonly ImportRow[]): ImportRow[][] {
+  const waves: ImportRow[][] = [];
+  const seen = new Map<string, number>();
+  for (const row of rows) {
+    const wave = seen.get(row.email) ?? 0;
+    seen.set(row.email, wave + 1);
+    (waves[wave] ??= []).push(row);
+  }
+  return waves;
+}
+
+async function recordWave(
+  tx: Database,
+  projectId: string,
+  wave: readonly ImportRow[],
+): Promise<RowsOutcome[]> {
+  const outcomes: RowsOutcome[] = [];
+  // Again for addresses that somebody else made between the look and the insert.
+  for (let rows = wave; rows.length > 0;) {
+    const contacts = await lockContacts(tx, projectId, rows);
+    const known = rows.filter((row) => contacts.has(row.email));
+    outcomes.push(await mergeRows(tx, projectId, known, contacts));
+    const unknown = rows.filter((row) => !contacts.has(row.email));
+    const made = await insertRows(tx, projectId, unknown);
+    outcomes.push({ created: made.size, updated: 0, errors: [], due: nothingDue });
+    rows = unknown.filter((row) => !made.has(row.email));
+  }
+  return outcomes;
+}
+
+async function lockContacts(
+  tx: Database,
+  projectId: string,
+  rows: readonly ImportRow[],
+): Promise<Map<string, LockedContact>> {
+  const contacts = await tx
+    .selectFrom('contact')
+    .select(['id', 'email', 'subscribed'])
+    .select(sql<number>`coalesce(octet_length(data::text), 0)`.as('bytes'))
+    .select(sql<number>`(select count(*)::int from jsonb_object_keys(data))`.as('keys'))
+    .where('project_id', '=', projectId)
+    .where('email', '=', sql<string>`any(${rows.map((row) => row.email)}::text[])`)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  return new Map(contacts.map((contact) => [contact.email, contact]));
+}
+
+/** Answers the addresses that were made. In order: two imports must not wait for each other. */
+async function insertRows(
+  tx: Database,
+  projectId: string,
+  rows: readonly ImportRow[],
+): Promise<Set<string>> {
+  if (rows.length === 0) return new Set();
+  const { rows: made } = await sql<{ email: string }>`
+    insert into contact (project_id, email, subscribed, data)
+      select ${projectId}, email, coalesce(subscribed, true), nullif(data, '{}')
+        from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+          as given(email text, subscribed boolean, data jsonb)
+        order by email
+      on conflict (project_id, email) do nothing
+      returning email`.execute(tx);
+  return new Set(made.map(({ email }) => email));
+}
+
+/** Merges rows into contacts that the caller has locked. */
+async function mergeRows(
+  tx: Database,
+  projectId: string,
+  rows: readonly ImportRow[],
+  contacts: ReadonlyMap<string, LockedContact>,
+): Promise<RowsOutcome> {
+  if (rows.length === 0) return { created: 0, updated: 0, errors: [], due: nothingDue };
+  const given = rows.map((row) => ({ ...row, contact: contacts.get(row.email)! }));
+  const errors = await findOverfull(tx, given);
+  const refused = new Set(errors.map(({ row }) => row));
+  const merged = given.filter(({ row }) => !refused.has(row));
+  const change = merged.map(({ contact: { id }, subscribed, data }) => ({ id, subscribed, data }));
+  // The database merges, which keeps stored numbers as they are.
+  const data = sql`nullif(coalesce(contact.data, '{}') || given.data, '{}')`;
+  const subscribed = sql`coalesce(given.subscribed, contact.subscribed)`;
+  await sql`
+    update contact set data = ${data}, subscribed = ${subscribed}, updated_at = now()
+      from jsonb_to_recordset(${JSON.stringify(change)}::jsonb)
+        as given(id uuid, subscribed boolean, data jsonb)
+      where contact.id = given.id
+        and (contact.data is distinct from ${data} or contact.subscribed <> ${subscribed})
+    `.execute(tx);
+  const events = merged
+    .filter((row) => row.subscribed !== null && row.subscribed !== row.contact.subscribed)
+    .map((row) => ({
+      contactId: row.contact.id,
+      name: row.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
+      data: { source: 'import' },
+    }));
+  const { due } =
+    events.length === 0
+      ? { due: nothingDue }
+      : await recordEvents(tx, projectId, events, { contactsLocked: true });
+  return { created: 0, updated: merged.length, errors, due };
+}
+
+/** The rows whose contact would hold too much. Those that might are looked at one by one. */
+async function findOverfull(
+  tx: Database,
+  given: readonly (ImportRow & { contact: LockedContact })[],
+): Promise<RowError[]> {
+  const suspects = given.filter(
+    ({ contact, data }) =>
+      contact.keys + Object.keys(data).length > limits.contactDataKeys ||
+      contact.bytes + jsonBytes(data) > limits.contactDataBytes,
+  );
+  const errors: RowError[] = [];
+  for (const { row, email, contact, data } of suspects) {
+    const { rows } = await sql<{ data: Record<string, unknown> }>`
+      select coalesce(data, '{}') || ${JSON.stringify(data)}::jsonb as data
+        from contact where id = ${contact.id}`.execute(tx);
+    const error = contactDataFault(rows[0]?.data ?? null);
+    if (error !== null) errors.push({ row, email, error });
+  }
+  return errors;
+}

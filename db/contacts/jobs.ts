@@ -1,0 +1,225 @@
+import { type Selectable, sql } from 'kysely';
+import type { JobKind, JobProgress, JobState } from '../../domain/contact/job.ts';
+import { limits } from '../../domain/limits.ts';
+import type { RunKind } from '../../domain/runs.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { insertRunWake } from '../outbox/outbox.ts';
+import type { Job } from '../tables.ts';
+import { transact } from '../transaction.ts';
+
+export type JobRow = Selectable<Job>;
+
+/** A job as its run names it. */
+export interface JobRef {
+  projectId: string;
+  jobId: string;
+}
+
+const openStates = ['waiting', 'active'] as const;
+
+/** What the runs of jobs are called in Temporal. */
+const runOf: Record<JobKind, { kind: RunKind & ('contactImport' | 'bulkContacts'); name: string }> =
+  {
+    import: { kind: 'contactImport', name: 'Contact import' },
+    bulk: { kind: 'bulkContacts', name: 'Bulk action' },
+  };
+
+/**
+ * Puts a job into the database and asks for its run, in the caller's transaction. `summary` is for
+ * operators. Hand the id to the dispatcher as a run once that is committed.
+ */
+export async function insertJob(
+  tx: Database,
+  job: {
+    id: string;
+    projectId: string;
+    kind: JobKind;
+    data: object;
+    request?: object;
+    summary: string;
+  },
+): Promise<void> {
+  await tx
+    .insertInto('job')
+    .values({
+      id: job.id,
+      project_id: job.projectId,
+      kind: job.kind,
+      data: JSON.stringify(job.data),
+      request: job.request === undefined ? null : JSON.stringify(job.request),
+    })
+    .execute();
+  const input = { projectId: job.projectId, jobId: job.id };
+  await insertRunWake(tx, { kind: runOf[job.kind].kind, input, summary: job.summary });
+}
+
+export async function findJob(
+  db: Database,
+  projectId: string,
+  kind: JobKind,
+  id: string,
+): Promise<JobRow | undefined> {
+  return db
+    .selectFrom('job')
+    .select(columnsOf('job'))
+    .where('project_id', '=', projectId)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/**
+ * The job, locked for the caller's transaction, or null when nothing is to be done for it any
+ * more: it has ended or is gone. In a disabled project it ends here. The project is held first, so
+ * that it is disabled, reset or deleted before this transaction or after it.
+ */
+export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
+  const project = await tx
+    .selectFrom('project')
+    .select('disabled_reason')
+    .where('id', '=', projectId)
+    .forShare()
+    .executeTakeFirst();
+  if (!project) return null;
+  if (project.disabled_reason !== null) {
+    await cancelJobs(tx, projectId);
+    return null;
+  }
+  const job = await tx
+    .selectFrom('job')
+    .select(columnsOf('job'))
+    .where('id', '=', jobId)
+    .where('project_id', '=', projectId)
+    .where('state', 'in', openStates)
+    .forUpdate()
+    .executeTakeFirst();
+  return job ?? null;
+}
+
+/** Notes how far a locked job is, and what came of it so far. */
+export async function updateJobProgress(
+  tx: Database,
+  jobId: string,
+  { done, total, result, data }: { done: number; total: number; result: object; data?: object },
+): Promise<void> {
+  await tx
+    .updateTable('job')
+    .set({
+      state: 'active',
+      started_at: sql<Date>`coalesce(started_at, clock_timestamp())`,
+      touched_at: sql<Date>`clock_timestamp()`,
+      position: done,
+      // A hundred is said of a completed job alone.
+      progress: Math.min(99, Math.floor((100 * done) / Math.max(1, total))),
+      result: JSON.stringify(result),
+      ...(data ? { data: JSON.stringify(data) } : {}),
+    })
+    .where('id', '=', jobId)
+    .execute();
+}
+
+/** Ends a locked job. What it was given to work with goes. */
+export async function endJob(
+  tx: Database,
+  jobId: string,
+  end: { state: 'completed' } | { state: 'failed'; reason: string },
+): Promise<void> {
+  const now = sql<Date>`clock_timestamp()`;
+  await tx
+    .updateTable('job')
+    .set({
+      state: end.state,
+      finished_at: now,
+      touched_at: now,
+      ...(end.state === 'completed'
+        ? { progress: 100 }
+        : {
+            failed_reason: end.reason,
+            started_at: sql<Date>`coalesce(started_at, clock_timestamp())`,
+          }),
+    })
+    .where('id', '=', jobId)
+    .execute();
+  await deleteJobInput(tx, [jobId]);
+}
+
+/**
+ * Cancels the open jobs of a project, in the caller's transaction that disables, resets or deletes
+ * it and holds its row. Their runs see it before their next batch; nobody has to be told. Answers
+ * their ids.
+ */
+export async function cancelJobs(tx: Database, projectId: string): Promise<string[]> {
+  const now = sql<Date>`clock_timestamp()`;
+  const rows = await tx
+    .updateTable('job')
+    .set({ state: 'cancelled', finished_at: now, touched_at: now })
+    .where('project_id', '=', projectId)
+    .where('state', 'in', openStates)
+    .returning('id')
+    .execute();
+  const ids = rows.map((row) => row.id);
+  if (ids.length > 0) await deleteJobInput(tx, ids);
+  return ids;
+}
+
+async function deleteJobInput(tx: Database, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('import_file').where('job_id', 'in', ids).execute();
+  await tx.deleteFrom('job_batch').where('job_id', 'in', ids).execute();
+}
+
+/** How far a job is, as its run tells it. A job that is gone counts as cancelled. */
+export async function findJobProgress(db: Database, { projectId, jobId }: JobRef) {
+  const row = await db
+    .selectFrom('job')
+    .select(['state', 'position', 'data', 'failed_reason'])
+    .where('id', '=', jobId)
+    .where('project_id', '=', projectId)
+    .executeTakeFirst();
+  const data = (row?.data ?? {}) as { totalRows?: number; totalRequested?: number };
+  const progress: JobProgress = {
+    state: (row?.state as JobState | undefined) ?? 'cancelled',
+    done: row?.position ?? 0,
+    total: data.totalRows ?? data.totalRequested ?? 0,
+    failedReason: row?.failed_reason ?? null,
+  };
+  return progress;
+}
+
+/**
+ * Asks anew for the runs of open jobs for which nothing was done for ten minutes: somebody ended
+ * them in Temporal, or Temporal lost them. A run that is there finds nothing changed. Answers the
+ * ids of the runs.
+ */
+export async function wakeStalledJobs(db: Database, max: number): Promise<string[]> {
+  return transact(db, async (tx) => {
+    const rows = await tx
+      .updateTable('job')
+      .set({ touched_at: sql<Date>`now()` })
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('job')
+          .select('id')
+          .where('state', 'in', openStates)
+          .where('touched_at', '<', sql<Date>`now() - interval '10 minutes'`)
+          .limit(max)
+          .forUpdate()
+          .skipLocked(),
+      )
+      .returning(['id', 'project_id', 'kind'])
+      .execute();
+    for (const row of rows) {
+      const { kind, name } = runOf[row.kind as JobKind];
+      const input = { projectId: row.project_id, jobId: row.id };
+      await insertRunWake(tx, { kind, input, summary: name });
+    }
+    return rows.map((row) => row.id);
+  });
+}
+
+/** Removes jobs that ended longer ago than they can be read. */
+export async function deleteOldJobs(db: Database): Promise<void> {
+  await sql`
+    delete from job where finished_at
+      < now() - make_interval(days => ${limits.jobDays}::int)`.execute(db);
+}

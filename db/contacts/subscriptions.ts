@@ -1,0 +1,92 @@
+import { sql } from 'kysely';
+import { recordSubscription, type SubscriptionSource } from './contacts.ts';
+import type { Database } from '../database.ts';
+import { type Due, nothingDue } from '../events/events.ts';
+
+/** A contact as the public pages know it: they are called with its id alone. */
+export interface PublicContact {
+  id: string;
+  project_id: string;
+  email: string;
+  subscribed: boolean;
+  data: Record<string, unknown> | null;
+  project_language: string;
+  project_name: string;
+}
+
+/** The contact of any project; undefined when there is none. */
+export async function findPublicContact(
+  db: Database,
+  id: string,
+): Promise<PublicContact | undefined> {
+  const row = await publicContact(db, id).executeTakeFirst();
+  return row as PublicContact | undefined;
+}
+
+function publicContact(db: Database, id: string) {
+  return db
+    .selectFrom('contact')
+    .innerJoin('project', 'project.id', 'contact.project_id')
+    .select(['contact.id', 'contact.project_id', 'contact.email', 'contact.subscribed'])
+    .select(['contact.data', 'project.language as project_language'])
+    .select('project.name as project_name')
+    .where('contact.id', '=', id)
+    .where('project.removal', 'is', null);
+}
+
+/**
+ * Changes a subscription as a link of a mail asks, in the caller's transaction: the event only
+ * when something changes, with the message it came from, if that was sent to this contact. There
+ * an opt-out is noted, and counted once for its campaign. Undefined when there is no such contact.
+ */
+export async function recordLinkSubscription(
+  tx: Database,
+  change: {
+    contactId: string;
+    subscribed: boolean;
+    /** The message that held the link. */
+    emailId: string | null;
+    source: SubscriptionSource;
+  },
+): Promise<{ contact: PublicContact; due: Due } | undefined> {
+  const before = await publicContact(tx, change.contactId)
+    .forNoKeyUpdate('contact')
+    .executeTakeFirst();
+  if (!before) return undefined;
+  const contact = { ...before, subscribed: change.subscribed } as PublicContact;
+  const emailId = change.emailId && (await ownEmailId(tx, contact.id, change.emailId));
+  let due = nothingDue;
+  if (before.subscribed !== change.subscribed) {
+    await tx
+      .updateTable('contact')
+      .set({ subscribed: change.subscribed, updated_at: sql<Date>`now()` })
+      .where('id', '=', contact.id)
+      .execute();
+    due = await recordSubscription(tx, contact, change.source, emailId);
+  }
+  if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
+  return { contact, due };
+}
+
+/** The id of a message, when it was one to this contact. */
+async function ownEmailId(tx: Database, contactId: string, id: string): Promise<string | null> {
+  const row = await tx
+    .selectFrom('email')
+    .select('id')
+    .where('id', '=', id)
+    .where('contact_id', '=', contactId)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
+/** There is one message for a contact and a campaign, so its note counts the contact once. */
+async function noteOptOut(tx: Database, emailId: string): Promise<void> {
+  await sql`
+    with noted as (
+      update email set unsubscribed_at = clock_timestamp()
+        where id = ${emailId} and unsubscribed_at is null
+        returning campaign_id
+    )
+    update campaign set unsubscribed_count = unsubscribed_count + 1
+      from noted where campaign.id = noted.campaign_id`.execute(tx);
+}

@@ -1,0 +1,359 @@
+import type { Selectable } from 'kysely';
+import { sql } from 'kysely';
+import {
+  checkEveryMs,
+  type DomainFinding,
+  type DomainStatus,
+  stateAfterCheck,
+} from '../../domain/sender/domain-check.ts';
+import type { Database } from '../database.ts';
+import { millisecondsUntil } from '../instants.ts';
+import { holdProject } from '../projects/projects.ts';
+import { insertRunWake } from '../outbox/outbox.ts';
+import { isBeingForgotten, lockDomainName } from './ses-identities.ts';
+import type { Domain } from '../tables.ts';
+import { transact } from '../transaction.ts';
+
+export type DomainRow = Pick<
+  Selectable<Domain>,
+  | 'id'
+  | 'project_id'
+  | 'dkim_tokens'
+  | 'ownership_token'
+  | 'ownership_record_needed'
+  | 'last_checked_at'
+  | 'verified_at'
+  | 'created_at'
+  | 'updated_at'
+> & {
+  name: string;
+  status: DomainStatus;
+  /** Found state of each DNS record, by the record's type and name. */
+  record_statuses: Record<string, DomainStatus>;
+};
+
+/** `host_name` is the name: see the migration `domain-claims` about the column `name`. */
+const domainColumns = [
+  'id',
+  'project_id',
+  'host_name as name',
+  'status',
+  'dkim_tokens',
+  'ownership_token',
+  'ownership_record_needed',
+  'record_statuses',
+  'last_checked_at',
+  'verified_at',
+  'created_at',
+  'updated_at',
+] as const;
+
+/** A domain as its checks take it. */
+export function claimOf(row: DomainRow) {
+  return {
+    name: row.name,
+    dkimTokens: row.dkim_tokens,
+    ownershipToken: row.ownership_token,
+    ownershipRecordNeeded: row.ownership_record_needed,
+  };
+}
+
+/** A domain without tokens is still being registered. */
+const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
+
+/** Whether a project may send from a domain. */
+export async function findSenderDomain(
+  db: Database,
+  projectId: string,
+  name: string,
+): Promise<{ status: DomainStatus } | undefined> {
+  const row = await db
+    .selectFrom('domain')
+    .select('status')
+    .where('project_id', '=', projectId)
+    .where('host_name', '=', name)
+    .executeTakeFirst();
+  return row as { status: DomainStatus } | undefined;
+}
+
+/** The domains of a project, newest first. */
+export async function listDomains(db: Database, projectId: string): Promise<DomainRow[]> {
+  const rows = await db
+    .selectFrom('domain')
+    .select(domainColumns)
+    .where('project_id', '=', projectId)
+    .where(isComplete)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
+  return rows as DomainRow[];
+}
+
+/** A domain of any project; undefined while it is still being registered. */
+export async function findDomain(db: Database, id: string): Promise<DomainRow | undefined> {
+  const row = await db
+    .selectFrom('domain')
+    .select(domainColumns)
+    .where('id', '=', id)
+    .where(isComplete)
+    .executeTakeFirst();
+  return row as DomainRow | undefined;
+}
+
+/** How long a claim may stay without tokens: who began to register it has died then. */
+const registeringMax = sql`interval '2 minutes'`;
+
+/** What its run has to know of a domain. */
+type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
+/** A claim that is not registered yet. */
+export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
+
+/**
+ * Claims a name for a project. Answers `taken` when the project has claimed it already or any
+ * project holds it, and `releasing` while the mail provider is being told to forget it: that is over
+ * in a moment. The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes
+ * it; its run does when nobody has done either in two minutes.
+ */
+export async function insertDomain(
+  db: Database,
+  { projectId, name }: { projectId: string; name: string },
+): Promise<NewClaim | 'taken' | 'releasing'> {
+  return transact(db, async (tx) => {
+    await holdProject(tx, projectId);
+    await lockDomainName(tx, name);
+    if (await isBeingForgotten(tx, name)) return 'releasing';
+    await tx
+      .deleteFrom('domain')
+      .where('project_id', '=', projectId)
+      .where('host_name', '=', name)
+      .where(sql<boolean>`not ${isComplete} and created_at < now() - ${registeringMax}`)
+      .execute();
+    const taken = await tx
+      .selectFrom('domain')
+      .select('id')
+      .where('host_name', '=', name)
+      .where((row) => row.or([row('project_id', '=', projectId), row('status', '=', 'verified')]))
+      .executeTakeFirst();
+    if (taken) return 'taken';
+    const isFirst = sql`not exists (select from domain where name = ${name})`;
+    const row = await tx
+      .insertInto('domain')
+      .values({
+        project_id: projectId,
+        name: sql<string>`case when ${isFirst} then ${name} else ${name} || ' ' || gen_random_uuid() end`,
+        dkim_tokens: [],
+        next_check_at: sql<Date>`now() + ${registeringMax}`,
+      })
+      .returning(['id', 'project_id', 'host_name as name', 'ownership_token'])
+      .executeTakeFirstOrThrow();
+    await wakePoller(tx, row);
+    return row;
+  });
+}
+
+/** Removes a claim that is not completed, and has its run clean up after it. Answers the run. */
+export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<string> {
+  return transact(db, async (tx) => {
+    const isUnfinished = sql<boolean>`not ${isComplete}`;
+    await tx.deleteFrom('domain').where('id', '=', domain.id).where(isUnfinished).execute();
+    return wakePoller(tx, domain);
+  });
+}
+
+/** Removes a claim that nobody has completed in time. */
+export async function deleteOverdueDomain(db: Database, id: string): Promise<void> {
+  await db
+    .deleteFrom('domain')
+    .where('id', '=', id)
+    .where(sql<boolean>`not ${isComplete} and next_check_at <= now()`)
+    .execute();
+}
+
+/** Whether another project holds the name. Under the lock of the name this stays true. */
+async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
+  const holder = await tx
+    .selectFrom('domain')
+    .select('id')
+    .where('host_name', '=', name)
+    .where('status', '=', 'verified')
+    .where('id', '<>', id)
+    .executeTakeFirst();
+  return holder !== undefined;
+}
+
+/** Gives a claim that holds the name its plain form, by which the version before finds it. */
+async function takePlainName(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
+  await tx
+    .updateTable('domain')
+    .set({ name: sql<string>`host_name || ' ' || id` })
+    .where('name', '=', name)
+    .where('id', '<>', id)
+    .execute();
+  await tx.updateTable('domain').set({ name }).where('id', '=', id).execute();
+}
+
+/**
+ * Completes a claim and tells its run. `verified`: there is nothing to check. Answers `taken` when
+ * another project has come to hold the name meanwhile, and undefined when the claim is gone.
+ */
+export async function updateDomainTokens(
+  db: Database,
+  { id, name }: Pick<DomainRow, 'id' | 'name'>,
+  domain: {
+    dkimTokens: string[];
+    recordStatuses: Record<string, DomainStatus>;
+    verified: boolean;
+  },
+): Promise<{ row: DomainRow; runId: string } | 'taken' | undefined> {
+  return transact(db, async (tx) => {
+    await lockDomainName(tx, name);
+    if (domain.verified && (await isHeldElsewhere(tx, { id, name }))) return 'taken';
+    if (domain.verified) await takePlainName(tx, { id, name });
+    const row = (await tx
+      .updateTable('domain')
+      .set({
+        dkim_tokens: domain.dkimTokens,
+        record_statuses: JSON.stringify(domain.recordStatuses),
+        status: domain.verified ? 'verified' : 'pending',
+        verified_at: domain.verified ? sql<Date>`now()` : null,
+        next_check_at: sql<Date>`now()`,
+        updated_at: sql<Date>`now()`,
+      })
+      .where('id', '=', id)
+      .returning(domainColumns)
+      .executeTakeFirst()) as DomainRow | undefined;
+    return row && { row, runId: await wakePoller(tx, row) };
+  });
+}
+
+function wakePoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<string> {
+  return insertRunWake(tx, {
+    kind: 'domainPoller',
+    input: { projectId: project_id, domainId: id, name },
+    summary: 'Checks of a sender domain',
+  });
+}
+
+/**
+ * Notes what a check has found. A claim of a name that another project holds is not verified by it.
+ * `isScheduled`: only when the regular check is due, so that one that is repeated counts once.
+ * Undefined when the domain is gone; `runId` when its run has to look at it again.
+ */
+export async function recordDomainCheck(
+  db: Database,
+  { id, name }: Pick<DomainRow, 'id' | 'name'>,
+  { recordStatuses, isProven }: DomainFinding,
+  { isScheduled }: { isScheduled: boolean },
+): Promise<{ row: DomainRow; runId: string | null } | undefined> {
+  return transact(db, async (tx) => {
+    // Before the row: of two projects that are verified at one moment, one waits here for the other.
+    await lockDomainName(tx, name);
+    const before = await tx
+      .selectFrom('domain')
+      .select([...domainColumns, 'failed_checks', 'next_check_at'])
+      .select(sql<Date>`now()`.as('now'))
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!before) return undefined;
+    const { now, failed_checks, next_check_at, ...unchanged } = before;
+    const isDue = next_check_at !== null && next_check_at <= now;
+    if (isScheduled && !isDue) return { row: unchanged as DomainRow, runId: null };
+    const domain = {
+      status: before.status as DomainStatus,
+      failedChecks: failed_checks,
+      createdAt: before.created_at,
+    };
+    const isHeld = domain.status !== 'verified' && (await isHeldElsewhere(tx, { id, name }));
+    const check = { isProven: isProven && !isHeld, isScheduled, now };
+    const { status, failedChecks } = stateAfterCheck(domain, check);
+    const isNew = status === 'verified' && before.status !== 'verified';
+    if (isNew) await takePlainName(tx, { id, name });
+    const next = status === 'failed' ? null : new Date(now.getTime() + checkEveryMs[status]);
+    const row = (await tx
+      .updateTable('domain')
+      .set({
+        status,
+        failed_checks: failedChecks,
+        record_statuses: sql`record_statuses || ${JSON.stringify(recordStatuses)}::jsonb`,
+        last_checked_at: now,
+        ...(isScheduled || status !== before.status ? { next_check_at: next } : {}),
+        ...(isNew ? { verified_at: now } : {}),
+        ...(status === 'verified' ? {} : { ownership_record_needed: true }),
+        updated_at: now,
+      })
+      .where('id', '=', id)
+      .returning(domainColumns)
+      .executeTakeFirstOrThrow()) as DomainRow;
+    // A failed domain is not looked at; once it is verified, it is again.
+    const isBack = before.status === 'failed' && status === 'verified';
+    return { row, runId: isBack ? await wakePoller(tx, row) : null };
+  });
+}
+
+/** Puts a regular check off that could not be made: who had to be asked did not answer. */
+export async function postponeDomainCheck(db: Database, id: string): Promise<void> {
+  await db
+    .updateTable('domain')
+    .set({ next_check_at: sql<Date>`now() + interval '5 minutes'` })
+    .where('id', '=', id)
+    .where('next_check_at', '<=', sql<Date>`now()`)
+    .execute();
+}
+
+/** When the regular check of a domain is due, in milliseconds from now; undefined when it is gone. */
+export async function findDomainDue(
+  db: Database,
+  id: string,
+): Promise<{ status: DomainStatus; dueMs: number | null } | undefined> {
+  const row = await db
+    .selectFrom('domain')
+    .select('status')
+    .select(millisecondsUntil(sql`next_check_at`).as('dueMs'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && { status: row.status as DomainStatus, dueMs: row.dueMs };
+}
+
+/** What sends from a domain: templates, and campaigns that may still send. */
+export async function listDomainUsers(
+  db: Database,
+  { project_id, name }: Pick<DomainRow, 'project_id' | 'name'>,
+): Promise<{
+  templates: { id: string; name: string }[];
+  campaigns: { id: string; name: string }[];
+}> {
+  const usersIn = (table: 'template' | 'campaign') =>
+    db
+      .selectFrom(table)
+      .select(['id', 'name'])
+      .where('project_id', '=', project_id)
+      .where(sql<boolean>`split_part(from_email, '@', 2) = ${name}`)
+      .orderBy('created_at')
+      .orderBy('id');
+  const [templates, campaigns] = await Promise.all([
+    usersIn('template').execute(),
+    usersIn('campaign')
+      .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
+      .execute(),
+  ]);
+  return { templates, campaigns };
+}
+
+/**
+ * Removes domains: one, or all of a project. Answers the runs to be told; they end, and have the
+ * mail provider forget the names.
+ */
+export async function deleteDomains(
+  tx: Database,
+  which: { id: string } | { projectId: string },
+): Promise<string[]> {
+  const rows = await tx
+    .deleteFrom('domain')
+    .where('id' in which ? 'id' : 'project_id', '=', 'id' in which ? which.id : which.projectId)
+    .returning(['id', 'project_id', 'host_name as name'])
+    .execute();
+  const runIds: string[] = [];
+  for (const row of rows) runIds.push(await wakePoller(tx, row));
+  return runIds;
+}

@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import { filled, type Gapped } from '../../domain/mail/body-template.ts';
+import type { Database } from '../database.ts';
+
+/** What an email row keeps of its body: the body itself, or the values in a frame. */
+export interface KeptBody {
+  body: string | null;
+  body_frame: string | null;
+  body_values: unknown;
+  campaign_id: string | null;
+  /** What the frame leaves open, beside the values. */
+  email_id: string | null;
+  contact_id: string | null;
+}
+
+/** The bodies of emails, in their order; null for one that was removed. */
+export async function readBodies(
+  db: Database,
+  projectId: string,
+  emails: readonly KeptBody[],
+): Promise<(string | null)[]> {
+  const keyOf = (campaignId: string | null, frame: string | null) => `${campaignId} ${frame}`;
+  const framed = emails.filter((email) => email.body_values !== null);
+  const wanted = new Map(
+    framed.map((email) => [keyOf(email.campaign_id, email.body_frame), email]),
+  );
+  if (wanted.size === 0) return emails.map(({ body }) => body);
+  const found = await db
+    .selectFrom('campaign_frame')
+    .select(['campaign_id', 'frame', 'body'])
+    .where('project_id', '=', projectId)
+    .where(
+      sql<boolean>`(campaign_id, frame) in (select named.campaign_id, named.frame from unnest(
+        ${[...wanted.values()].map((email) => email.campaign_id)}::uuid[],
+        ${[...wanted.values()].map((email) => email.body_frame)}::text[]) as named(campaign_id, frame))`,
+    )
+    .execute();
+  const frames = new Map(
+    found.map((row) => [keyOf(row.campaign_id, row.frame), row.body as unknown as Gapped]),
+  );
+  return emails.map((email) => {
+    if (email.body_values === null) return email.body;
+    const frame = frames.get(keyOf(email.campaign_id, email.body_frame));
+    return frame ? framedBody(frame, email) : null;
+  });
+}
+
+function framedBody(frame: Gapped, email: KeptBody): string {
+  const values = email.body_values as string[];
+  const ids = { contactId: email.contact_id ?? '', emailId: email.email_id ?? '' };
+  return filled(frame, (slot) => (typeof slot === 'number' ? (values[slot] ?? '') : ids[slot]));
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+/** Messages looked at in one transaction. */
+const pageSize = 5_000;
+
+/**
+ * Has the bodies of these messages looked at again: they are stored now, and those that waited for
+ * long (their campaign was paused) have been passed.
+ */
+export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
+  const ids = sql`${emailIds}::uuid[]`;
+  await sql`
+    update body_retention set done_to = (
+        -- Right before all of its millisecond.
+        select (left(id::text, 14) || '0000-0000-000000000000')::uuid
+          from unnest(${ids}) as stored(id) order by id limit 1)
+      where done_to >= any(${ids})`.execute(tx);
+}
+
+/**
+ * Removes the next page of bodies that were made before a moment, with the contents of attachments
+ * that old. Messages still to be sent keep theirs. Answers false when there are no more.
+ */
+export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
+  // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
+  const bound = before.getTime().toString(16).padStart(12, '0').padEnd(32, '0');
+  const { rows } = await sql<{ looked_at: number }>`
+    with mark as (
+      select done_to from body_retention for update
+    ), page as (
+      select email.id from email, mark
+        where email.id > mark.done_to and email.id < ${bound}::uuid
+        order by email.id limit ${pageSize}
+    ), emptied as (
+      update email set body = null, body_frame = null, body_values = null
+        from page
+        where email.id = page.id and email.status not in ('PENDING', 'SENDING')
+          and (email.body is not null or email.body_values is not null)
+    ), moved as (
+      update body_retention set done_to = (select id from page order by id desc limit 1)
+        where exists (select from page)
+    )
+    select count(*)::int as looked_at from page`.execute(db);
+  await sql`
+    delete from attachment where id in (
+      select id from attachment where created_at < ${before} order by created_at limit ${pageSize})
+    `.execute(db);
+  return rows[0]?.looked_at === pageSize;
+}

@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import { categoryOf } from '../../domain/billing.ts';
+import type { ClaimedShare } from '../billing/billing.ts';
+import type { Database } from '../database.ts';
+
+/**
+ * Bills mail that was accepted after its row was gone: its contact was deleted while it was handed
+ * over, and took it along. What was sent is counted, as the project's mail of this month and, where it
+ * has one, towards its customer. Answers those that are gone, of the given.
+ */
+export async function billDepartedMail(
+  tx: Database,
+  projectId: string,
+  accepted: readonly ClaimedShare[],
+): Promise<ClaimedShare[]> {
+  if (accepted.length === 0) return [];
+  const ids = accepted.map(({ id }) => id);
+  const { rows } = await sql<{ id: string }>`
+    select id from email where id = any(${ids}::uuid[])`.execute(tx);
+  const left = new Set(rows.map(({ id }) => id));
+  const gone = accepted.filter(({ id }) => !left.has(id));
+  for (const { id, source_type: source, billed_units: units } of gone) {
+    await sql`
+      insert into usage_report (email_id, customer, units, sent_at)
+        select ${id}, customer, ${units}, clock_timestamp()
+          from project where id = ${projectId} and customer is not null
+        on conflict do nothing`.execute(tx);
+    // The share it had taken went back with its row. Without limits there is no row of this month.
+    await sql`
+      update allowance set taken = taken + ${units}
+        where project_id = ${projectId} and category = ${categoryOf(source)}
+          and month = date_trunc('month', now() at time zone 'UTC')::date`.execute(tx);
+  }
+  return gone;
+}

@@ -1,0 +1,254 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { TrackingSetting } from '../../domain/mail/tracking.ts';
+import { withholdIfCancelled } from './campaign-progress.ts';
+import type { Database } from '../database.ts';
+import { isoTime, millisecondsUntil } from '../instants.ts';
+import type { DB, Email } from '../tables.ts';
+import { traceEntry } from './trace.ts';
+import { transact } from '../transaction.ts';
+
+/** A file as the ledger names it; its content lies in `attachment`. */
+export interface StoredAttachment {
+  attachmentId: string;
+  filename: string;
+  contentType: string;
+  disposition: 'attachment' | 'inline';
+  contentId: string | null;
+  bytes: number;
+}
+
+export interface MailHeader {
+  name: string;
+  value: string;
+}
+
+export type EmailRow = Omit<Selectable<Email>, 'headers' | 'attachments'> & {
+  headers: MailHeader[];
+  attachments: StoredAttachment[];
+};
+
+export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' | 'status'> & {
+  headers: MailHeader[];
+  attachments?: StoredAttachment[];
+  /** Why it is not to be sent, and fails at once. */
+  withheld?: 'contact_unsubscribed' | 'message_too_large';
+};
+
+/**
+ * Puts a message into the ledger, in the caller's transaction. A step that is repeated does not
+ * make a second one.
+ */
+export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail): Promise<void> {
+  const detail = sql`jsonb_build_object('reason', ${withheld}::text)`;
+  await tx
+    .insertInto('email')
+    .values({
+      ...email,
+      ...(withheld
+        ? { status: 'FAILED', error: withheld, trace: traceEntry('withheld', detail) }
+        : {}),
+      headers: JSON.stringify(email.headers),
+      attachments: JSON.stringify(email.attachments ?? []),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('workflow_step_execution_id')
+        .where('workflow_step_execution_id', 'is not', null)
+        .doNothing(),
+    )
+    .execute();
+}
+
+/** Stores the content of the files of one request. Answers their ids in the given order. */
+export async function insertAttachments(
+  db: Database,
+  projectId: string,
+  contents: readonly Buffer[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const content of contents) {
+    const row = await db
+      .insertInto('attachment')
+      .values({ project_id: projectId, content })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    ids.push(row.id);
+  }
+  return ids;
+}
+
+export async function listAttachmentContents(
+  db: Database,
+  ids: readonly string[],
+): Promise<Map<string, Buffer>> {
+  const rows = await db
+    .selectFrom('attachment')
+    .select(['id', 'content'])
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row.content]));
+}
+
+/** How many of a project's messages are due now, counted no further than `max`. */
+export async function countDueEmails(
+  db: Database,
+  projectId: string,
+  max: number,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from email
+        where project_id = ${projectId} and status = 'PENDING' and campaign_id is null
+          and due_at <= now()
+        limit ${max}) due`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Bodies claimed at once, in bytes: no message beyond so many is claimed with them. Times the lanes a
+ * worker runs at once, that is what it holds of bodies.
+ */
+const claimBodyBytes = 2 * 1024 * 1024;
+
+/** What is read of a claimed message: what it is made of, and what it counts. */
+const claimedColumns = [
+  'id',
+  'project_id',
+  'contact_id',
+  'to_name',
+  'to_email',
+  'subject',
+  'body',
+  'from_email',
+  'from_name',
+  'reply_to',
+  'headers',
+  'attachments',
+  'message_class',
+  'source_type',
+  'attempts',
+  'created_at',
+  'billed_units',
+  'allowance_month',
+] as const satisfies (keyof EmailRow)[];
+
+/** A claimed message with what is looked at again right before it leaves. */
+export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
+  contact_subscribed: boolean;
+  contact_email: string;
+  project_disabled: boolean;
+  /** Whose mail its project tracks. */
+  project_tracking: TrackingSetting;
+  /** The language the contact is written to in. */
+  locale: string;
+};
+
+/**
+ * Claims due messages of a project for one attempt: SENDING, with the attempt's id and a lease,
+ * committed before anything is handed over. Nobody else can claim them until they are settled.
+ * Together they have few bytes, whatever `max` is; one alone may have many.
+ * @param given.throttled the sending limits have held them back.
+ */
+export async function claimDueEmails(
+  db: Database,
+  given: {
+    projectId: string;
+    attemptId: string;
+    max: number;
+    leaseSeconds: number;
+    throttled: boolean;
+  },
+): Promise<ClaimedEmail[]> {
+  const columns = (table: string) =>
+    sql.join(claimedColumns.map((column) => sql.ref(`${table}.${column}`)));
+  const { rows } = await sql<ClaimedEmail>`
+    with due as (
+      select id, due_at, octet_length(body) as body_bytes from email
+        where project_id = ${given.projectId} and status = 'PENDING' and campaign_id is null
+          and due_at <= now()
+        order by due_at, id
+        limit ${given.max}
+        for update skip locked
+    ), weighed as (
+      select id, coalesce(sum(body_bytes) over (order by due_at, id
+          rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        from due
+    ), claimed as (
+      update email set ${claimed(given)}
+        from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
+        returning ${columns('email')}, email.due_at
+    )
+    select ${columns('claimed')}, contact.subscribed as contact_subscribed,
+        contact.email as contact_email,
+        project.disabled_reason is not null as project_disabled,
+        project.tracking as project_tracking,
+        coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
+      from claimed
+      join contact on contact.id = claimed.contact_id
+      join project on project.id = claimed.project_id
+      order by claimed.due_at, claimed.id`.execute(db);
+  return rows;
+}
+
+/** What a claim sets. A message that was held back is told so once, not at each attempt. */
+export function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
+  const heldBack = given.throttled
+    ? sql`case when email.trace @> '[{"state": "throttled"}]' then '[]'
+        else jsonb_set(${traceEntry('throttled')}, '{0,at}', to_jsonb(${isoTime(sql`email.due_at`)}))
+        end ||`
+    : sql``;
+  const attempt = sql`jsonb_build_object('attempt', email.attempts + 1)`;
+  return sql`
+    status = 'SENDING', attempt_id = ${given.attemptId}, attempts = attempts + 1,
+    lease_until = now() + make_interval(secs => ${given.leaseSeconds}), updated_at = now(),
+    trace = email.trace || ${heldBack} ${traceEntry('handed_over', attempt)}`;
+}
+
+/**
+ * Takes back the claims of an attempt that has handed nothing over: they are due as before, unless
+ * their campaign is over by now.
+ */
+export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
+  await transact(db, async (tx) => {
+    const released = await tx
+      .updateTable('email')
+      .set((eb) => ({
+        status: 'PENDING',
+        attempt_id: null,
+        attempts: eb('attempts', '-', 1),
+        lease_until: null,
+        trace: sql`trace - (-1)`,
+        updated_at: sql<Date>`now()`,
+      }))
+      .where('status', '=', 'SENDING')
+      .where('attempt_id', '=', attemptId)
+      .returning(['id', 'campaign_id'])
+      .execute();
+    const campaignId = released[0]?.campaign_id;
+    if (!campaignId) return;
+    // Locked: a cancel either is seen here, or sees what was released.
+    const { rows } = await sql<{ status: string }>`
+      select status from campaign where id = ${campaignId} for share`.execute(tx);
+    const ids = released.map(({ id }) => id);
+    await withholdIfCancelled(tx, rows[0], ids);
+  });
+}
+
+/** Milliseconds until the project's next message is due (0: now), or null when none waits. */
+export async function findNextDue(db: Database, projectId: string): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select ${millisecondsUntil(sql`min(due_at)`)} as ms from email
+      where project_id = ${projectId} and status = 'PENDING' and campaign_id is null`.execute(db);
+  return rows[0]?.ms ?? null;
+}
+
+/** Projects with messages that have been due for a while: nobody delivers them. */
+export async function listForgottenLanes(db: Database, max: number): Promise<string[]> {
+  const { rows } = await sql<{ project_id: string }>`
+    select id as project_id from project
+      where exists (select from email
+        where email.project_id = project.id and status = 'PENDING' and campaign_id is null
+          and due_at < now() - interval '5 seconds')
+      limit ${max}`.execute(db);
+  return rows.map((row) => row.project_id);
+}

@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import { planContactData } from '../../domain/contact/data.ts';
+import { domainOf } from '../../domain/mail/email-address.ts';
+import { recordContact } from '../contacts/contacts.ts';
+import type { Database } from '../database.ts';
+import { type Due, mergeDue, recordEvents } from '../events/events.ts';
+
+/** A mail that arrived, as the provider reports it. */
+export interface InboundMail {
+  messageId: string;
+  /** Address of the sender, in its stored form. */
+  from: string;
+  fromName: string | null;
+  /** Addresses it arrived at, in their stored form. */
+  recipients: string[];
+  subject: string;
+  /** Safe HTML, or null when there is none or it must not be kept. */
+  body: string | null;
+  /** More of the event's data: what the provider found out about the mail. */
+  report: Record<string, unknown>;
+}
+
+/**
+ * Records a received mail in the caller's transaction, once for each recipient whose domain is
+ * verified in a project: its sender as a contact, the message, and the event. Recipients that have
+ * it already are left out.
+ */
+export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<Due> {
+  const due: Due[] = [];
+  for (const { project_id: projectId, to } of await findReceivers(tx, mail.recipients)) {
+    const { contact, due: ofContact } = await recordContact(tx, projectId, {
+      email: mail.from,
+      subscribedWhenNew: true,
+      data: planContactData(undefined),
+      source: 'api',
+    });
+    const emailId = await insertReceived(tx, projectId, contact.id, to, mail);
+    if (!emailId) continue;
+    const data = {
+      messageId: mail.messageId,
+      from: mail.from,
+      to,
+      subject: mail.subject,
+      hasContent: mail.body !== null,
+      body: mail.body,
+      ...mail.report,
+    };
+    const event = { contactId: contact.id, emailId, name: 'email.received', data };
+    const recorded = await recordEvents(tx, projectId, [event], { contactsLocked: true });
+    due.push(ofContact, recorded.due);
+  }
+  return mergeDue(...due);
+}
+
+/** In one order for everybody: two mails that arrive at once lock the same contacts. */
+async function findReceivers(tx: Database, recipients: readonly string[]) {
+  const domains = await tx
+    .selectFrom('domain')
+    .select(['project_id', 'host_name as name'])
+    .where('status', '=', 'verified')
+    .where('host_name', '=', sql<string>`any(${recipients.map(domainOf)}::text[])`)
+    .execute();
+  const projects = new Map(domains.map(({ name, project_id: id }) => [name, id]));
+  return [...new Set(recipients)]
+    .flatMap((to) => {
+      const projectId = projects.get(domainOf(to));
+      return projectId ? [{ project_id: projectId, to }] : [];
+    })
+    .sort((a, b) => (`${a.project_id} ${a.to}` < `${b.project_id} ${b.to}` ? -1 : 1));
+}
+
+async function insertReceived(
+  tx: Database,
+  projectId: string,
+  contactId: string,
+  to: string,
+  mail: InboundMail,
+): Promise<string | undefined> {
+  const row = await tx
+    .insertInto('email')
+    .values({
+      project_id: projectId,
+      contact_id: contactId,
+      // Seen from the project: `from` is its own address, `to` the other side.
+      from_email: to,
+      to_email: mail.from,
+      to_name: mail.fromName,
+      subject: mail.subject,
+      body: mail.body,
+      message_class: 'TRANSACTIONAL',
+      source_type: 'INBOUND',
+      status: 'RECEIVED',
+      message_id: mail.messageId,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['message_id', 'from_email'])
+        .where('source_type', '=', sql.lit('INBOUND'))
+        .doNothing(),
+    )
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id;
+}

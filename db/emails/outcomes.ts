@@ -1,0 +1,334 @@
+import { sql } from 'kysely';
+import { reopenRetention } from './body-retention.ts';
+import type { ClaimedShare } from '../billing/billing.ts';
+import { recordCampaignProgress } from './campaign-progress.ts';
+import { signalCampaign } from '../outbox/outbox.ts';
+import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
+import { storableText } from '../../domain/text-rules.ts';
+import type { Database } from '../database.ts';
+import { billDepartedMail } from './deleted-contacts.ts';
+import type { MailHeader } from './emails.ts';
+import { type Due, mergeDue, type NewEvent, nothingDue, recordEvents } from '../events/events.ts';
+import { recordFeedback, recordSimulatedFeedback } from './feedback.ts';
+import { isoTime } from '../instants.ts';
+import { traceEntry } from './trace.ts';
+import { transact } from '../transaction.ts';
+
+/** What a message says: its body as it is, or as the values in a frame of its campaign. */
+export type MailText = {
+  subject: string;
+  /** Where its class does not tell them. */
+  headers?: readonly MailHeader[] | undefined;
+} & ({ body: string } | { frame: string; values: readonly string[] });
+
+/** What became of one claimed message. */
+export type Settlement = {
+  emailId: string;
+  /** What was handed over, where the ledger does not have it yet. */
+  content?: MailText | undefined;
+} & (
+  | {
+      kind: 'accepted';
+      /** null: it has one that cannot be recorded. */
+      messageId: string | null;
+      delivered: boolean;
+      /** The address, where the simulator stands in for a provider that reports. */
+      simulator?: string;
+    }
+  /** The provider does not want it. */
+  | { kind: 'refused'; error: string }
+  /** We must not send it: it was not handed over. */
+  | { kind: 'withheld'; reason: string }
+  | { kind: 'again'; error: string; delayMs: number }
+  /** It may have been accepted: the row stays SENDING until feedback or time settles it. */
+  | { kind: 'uncertain'; error: string }
+  /** It was not handed over, and is due as before. */
+  | { kind: 'released' }
+);
+
+const statuses: Record<Settlement['kind'], string> = {
+  accepted: 'SENT',
+  refused: 'FAILED',
+  withheld: 'FAILED',
+  again: 'PENDING',
+  uncertain: 'SENDING',
+  released: 'PENDING',
+};
+
+/** Attempts and their outcomes, in the order in which they came. */
+export interface Attempt {
+  projectId: string;
+  attemptIds: readonly string[];
+  settlements: readonly Settlement[];
+  /** The claimed messages: what is sent is billed, whatever becomes of its row. */
+  claimed?: readonly ClaimedShare[];
+  /** Given: all of them are messages of this campaign. */
+  campaign?: { id: string; pauseOnFailures: number };
+}
+
+/**
+ * Records outcomes and the events they are, in one transaction. A row that has another attempt by
+ * now is left alone.
+ */
+export async function recordSettlements(db: Database, attempt: Attempt): Promise<Due> {
+  const { projectId, settlements, campaign } = attempt;
+  return transact(db, async (tx) => {
+    // The contacts first, in order, as everywhere: see `enterStep`.
+    await sql`
+      select from contact
+        where id in (select contact_id from email
+          where id = any(${settlements.map(({ emailId }) => emailId)}::uuid[]))
+        order by id for no key update`.execute(tx);
+    const emails = await updateSettled(tx, attempt);
+    await reopenRetention(
+      tx,
+      settlements.map(({ emailId }) => emailId),
+    );
+    const overtaken = await recordOvertaken(tx, attempt, emails);
+    const events = emails.flatMap(sentEvents);
+    const due =
+      events.length === 0
+        ? nothingDue
+        : (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
+    const gone = await billDepartedMail(tx, projectId, acceptedBeside(attempt, emails));
+    // Last, because every attempt of the campaign waits for this row.
+    if (campaign) {
+      const sent = gone.map(({ id }) => ({
+        id,
+        status: deliveredOrSent(attempt, id),
+        sent_at: '',
+      }));
+      await recordCampaignProgress(tx, campaign, settlements, [...emails, ...sent]);
+    }
+    return mergeDue(due, ...overtaken, ...(await recordSimulated(tx, settlements)));
+  });
+}
+
+/** What the provider accepted beside the messages whose rows say so now. */
+function acceptedBeside(
+  { settlements, claimed = [] }: Attempt,
+  settled: readonly SentEmail[],
+): ClaimedShare[] {
+  const known = new Set(settled.map(({ id }) => id));
+  const accepted = new Set(
+    settlements.filter(({ kind }) => kind === 'accepted').map(({ emailId }) => emailId),
+  );
+  return claimed.filter(({ id }) => accepted.has(id) && !known.has(id));
+}
+
+function deliveredOrSent({ settlements }: Attempt, id: string): string {
+  const outcome = settlements.find(({ emailId }) => emailId === id);
+  return outcome?.kind === 'accepted' && outcome.delivered ? 'DELIVERED' : 'SENT';
+}
+
+/** Together with the sending: no process has to live on to tell what became of it. */
+async function recordSimulated(tx: Database, settlements: readonly Settlement[]): Promise<Due[]> {
+  const dues: Due[] = [];
+  for (const settlement of settlements) {
+    if (settlement.kind !== 'accepted' || settlement.simulator === undefined) continue;
+    const { emailId, simulator: address } = settlement;
+    dues.push(...(await recordSimulatedFeedback(tx, { emailId, address })));
+  }
+  return dues;
+}
+
+/** What a message said, whole or not at all: an earlier try may have said something else. */
+const contentOfOutcome = sql`
+  subject = coalesce(outcome.subject, email.subject),
+  headers = coalesce(outcome.headers, email.headers),
+  body = case when outcome.subject is null then email.body else outcome.body end,
+  body_frame = case when outcome.subject is null
+    then email.body_frame else outcome.body_frame end,
+  body_values = case when outcome.subject is null
+    then email.body_values else outcome.body_values end`;
+
+async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
+  const outcomes = storableJson(attempt.settlements.map(outcomeOf));
+  const { rows } = await sql<SentEmail>`
+    update email set
+        status = outcome.status,
+        message_id = outcome.message_id,
+        error = outcome.error,
+        due_at = case when outcome.kind = 'again'
+          then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end,
+        -- Neither was handed over.
+        attempts = case when outcome.kind in ('released', 'withheld')
+          then email.attempts - 1 else email.attempts end,
+        lease_until = case when outcome.status = 'SENDING' then now() end,
+        sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
+        delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end,
+        ${contentOfOutcome},
+        trace = case outcome.kind
+          when 'accepted' then
+            email.trace
+              || ${traceEntry('accepted', sql`jsonb_build_object('messageId', outcome.message_id)`)}
+              || case when outcome.status = 'DELIVERED'
+                then ${traceEntry('delivered')} else '[]' end
+          when 'refused' then
+            email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error)`)}
+          when 'again' then
+            email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)`)}
+          when 'uncertain' then
+            email.trace || ${traceEntry('uncertain', sql`jsonb_build_object('reason', outcome.error)`)}
+          when 'withheld' then
+            (email.trace - (-1))
+              || ${traceEntry('withheld', sql`jsonb_build_object('reason', outcome.error)`)}
+          else email.trace - (-1)
+        end,
+        updated_at = now()
+      from jsonb_to_recordset(${outcomes}::jsonb)
+        as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
+          subject text, body text, body_frame text, body_values jsonb, headers jsonb)
+      where email.id = outcome.id and email.status = 'SENDING'
+        and email.attempt_id = any(${attempt.attemptIds}::uuid[])
+      returning email.id, email.contact_id, email.status, email.subject, email.from_email,
+        email.from_name, email.message_id, email.template_id, email.campaign_id,
+        email.source_type, ${isoTime(sql`email.sent_at`)} as sent_at,
+        ${isoTime(sql`email.delivered_at`)} as delivered_at`.execute(tx);
+  return rows;
+}
+
+/**
+ * Adds what the answer tells of messages that were settled before it was recorded: by feedback that
+ * was quicker, or by policy, because the answer took too long. What was accepted was accepted.
+ */
+async function recordOvertaken(
+  tx: Database,
+  { attemptIds, settlements }: Attempt,
+  settled: readonly SentEmail[],
+): Promise<Due[]> {
+  const ids = new Set(settled.map(({ id }) => id));
+  const overtaken = settlements.filter(
+    ({ emailId, kind, content }) => !ids.has(emailId) && (content || kind === 'accepted'),
+  );
+  if (overtaken.length === 0) return [];
+  const outcomes = storableJson(overtaken.map(outcomeOf));
+  const { rows } = await sql<{
+    id: string;
+    message_id: string | null;
+    news: 'accepted' | 'delivery' | null;
+  }>`
+    update email set ${contentOfOutcome},
+        message_id = coalesce(email.message_id, outcome.message_id)
+      from jsonb_to_recordset(${outcomes}::jsonb)
+        as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
+          body_frame text, body_values jsonb, headers jsonb)
+      where email.id = outcome.id and email.attempt_id = any(${attemptIds}::uuid[])
+      returning email.id, email.message_id, case
+        when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
+        when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
+        end as news`.execute(tx);
+  const dues: Due[] = [];
+  for (const { id: emailId, message_id: messageId, news } of rows) {
+    if (!news) continue;
+    const feedback = { kind: news, at: new Date() };
+    const about = { message: { emailId, messageId }, acceptedAt: null, autoDisable: false };
+    dues.push((await recordFeedback(tx, { ...about, feedback })) ?? nothingDue);
+  }
+  return dues;
+}
+
+/** One text that cannot be stored must not keep the outcomes of a whole batch from being. */
+function storableJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'string' ? storableText(part) : part,
+  );
+}
+
+function outcomeOf(settlement: Settlement) {
+  const { kind, emailId: id, content } = settlement;
+  const isDelivered = kind === 'accepted' && settlement.delivered;
+  return {
+    id,
+    kind,
+    status: isDelivered ? 'DELIVERED' : statuses[kind],
+    message_id: kind === 'accepted' ? settlement.messageId : null,
+    error:
+      'error' in settlement ? settlement.error : kind === 'withheld' ? settlement.reason : null,
+    delay_ms: kind === 'again' ? settlement.delayMs : 0,
+    ...(content && {
+      subject: content.subject,
+      ...(content.headers && { headers: content.headers }),
+      ...('body' in content
+        ? { body: content.body }
+        : { body_frame: content.frame, body_values: content.values }),
+    }),
+  };
+}
+
+export interface SentEmail {
+  id: string;
+  contact_id: string;
+  status: string;
+  subject: string;
+  from_email: string;
+  from_name: string | null;
+  message_id: string | null;
+  template_id: string | null;
+  campaign_id: string | null;
+  source_type: string;
+  sent_at: string | null;
+  delivered_at: string | null;
+}
+
+function sentEvents(email: SentEmail): NewEvent[] {
+  if (email.sent_at === null) return [];
+  const base = {
+    subject: email.subject,
+    from: email.from_email,
+    fromName: email.from_name,
+    messageId: email.message_id,
+    emailId: email.id,
+    templateId: email.template_id,
+    campaignId: email.campaign_id,
+    sourceType: email.source_type,
+  };
+  const about = { contactId: email.contact_id, emailId: email.id };
+  const sent = { ...about, name: 'email.sent', data: { ...base, sentAt: email.sent_at } };
+  if (email.delivered_at === null) return [sent];
+  const delivered = { ...base, deliveredAt: email.delivered_at };
+  return [sent, { ...about, name: 'email.delivery', data: delivered }];
+}
+
+/**
+ * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
+ * `delivery_unknown`, or due once more, unless their campaign is over or they were tried too often.
+ * They stay their attempt's: it may still come back and know. Answers the runs of campaigns that
+ * must look at them.
+ */
+export async function settleUncertainEmails(
+  db: Database,
+  given: { settleMinutes: number; policy: 'fail' | 'resend'; max: number },
+): Promise<{ settled: number; runs: string[] }> {
+  return transact(db, async (tx) => {
+    const detail = sql`jsonb_build_object('by', 'policy', 'policy', ${given.policy}::text)`;
+    const { rows } = await sql<{ campaign_id: string | null }>`
+      with unknown as (
+        select email.id,
+            ${given.policy} = 'resend' and attempts < ${sendAttemptsMax}
+              and (campaign_id is null or exists (
+                select from campaign where campaign.id = email.campaign_id
+                  and campaign.status in ('SENDING', 'PAUSED'))) as resend
+          from email
+          where status = 'SENDING'
+            and lease_until < now() - make_interval(mins => ${given.settleMinutes}::int)
+          limit ${given.max} for update skip locked
+      )
+      update email set
+          status = case when resend then 'PENDING' else 'FAILED' end,
+          error = case when resend then null else 'delivery_unknown' end,
+          lease_until = null, due_at = now(), updated_at = now(),
+          trace = trace || ${traceEntry('settled', detail)}
+        from unknown where email.id = unknown.id
+        returning campaign_id`.execute(tx);
+    const campaigns = new Set(rows.flatMap((row) => row.campaign_id ?? []));
+    const named = await tx
+      .selectFrom('campaign')
+      .select(['id', 'project_id', 'name'])
+      .where('id', '=', sql<string>`any(${[...campaigns]}::uuid[])`)
+      .execute();
+    const runs: string[] = [];
+    for (const campaign of named) runs.push(await signalCampaign(tx, campaign));
+    return { settled: rows.length, runs };
+  });
+}

@@ -1,0 +1,26 @@
+import type { AccountMail } from '../../domain/mail/account-mail.ts';
+import type { Database } from '../database.ts';
+import { insertSingleMail } from './system-mail.ts';
+
+/** The name users see as the sender. */
+const senderName = 'Everpost';
+
+/**
+ * Notes mail of the platform to its users, in the transaction of its cause. Answers the runs that
+ * send it, one for each recipient; none without a sender (`from`).
+ */
+export async function insertPlatformMail(
+  tx: Database,
+  from: string | null,
+  to: readonly string[],
+  { subject, html }: AccountMail,
+): Promise<string[]> {
+  const runs: string[] = [];
+  if (from === null) return runs;
+  for (const recipient of to) {
+    const mail = { to_email: recipient, from_email: from, from_name: senderName, reply_to: null };
+    const about = { kind: 'platform-mail', project_id: null } as const;
+    runs.push(await insertSingleMail(tx, { ...mail, ...about, subject, html }));
+  }
+  return runs;
+}

@@ -1,0 +1,126 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { type KeptBody, readBodies } from './bodies.ts';
+import type { EmailRow } from './emails.ts';
+import type { TraceEntry } from './trace.ts';
+
+/** Reading the ledger: messages as they were sent. */
+
+/** What a list shows of a message: all but its body and its trace, which may be large. */
+const summaryColumns = [
+  'id',
+  'project_id',
+  'contact_id',
+  'to_name',
+  'to_email',
+  'subject',
+  'from_email',
+  'from_name',
+  'reply_to',
+  'headers',
+  'attachments',
+  'message_id',
+  'message_class',
+  'source_type',
+  'template_id',
+  'campaign_id',
+  'workflow_execution_id',
+  'workflow_step_execution_id',
+  'status',
+  'sent_at',
+  'delivered_at',
+  'opened_at',
+  'clicked_at',
+  'bounced_at',
+  'complained_at',
+  'opens',
+  'clicks',
+  'error',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof EmailRow)[];
+
+const summary = sql`${sql.join(summaryColumns.map((column) => sql.ref(column)))},
+  (body is not null or body_values is not null) as has_body`;
+
+export type EmailSummary = Pick<EmailRow, (typeof summaryColumns)[number]> & {
+  /** What it says is kept. */
+  has_body: boolean;
+};
+
+/** A message with its body and its trace, as far as they are kept. */
+export type EmailRecord = EmailSummary & { body: string | null; trace: TraceEntry[] };
+
+export interface EmailQuery {
+  contactId?: string | undefined;
+  campaignId?: string | undefined;
+  executionId?: string | undefined;
+  status?: string | undefined;
+  sourceType?: string | undefined;
+  after?: { value: string; id: string } | undefined;
+  limit: number;
+}
+
+/** A moment that rows of a status have, and by which an index finds them. */
+const momentOf: Record<string, string> = {
+  OPENED: 'opened_at',
+  CLICKED: 'clicked_at',
+  BOUNCED: 'bounced_at',
+  COMPLAINED: 'complained_at',
+};
+
+function matching(projectId: string, query: EmailQuery) {
+  const { contactId, campaignId, executionId, status, sourceType } = query;
+  const moment = status && momentOf[status];
+  return sql.join(
+    [
+      sql`project_id = ${projectId}`,
+      ...(contactId ? [sql`contact_id = ${contactId}`] : []),
+      ...(campaignId ? [sql`campaign_id = ${campaignId}`] : []),
+      ...(executionId ? [sql`workflow_execution_id = ${executionId}`] : []),
+      ...(status ? [sql`status = ${sql.lit(status)}`] : []),
+      ...(moment ? [sql`${sql.ref(moment)} is not null`] : []),
+      ...(sourceType ? [sql`source_type = ${sql.lit(sourceType)}`] : []),
+    ],
+    sql` and `,
+  );
+}
+
+/**
+ * Messages of a project, newest first, and how many match; 0 when the list goes on. Bodies are not
+ * even read: a page of them is more than a process holds.
+ */
+export async function listEmails(
+  db: Database,
+  projectId: string,
+  query: EmailQuery,
+): Promise<{ rows: EmailSummary[]; total: number }> {
+  const { after, limit } = query;
+  const matches = matching(projectId, query);
+  const { rows } = await sql<EmailSummary>`
+    select ${summary} from email where ${matches}
+        and ${after ? sql`(created_at, id) < (${after.value}, ${after.id})` : sql`true`}
+      order by created_at desc, id desc
+      limit ${limit}`.execute(db);
+  const counted = after
+    ? []
+    : (
+        await sql<{ total: number }>`
+        select count(*)::int as total from email where ${matches}`.execute(db)
+      ).rows;
+  return { rows, total: counted[0]?.total ?? 0 };
+}
+
+export async function findEmail(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<EmailRecord | undefined> {
+  const { rows } = await sql<Omit<EmailRecord, 'body'> & KeptBody>`
+    select ${summary}, trace, id as email_id, body, body_frame, body_values
+      from email where project_id = ${projectId} and id = ${id}`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const [body = null] = await readBodies(db, projectId, [row]);
+  return { ...row, body };
+}

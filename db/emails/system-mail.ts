@@ -1,0 +1,79 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { insertRunWake } from '../outbox/outbox.ts';
+import type { SingleMail } from '../tables.ts';
+
+export type SingleMailRow = Selectable<SingleMail>;
+
+/** A mail outside the ledger. `html`: a fragment or a whole document. */
+export type NewSingleMail = Pick<
+  Insertable<SingleMail>,
+  'to_email' | 'from_email' | 'from_name' | 'reply_to' | 'subject' | 'html'
+> &
+  ({ kind: 'campaign-test'; project_id: string } | { kind: 'platform-mail'; project_id: null });
+
+const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
+
+/**
+ * Notes a mail outside the ledger, in the transaction of its cause. Answers the run that sends it:
+ * hand it to the dispatcher once the transaction is committed.
+ */
+export async function insertSingleMail(tx: Database, mail: NewSingleMail): Promise<string> {
+  const { id } = await tx
+    .insertInto('single_mail')
+    .values(mail)
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return insertRunWake(tx, {
+    kind: 'singleMail',
+    input: { projectId: mail.project_id, mailId: id, kind: mail.kind },
+    summary: summaries[mail.kind],
+  });
+}
+
+/**
+ * Claims a mail for one attempt, committed before it is handed over. Answers the attempt's number,
+ * from 1, also when the same attempt asks again because it got no answer. Undefined when the mail
+ * is gone or claimed by another: that one may have handed it over, and it must not leave twice.
+ */
+export async function claimSingleMail(
+  db: Database,
+  id: string,
+  attemptId: string,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ attempts: number }>`
+    update single_mail set attempt_id = ${attemptId},
+        attempts = attempts + case when attempt_id is null then 1 else 0 end
+      where id = ${id} and (attempt_id is null or attempt_id = ${attemptId})
+      returning attempts`.execute(db);
+  return rows[0]?.attempts;
+}
+
+/** Lets a mail be tried again that this attempt has claimed and surely not handed over. */
+export async function releaseSingleMail(
+  db: Database,
+  id: string,
+  attemptId: string,
+): Promise<void> {
+  await db
+    .updateTable('single_mail')
+    .set({ attempt_id: null })
+    .where('id', '=', id)
+    .where('attempt_id', '=', attemptId)
+    .execute();
+}
+
+/** Forgets a mail: it has left, or never will. */
+export async function deleteSingleMail(db: Database, id: string): Promise<void> {
+  await sql`delete from single_mail where id = ${id}`.execute(db);
+}
+
+/** A mail that waits or is being handed over; undefined when it is gone. */
+export async function findSingleMail(db: Database, id: string): Promise<SingleMailRow | undefined> {
+  return db
+    .selectFrom('single_mail')
+    .select(columnsOf('single_mail'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+}

@@ -1,0 +1,351 @@
+import { type RawBuilder, sql } from 'kysely';
+import { itemForms, pastTypes, type PastType, rowsBefore } from '../../domain/activity.ts';
+import { columnList } from '../columns.ts';
+import { limits } from '../../domain/limits.ts';
+import type { Database } from '../database.ts';
+import { readBodies } from '../emails/bodies.ts';
+import type { Period } from './statistics.ts';
+import { isoTime } from '../instants.ts';
+
+/** What happened in a project, read from the rows that it happened to. */
+
+type Table = 'event' | 'email' | 'campaign' | 'execution';
+
+/** Where the items of a type come from. An index on (project_id, at, id) serves each. */
+interface Source {
+  table: Table;
+  /** When it happened, to the millisecond. */
+  at: RawBuilder<Date>;
+  /** The rows that are items. */
+  where: RawBuilder<boolean>;
+}
+
+// The expressions stand in the indexes letter by letter: without parameters, or they would not fit.
+const column = (name: string) => sql.raw<Date>(name);
+const named = (name: string): Source => ({
+  table: 'event',
+  at: column('created_at'),
+  where: sql.raw(`name = '${name}'`),
+});
+const mailed = (at: string): Source => ({
+  table: 'email',
+  at: column(at),
+  where: sql.raw(`${at} is not null`),
+});
+
+/** Mail that was accepted to be sent: neither failed nor inbound. */
+export const isSent = sql.raw<boolean>(
+  `sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
+);
+
+const sources: Readonly<Record<PastType, Source>> = {
+  'event.triggered': {
+    table: 'event',
+    at: column('created_at'),
+    where: sql.raw(
+      String.raw`name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$'`,
+    ),
+  },
+  'contact.subscribed': named('contact.subscribed'),
+  'contact.unsubscribed': named('contact.unsubscribed'),
+  'email.sent': { table: 'email', at: column('sent_at'), where: isSent },
+  'email.delivered': mailed('delivered_at'),
+  'email.opened': mailed('opened_at'),
+  'email.clicked': mailed('clicked_at'),
+  'email.bounced': mailed('bounced_at'),
+  'email.complaint': mailed('complained_at'),
+  'email.received': {
+    table: 'email',
+    at: column('created_at'),
+    where: sql.raw(`source_type = 'INBOUND'`),
+  },
+  'campaign.sent': {
+    table: 'campaign',
+    at: column('sent_at'),
+    where: sql.raw('sent_at is not null'),
+  },
+  'workflow.started': {
+    table: 'execution',
+    at: column(`(date_trunc('milliseconds', started_at at time zone 'UTC') at time zone 'UTC')`),
+    where: sql.raw('true'),
+  },
+  'workflow.completed': {
+    table: 'execution',
+    at: column('completed_at'),
+    where: sql.raw('completed_at is not null'),
+  },
+};
+
+/** A place in the feed: after the item with this time and id. */
+export interface FeedPosition {
+  at: Date;
+  /** '' after everything of this moment. */
+  id: string;
+}
+
+export interface FeedQuery {
+  types: readonly PastType[];
+  contactId?: string | undefined;
+  from: Date | null;
+  to: Date | null;
+  after: FeedPosition | null;
+  limit: number;
+}
+
+/**
+ * One page of what happened, newest first; items of one millisecond by their id, from the last to
+ * the first. Each type gives its own newest rows, and the newest of all make the page. It ends before
+ * `limit` where the bodies on it would be more than a process should hold.
+ */
+export async function listActivity(
+  db: Database,
+  projectId: string,
+  query: FeedQuery,
+): Promise<{ rows: ActivityRow[]; hasMore: boolean }> {
+  // One row more than asked for tells whether there is a next page.
+  const more = { ...query, limit: query.limit + 1 };
+  const parts = query.types
+    .filter((type) => query.contactId === undefined || sources[type].table !== 'campaign')
+    .map((type) => sourceRows(projectId, type, more));
+  if (parts.length === 0) return { rows: [], hasMore: false };
+  const { rows: found } = await sql<ListedRow>`
+    with page as (
+      select type, kind, id, at, item_id from (${sql.join(parts, sql` union all `)}) part
+        order by at desc, item_id collate "C" desc
+        limit ${more.limit}
+    )
+    select page.type, page.item_id, ${isoTime(sql`page.at`)} as at,
+        contact.id as contact_id, contact.email as contact_email,
+        event.name as event_name, event.data as event_data,
+        email.subject, email.from_email, email.from_name, email.reply_to,
+        email.to_name, email.source_type, email.opens, email.clicks, email.error,
+        email.id as email_id, coalesce(octet_length(email.body),
+          octet_length(email.body_values::text) + octet_length(frame.body::text), 0) as body_bytes,
+        campaign.name as campaign_name, campaign.subject as campaign_subject,
+        campaign.total_recipients, campaign.audience_type, segment.name as segment_name,
+        execution.workflow_name, execution.status, execution.exit_reason
+      from page
+      left join event on page.kind = 'event' and event.id = page.id
+      left join email on page.kind = 'email' and email.id = page.id
+      left join campaign on campaign.id =
+        case page.kind when 'campaign' then page.id else email.campaign_id end
+      left join campaign_frame frame
+        on frame.campaign_id = email.campaign_id and frame.frame = email.body_frame
+      left join segment on segment.id = campaign.segment_id
+      left join execution on execution.id =
+        case page.kind when 'execution' then page.id else email.workflow_execution_id end
+      left join contact on contact.id = case page.kind
+        when 'event' then event.contact_id
+        when 'email' then email.contact_id
+        when 'execution' then execution.contact_id end
+      order by page.at desc, page.item_id collate "C" desc`.execute(db);
+  const page = found.slice(0, Math.min(query.limit, countThatFit(found)));
+  const bodies = await readPageBodies(db, projectId, page);
+  const rows = page.map((row) => ({ ...row, body: bodies.get(row.email_id ?? '') ?? null }));
+  return { rows, hasMore: found.length > rows.length };
+}
+
+/** A row of the feed without the body of its mail, which is read once the page is known. */
+type ListedRow = Omit<ActivityRow, 'body'> & { email_id: string | null; body_bytes: number };
+
+/** How many rows have bodies that go into one page: one at least. */
+function countThatFit(rows: readonly ListedRow[]): number {
+  let bytes = 0;
+  const end = rows.findIndex(({ body_bytes: own }, index) => {
+    bytes += own;
+    return index > 0 && bytes > limits.pageBodyBytes;
+  });
+  return end < 0 ? rows.length : end;
+}
+
+/** The bodies of the mails on a page, by the id of the mail: several items may be of one. */
+async function readPageBodies(
+  db: Database,
+  projectId: string,
+  rows: readonly ListedRow[],
+): Promise<Map<string, string | null>> {
+  const ids = [...new Set(rows.flatMap(({ email_id: id }) => id ?? []))];
+  if (ids.length === 0) return new Map();
+  const emails = await db
+    .selectFrom('email')
+    .select(['id as email_id', 'contact_id', 'campaign_id', 'body', 'body_frame', 'body_values'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  const bodies = await readBodies(db, projectId, emails);
+  return new Map(emails.map(({ email_id: id }, index) => [id, bodies[index] ?? null]));
+}
+
+export interface ActivityRow {
+  type: PastType;
+  item_id: string;
+  at: string;
+  contact_id: string | null;
+  contact_email: string | null;
+  event_name: string | null;
+  event_data: Record<string, unknown> | null;
+  subject: string | null;
+  body: string | null;
+  from_email: string | null;
+  from_name: string | null;
+  reply_to: string | null;
+  to_name: string | null;
+  source_type: string | null;
+  opens: number | null;
+  clicks: number | null;
+  error: string | null;
+  campaign_name: string | null;
+  campaign_subject: string | null;
+  total_recipients: number | null;
+  audience_type: string | null;
+  segment_name: string | null;
+  workflow_name: string | null;
+  status: string | null;
+  exit_reason: string | null;
+}
+
+/** The newest rows of one type on the page. */
+function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBuilder<unknown> {
+  const { table, at, where } = sources[type];
+  const { prefix, suffix } = itemForms[type];
+  const conditions = [...within(projectId, type, query)];
+  if (query.after) {
+    const { id, inclusive } = rowsBefore(itemForms[type], query.after.id);
+    const before = sql.raw(inclusive ? '<=' : '<');
+    conditions.push(sql`(${at}, id) ${before} (${query.after.at}::timestamptz, ${id}::uuid)`);
+  }
+  // Of one contact first, and sorted then: an index by time would be read for ever to find a few.
+  const from =
+    query.contactId === undefined
+      ? sql.table(table)
+      : sql`(select ${columnList(table)} from ${sql.table(table)} where contact_id = ${query.contactId} offset 0) mine`;
+  return sql`
+    (select ${sql.lit(type)} as type, ${sql.lit(table)} as kind, id, ${at} as at,
+        ${sql.lit(prefix)} || id || ${sql.lit(suffix)} as item_id
+      from ${from}
+      where ${where} and ${sql.join(conditions, sql` and `)}
+      order by ${at} desc, id desc
+      limit ${query.limit})`;
+}
+
+function within(
+  projectId: string,
+  type: PastType,
+  { from, to }: { from: Date | null; to: Date | null },
+): RawBuilder<unknown>[] {
+  const { at } = sources[type];
+  return [
+    sql`project_id = ${projectId}`,
+    ...(from ? [sql`${at} >= ${from}::timestamptz`] : []),
+    ...(to ? [sql`${at} <= ${to}::timestamptz`] : []),
+  ];
+}
+
+/** How many items of each type there are in a period: the feed's, counted. */
+export async function countActivity<T extends PastType>(
+  db: Database,
+  projectId: string,
+  types: readonly T[],
+  period: Period,
+): Promise<Record<T, number>> {
+  const counts = types.map(
+    (type) => sql`(select count(*)::float8 from ${sql.table(sources[type].table)}
+      where ${sources[type].where} and ${sql.join(within(projectId, type, period), sql` and `)})
+      as ${sql.ref(type.replace('.', '_'))}`,
+  );
+  const { rows } = await sql<Record<string, number>>`select ${sql.join(counts)}`.execute(db);
+  const [row = {}] = rows;
+  const entries = types.map((type) => [type, row[type.replace('.', '_')] ?? 0] as const);
+  return Object.fromEntries(entries) as Record<T, number>;
+}
+
+/** How many items there have been since a moment. */
+export async function countRecentActivity(
+  db: Database,
+  projectId: string,
+  from: Date,
+): Promise<number> {
+  const counts = await countActivity(db, projectId, pastTypes, { from, to: null });
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+export interface UpcomingRow {
+  item_id: string;
+  kind: 'campaign' | 'step';
+  at: string;
+  contact_id: string | null;
+  contact_email: string | null;
+  campaign_name: string | null;
+  subject: string | null;
+  total_recipients: number | null;
+  audience_type: string | null;
+  segment_name: string | null;
+  workflow_name: string | null;
+  step_name: string | null;
+  /** True for a mail that a step will send at that time. */
+  is_email: boolean;
+}
+
+/**
+ * What will happen up to a moment, soonest first: campaigns (also those that are late), and
+ * executions whose next step has a time, or whose wait has an end.
+ */
+export async function listUpcoming(
+  db: Database,
+  projectId: string,
+  query: { from: Date; to: Date; limit: number },
+): Promise<UpcomingRow[]> {
+  const { from, to, limit } = query;
+  const { rows } = await sql<UpcomingRow>`
+    with page as (
+      (select 'campaign' as kind, id, scheduled_for as at, null::uuid as execution_id,
+          null::uuid as step_id
+        from campaign
+        where project_id = ${projectId} and status = 'SCHEDULED'
+          and scheduled_for <= ${to}::timestamptz
+        order by scheduled_for, id limit ${limit})
+      union all
+      (select 'step', step.id, scheduled_for, execution_id, step_id
+        from step_execution step join execution on execution.id = execution_id
+        where step.project_id = ${projectId} and scheduled_for is not null
+          and scheduled_for between ${from}::timestamptz and ${to}::timestamptz
+          and step.status = 'SCHEDULED' and execution.status in ('RUNNING', 'WAITING')
+        order by scheduled_for, step.id limit ${limit})
+      union all
+      (select 'step', step_execution_id, expires_at, wait.execution_id, step.step_id
+        from wait join step_execution step on step.id = step_execution_id
+        where wait.project_id = ${projectId} and expires_at is not null and event_id is null
+          and expires_at between ${from}::timestamptz and ${to}::timestamptz
+        order by expires_at, step_execution_id limit ${limit})
+    ), item as (
+      select page.kind, page.id, page.at,
+          step ->> 'type' = 'SEND_EMAIL' as is_email, step ->> 'name' as step_name,
+          (step ->> 'templateId')::uuid as template_id, execution.contact_id,
+          execution.workflow_name
+        from page
+        left join execution on execution.id = page.execution_id
+        left join workflow_version version on version.workflow_id = execution.workflow_id
+          and version.version = execution.workflow_version
+        left join lateral jsonb_path_query_first(version.graph, '$.steps[*] ? (@.id == $id)',
+          jsonb_build_object('id', page.step_id)) step on true
+    ), named as (
+      select kind, id, at, is_email, step_name, template_id, contact_id, workflow_name, case
+          when kind = 'campaign' then 'campaign_' || id || '_scheduled'
+          when is_email then 'workflow_step_' || id || '_scheduled'
+          else 'workflow_step_' || id || '_waiting' end as item_id
+        from item
+    )
+    select named.kind, named.item_id, ${isoTime(sql`named.at`)} as at,
+        named.contact_id, contact.email as contact_email,
+        campaign.name as campaign_name, coalesce(campaign.subject, template.subject) as subject,
+        campaign.total_recipients, campaign.audience_type, segment.name as segment_name,
+        named.workflow_name, named.step_name, coalesce(named.is_email, false) as is_email
+      from named
+      left join campaign on kind = 'campaign' and campaign.id = named.id
+      left join segment on segment.id = campaign.segment_id
+      left join template on template.id = named.template_id
+      left join contact on contact.id = named.contact_id
+      order by named.at, named.item_id collate "C"
+      limit ${limit}`.execute(db);
+  return rows;
+}

@@ -1,0 +1,112 @@
+import { sql } from 'kysely';
+import { isSent } from './activity.ts';
+import type { Database } from '../database.ts';
+
+/** Numbers over whole UTC days. `from` is the beginning of the first of `days`. */
+export interface Days {
+  from: Date;
+  days: number;
+}
+
+export interface EmailDay {
+  /** YYYY-MM-DD */
+  date: string;
+  emails: number;
+  opens: number;
+  clicks: number;
+  bounces: number;
+  delivered: number;
+}
+
+/** What became of emails on each day, oldest first: each email counts once, on its own day. */
+export async function listEmailDays(
+  db: Database,
+  projectId: string,
+  { from, days }: Days,
+): Promise<EmailDay[]> {
+  const countOf = (at: string, where = sql.raw<boolean>(`${at} is not null`)) => sql`
+    (select count(*)::float8 from email where project_id = ${projectId} and ${where}
+      and ${sql.ref(at)} >= day and ${sql.ref(at)} < day + interval '24 hours')`;
+  const { rows } = await sql<EmailDay>`
+    select to_char(day at time zone 'UTC', 'YYYY-MM-DD') as date,
+        ${countOf('sent_at', isSent)} as emails, ${countOf('opened_at')} as opens,
+        ${countOf('clicked_at')} as clicks, ${countOf('bounced_at')} as bounces,
+        ${countOf('delivered_at')} as delivered
+      from generate_series(${from}::timestamptz,
+        ${from}::timestamptz + (${days}::int - 1) * interval '24 hours',
+        interval '24 hours') day
+      order by day`.execute(db);
+  return rows;
+}
+
+export const campaignMetrics = [
+  'openedCount',
+  'clickedCount',
+  'sentCount',
+  'openRate',
+  'clickRate',
+] as const;
+
+export type CampaignMetric = (typeof campaignMetrics)[number];
+
+export interface CampaignNumbers {
+  id: string;
+  name: string;
+  subject: string;
+  sentCount: number;
+  openedCount: number;
+  clickedCount: number;
+  openRate: number;
+  clickRate: number;
+}
+
+/** Percent of what was sent, 0 when nothing was. */
+const rateOf = (count: string) =>
+  sql<number>`case when sent_count = 0 then 0
+    else ${sql.ref(count)} * 100.0::float8 / sent_count end`;
+
+/** The best campaigns of those that were sent on the days. */
+export async function listTopCampaigns(
+  db: Database,
+  projectId: string,
+  given: Days & { metric: CampaignMetric; limit: number },
+): Promise<CampaignNumbers[]> {
+  const { rows } = await sql<CampaignNumbers>`
+    select id, name, subject, sent_count as "sentCount", opened_count as "openedCount",
+        clicked_count as "clickedCount", ${rateOf('opened_count')} as "openRate",
+        ${rateOf('clicked_count')} as "clickRate"
+      from campaign
+      where project_id = ${projectId} and sent_at is not null and ${isWithin('sent_at', given)}
+      order by ${sql.ref(given.metric)} desc, id desc
+      limit ${given.limit}`.execute(db);
+  return rows;
+}
+
+/** How many of the campaigns made on the days stand where, and how the sent ones did. */
+export async function findCampaignStats(db: Database, projectId: string, days: Days) {
+  const averageOf = (count: string) => sql`
+    coalesce(round(avg(${rateOf(count)}) filter (where status = 'SENT' and sent_count > 0)::numeric,
+      1), 0)::float8`;
+  const { rows } = await sql<{
+    total: number;
+    active: number;
+    completed: number;
+    averageOpenRate: number;
+    averageClickRate: number;
+  }>`
+    select count(*)::int as total,
+        count(*) filter (where status in ('SCHEDULED', 'SENDING', 'PAUSED'))::int as active,
+        count(*) filter (where status = 'SENT')::int as completed,
+        ${averageOf('opened_count')} as "averageOpenRate",
+        ${averageOf('clicked_count')} as "averageClickRate"
+      from campaign
+      where project_id = ${projectId} and ${isWithin('created_at', days)}`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error('findCampaignStats: no answer');
+  return row;
+}
+
+function isWithin(column: string, { from, days }: Days) {
+  return sql<boolean>`${sql.ref(column)} >= ${from}::timestamptz
+    and ${sql.ref(column)} < ${from}::timestamptz + ${days}::int * interval '24 hours'`;
+}

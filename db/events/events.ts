@@ -1,0 +1,210 @@
+import { sql } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { dispatchGrace } from '../outbox/outbox.ts';
+import { isoTime } from '../instants.ts';
+
+/** Ids of rows that Temporal must hear about once their transaction is committed. */
+export interface Due {
+  /** Executions to start. */
+  executions: string[];
+  /** Step executions whose wait was claimed by an event. */
+  waits: string[];
+}
+
+export const nothingDue: Due = { executions: [], waits: [] };
+
+export function mergeDue(...parts: Due[]): Due {
+  return {
+    executions: parts.flatMap((part) => part.executions),
+    waits: parts.flatMap((part) => part.waits),
+  };
+}
+
+export interface NewEvent {
+  contactId: string | null;
+  name: string;
+  data: Record<string, unknown> | null;
+  emailId?: string | null;
+}
+
+export interface RecordedEvent {
+  id: string;
+  createdAt: Date;
+}
+
+/**
+ * Records events with all they cause, in the caller's transaction: wakes the waits of their
+ * contacts, then starts executions of the enabled workflows they trigger, each at most once. In a
+ * disabled project (people can opt out, and providers report) nothing starts.
+ * The contacts are locked first and in order, unless the caller holds them: a wait being
+ * registered at this moment (see `registerWait`) comes before or after these events, never in
+ * between.
+ */
+export async function recordEvents(
+  tx: Database,
+  projectId: string,
+  events: readonly NewEvent[],
+  { contactsLocked = false } = {},
+): Promise<{ events: RecordedEvent[]; due: Due }> {
+  if (!contactsLocked) await lockContacts(tx, events);
+  const given = JSON.stringify(
+    events.map((event) => ({
+      contact_id: event.contactId,
+      email_id: event.emailId ?? null,
+      name: event.name,
+      data: event.data,
+    })),
+  );
+  // One statement, so one moment: its snapshot is younger than the locks above.
+  const { rows } = await sql<{
+    recorded: { id: string; created_at: string }[];
+    waits: string[];
+    executions: string[];
+  }>`
+    with given as (
+      select contact_id, email_id, name, data from jsonb_to_recordset(${given}::jsonb)
+        as e(contact_id uuid, email_id uuid, name text, data jsonb)
+    ), recorded as (
+      insert into event (project_id, contact_id, email_id, name, data)
+        select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
+          from given
+        returning id, contact_id, name, data, created_at, recorded_at
+    ), woken as (
+      update wait set event_id = recorded.id, dispatch_at = ${dispatchGrace}
+        from recorded
+        where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name
+          and wait.event_id is null
+          and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
+        returning wait.step_execution_id
+    ), started as (
+      insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+          current_step_id, context, dispatch, dispatch_at)
+        select workflow.project_id, workflow.id, workflow.version, workflow.name,
+            recorded.contact_id, step.id, recorded.data, 'start', ${dispatchGrace}
+          from recorded
+          join workflow on workflow.project_id = ${projectId}
+            and workflow.trigger_event_name = recorded.name
+            and workflow.enabled and workflow.trigger_type = 'EVENT'
+          join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
+          where recorded.contact_id is not null
+            and not exists (select from project
+              where project.id = ${projectId} and project.disabled_reason is not null)
+            and (workflow.allow_reentry or not exists (
+              select from execution earlier
+                where earlier.workflow_id = workflow.id
+                  and earlier.contact_id = recorded.contact_id))
+          order by workflow.id
+          -- Waits for one that is being deleted, and then starts nothing.
+          for key share of workflow
+        on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
+        returning id, project_id, current_step_id, started_at, workflow_id
+    ), triggered as (
+      insert into step_execution (project_id, execution_id, step_id, status, output,
+          started_at, completed_at)
+        select started.project_id, started.id, started.current_step_id, 'COMPLETED',
+            jsonb_build_object('triggered', true, 'eventName', workflow.trigger_event_name,
+              'timestamp', ${isoTime(sql`started.started_at`)}),
+            started.started_at, started.started_at
+          from started join workflow on workflow.id = started.workflow_id
+    )
+    select
+      (select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
+        from recorded) as recorded,
+      array(select step_execution_id::text from woken) as waits,
+      array(select id::text from started) as executions`.execute(tx);
+  const [row] = rows;
+  if (!row) throw new Error('recordEvents: no answer');
+  return {
+    events: row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) })),
+    due: { executions: row.executions, waits: row.waits },
+  };
+}
+
+async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<void> {
+  const contactIds = [...new Set(events.flatMap((event) => event.contactId ?? []))];
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', sql<string>`any(${contactIds}::uuid[])`)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+}
+
+/** The newest events of a project with the address of their contact, newest first. */
+export async function listEvents(
+  db: Database,
+  projectId: string,
+  query: { eventName?: string | undefined; limit: number },
+) {
+  return db
+    .selectFrom('event')
+    .leftJoin('contact', 'contact.id', 'event.contact_id')
+    .select(columnsOf('event'))
+    .select('contact.email as contact_email')
+    .where('event.project_id', '=', projectId)
+    .$if(query.eventName !== undefined, (builder) =>
+      builder.where('event.name', '=', query.eventName ?? ''),
+    )
+    .orderBy('event.created_at', 'desc')
+    .orderBy('event.recorded_at', 'desc')
+    .orderBy('event.id', 'desc')
+    .limit(query.limit)
+    .execute();
+}
+
+/** The newest events of a contact, newest first. */
+export async function listContactEvents(
+  db: Database,
+  projectId: string,
+  contactId: string,
+  limit: number,
+) {
+  return (
+    db
+      .selectFrom('event')
+      .select(columnsOf('event'))
+      .where('project_id', '=', projectId)
+      .where('contact_id', '=', contactId)
+      // To the microsecond: mail is sent and delivered within one millisecond.
+      .orderBy('recorded_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute()
+  );
+}
+
+/**
+ * Records an event of a contact, of an email or of neither, in the caller's transaction. Answers
+ * what it names that the project does not have, if anything; then nothing is recorded.
+ */
+export async function recordContactEvent(
+  tx: Database,
+  projectId: string,
+  event: NewEvent,
+): Promise<{ event: RecordedEvent; due: Due } | { missing: 'CONTACT' | 'EMAIL'; id: string }> {
+  const { contactId, emailId = null } = event;
+  const ofProject = (id: string) => ({ project_id: projectId, id });
+  if (contactId !== null) {
+    const contact = await tx
+      .selectFrom('contact')
+      .select('id')
+      .where((eb) => eb.and(ofProject(contactId)))
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (!contact) return { missing: 'CONTACT', id: contactId };
+  }
+  if (emailId !== null) {
+    const email = await tx
+      .selectFrom('email')
+      .select('id')
+      .where((eb) => eb.and(ofProject(emailId)))
+      .executeTakeFirst();
+    if (!email) return { missing: 'EMAIL', id: emailId };
+  }
+  const recorded = await recordEvents(tx, projectId, [event], { contactsLocked: true });
+  const [first] = recorded.events;
+  if (!first) throw new Error('The event was not recorded.');
+  return { event: first, due: recorded.due };
+}

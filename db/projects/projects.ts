@@ -1,0 +1,245 @@
+import type { Selectable, Updateable } from 'kysely';
+import { sql } from 'kysely';
+import { notFound, Problem } from '../../domain/errors.ts';
+import type { Role } from '../../domain/roles.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import type { Project } from '../tables.ts';
+
+/** A project as one of its members sees it. */
+export type MemberProjectRow = Selectable<Project> & { role: Role };
+
+interface ProjectState {
+  id: string;
+  /** The id the outside knows it by: another one once the project was reset. */
+  publicId: string;
+  disabledReason: string | null;
+}
+
+const publicId = sql<string>`coalesce(project.public_id, project.id)`;
+
+/** The keys of a project in the form in which they are stored. */
+export interface StoredKeys {
+  publicKey: string;
+  secretKeyHash: Buffer;
+  secretKeyLast4: string;
+}
+
+export async function findProject(
+  db: Database,
+  id: string,
+): Promise<Selectable<Project> | undefined> {
+  return db
+    .selectFrom('project')
+    .select(columnsOf('project'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/**
+ * Keeps a project from being reset or deleted until the transaction ends. For what a request
+ * writes: a client may take minutes for its body, and by then all that belonged to the project may
+ * have been removed.
+ * @throws Problem PROJECT_NOT_FOUND when it was reset or deleted since it was looked up.
+ */
+export async function holdProject(tx: Database, id: string): Promise<void> {
+  const row = await tx
+    .selectFrom('project')
+    .select('id')
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!row) throw notFound('PROJECT', id);
+}
+
+/**
+ * As `holdProject`, and keeps it from being disabled: who disables it finds what is started here,
+ * or nothing is. Before any contact is locked. Not for what comes all the time: whoever changes
+ * the project waits until nobody holds it so.
+ * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
+ */
+export async function holdEnabledProject(tx: Database, id: string): Promise<void> {
+  const row = await tx
+    .selectFrom('project')
+    .select('disabled_reason as reason')
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .forShare()
+    .executeTakeFirst();
+  if (!row) throw notFound('PROJECT', id);
+  const { reason } = row;
+  if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
+}
+
+/** Whether there is a project that the outside knows by an id: a reset one goes on under its own. */
+export async function projectExists(db: Database, publicId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('project')
+    .select('id')
+    .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
+    .where('removal', 'is', null)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The project of a key. Asked on every request, so that a replaced key is dead at once. */
+export async function findProjectByKey(
+  db: Database,
+  key: { secretKeyHash: Buffer } | { publicKey: string },
+): Promise<ProjectState | undefined> {
+  const query = db
+    .selectFrom('project')
+    .select(['id', publicId.as('publicId'), 'disabled_reason as disabledReason']);
+  return 'publicKey' in key
+    ? query.where('public_key', '=', key.publicKey).executeTakeFirst()
+    : query.where('secret_key_hash', '=', key.secretKeyHash).executeTakeFirst();
+}
+
+/**
+ * What a user may do in a project; undefined for strangers and for unknown projects.
+ * `projectId`: the id the outside knows, or that of the rows.
+ */
+export async function findMembership(
+  db: Database,
+  projectId: string,
+  userId: string,
+): Promise<{ project: ProjectState; role: Role } | undefined> {
+  const row = await db
+    .selectFrom('membership')
+    .innerJoin('project', 'project.id', 'membership.project_id')
+    .select(['project.id', publicId.as('publicId')])
+    .select(['project.disabled_reason as disabledReason', 'membership.role'])
+    .where(
+      sql<boolean>`(project.id = ${projectId} or coalesce(project.public_id, project.id) = ${projectId})`,
+    )
+    .where('project.removal', 'is', null)
+    .where('membership.user_id', '=', userId)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { role, ...project } = row;
+  return { project, role: role as Role };
+}
+
+/** The projects a user is a member of, oldest first. */
+export async function listProjects(db: Database, userId: string): Promise<MemberProjectRow[]> {
+  const rows = await db
+    .selectFrom('membership')
+    .innerJoin('project', 'project.id', 'membership.project_id')
+    .select(columnsOf('project'))
+    .select('membership.role')
+    .where('membership.user_id', '=', userId)
+    .orderBy('project.created_at')
+    .orderBy('project.id')
+    .execute();
+  return rows as MemberProjectRow[];
+}
+
+/** Makes a project with its owner, both or neither. */
+export async function insertProject(
+  db: Database,
+  project: StoredKeys & { name: string; webhookSigningSecret: Buffer; ownerId: string },
+): Promise<MemberProjectRow> {
+  const row = await db
+    .with('made', (query) =>
+      query
+        .insertInto('project')
+        .values({
+          name: project.name,
+          ...keyColumns(project),
+          webhook_signing_secret: project.webhookSigningSecret,
+        })
+        .returning(columnsOf('project')),
+    )
+    .with('owned', (query) =>
+      query
+        .insertInto('membership')
+        .columns(['project_id', 'user_id', 'role'])
+        .expression((from) =>
+          from
+            .selectFrom('made')
+            .select(['made.id', sql<string>`${project.ownerId}::uuid`.as('user_id')])
+            .select(sql<string>`'OWNER'`.as('role')),
+        ),
+    )
+    .selectFrom('made')
+    .select(columnsOf('project', 'made'))
+    .executeTakeFirstOrThrow();
+  return { ...row, role: 'OWNER' };
+}
+
+/** Changes settings; what is not given stays. Undefined when the project is gone. */
+export async function updateProject(
+  db: Database,
+  id: string,
+  settings: {
+    name?: string | undefined;
+    tracking?: string | undefined;
+    language?: string | undefined;
+  },
+): Promise<Selectable<Project> | undefined> {
+  return updateLive(db, id, {
+    ...(settings.name === undefined ? {} : { name: settings.name }),
+    ...(settings.tracking === undefined ? {} : { tracking: settings.tracking }),
+    ...(settings.language === undefined ? {} : { language: settings.language }),
+  });
+}
+
+/** Replaces both keys; undefined when the project is gone. */
+export async function updateProjectKeys(
+  db: Database,
+  id: string,
+  keys: StoredKeys,
+): Promise<Selectable<Project> | undefined> {
+  return updateLive(db, id, keyColumns(keys));
+}
+
+/** Replaces the secret that signs webhooks; undefined when the project is gone. */
+export async function updateWebhookSecret(
+  db: Database,
+  id: string,
+  encrypted: Buffer,
+): Promise<Selectable<Project> | undefined> {
+  return updateLive(db, id, { webhook_signing_secret: encrypted });
+}
+
+function updateLive(db: Database, id: string, change: Updateable<Project>) {
+  return db
+    .updateTable('project')
+    .set({ ...change, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .returning(columnsOf('project'))
+    .executeTakeFirst();
+}
+
+function keyColumns(keys: StoredKeys) {
+  return {
+    public_key: keys.publicKey,
+    secret_key_hash: keys.secretKeyHash,
+    secret_key_last4: keys.secretKeyLast4,
+  };
+}
+
+/** How far a project is set up. */
+export async function findSetupState(db: Database, projectId: string) {
+  const { rows } = await sql<{
+    hasSubscription: boolean;
+    hasVerifiedDomain: boolean;
+    contactCount: number;
+    lastCampaignSentAt: Date | null;
+    hasEnabledWorkflow: boolean;
+  }>`
+    select
+      exists (select from project
+        where id = ${projectId} and subscription is not null) as "hasSubscription",
+      exists (select from domain
+        where project_id = ${projectId} and status = 'verified') as "hasVerifiedDomain",
+      (select count(*)::int from contact where project_id = ${projectId}) as "contactCount",
+      (select max(sent_at) from campaign where project_id = ${projectId}) as "lastCampaignSentAt",
+      exists (select from workflow
+        where project_id = ${projectId} and enabled) as "hasEnabledWorkflow"`.execute(db);
+  const [state] = rows;
+  if (!state) throw new Error('findSetupState: no answer');
+  return state;
+}

@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+/**
+ * Columns of encrypted values that stay. `idempotency.response` is encrypted, too, and is gone within
+ * `IDEMPOTENCY_KEY_TTL_HOURS`.
+ */
+export const encryptedColumns = [
+  { table: 'project', key: 'id', column: 'webhook_signing_secret' },
+  { table: 'secret', key: 'id', column: 'value' },
+] as const;
+
+const pageRows = 500;
+
+/**
+ * Brings what is encrypted with former keys under the key in use. Answers how many values it has
+ * changed. May run beside everything else, be stopped, and be repeated.
+ * @throws Error when a value is under a key that is not known; those before it are done.
+ */
+export async function reEncrypt(
+  db: Database,
+  cipher: { reencrypt(bytes: Buffer): Buffer | null },
+): Promise<number> {
+  let changed = 0;
+  for (const { table, key, column } of encryptedColumns) {
+    let after: string | null = null;
+    for (;;) {
+      const page: { rows: { id: string; value: Buffer }[] } = await sql<{
+        id: string;
+        value: Buffer;
+      }>`select ${sql.ref(key)} as id, ${sql.ref(column)} as value from ${sql.table(table)}
+          where ${after === null ? sql`true` : sql`${sql.ref(key)} > ${after}`}
+          order by ${sql.ref(key)} limit ${pageRows}`.execute(db);
+      for (const { id, value } of page.rows) {
+        const reencrypted = cipher.reencrypt(value);
+        if (!reencrypted) continue;
+        // A value that was replaced meanwhile stays: it is under the key in use already.
+        const { numAffectedRows } = await sql`update ${sql.table(table)}
+          set ${sql.ref(column)} = ${reencrypted}
+          where ${sql.ref(key)} = ${id} and ${sql.ref(column)} = ${value}`.execute(db);
+        changed += Number(numAffectedRows ?? 0);
+      }
+      after = page.rows.at(-1)?.id ?? null;
+      if (page.rows.length < pageRows) break;
+    }
+  }
+  return changed;
+}

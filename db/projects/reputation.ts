@@ -1,0 +1,115 @@
+import { type RawBuilder, sql } from 'kysely';
+import {
+  type FeedbackWindows,
+  judgeReputation,
+  type Measure,
+  sentThatMatters,
+} from '../../domain/sender/reputation.ts';
+import type { Database } from '../database.ts';
+import { disableProject } from './suspension.ts';
+
+/**
+ * What a project has sent and what came back, by time. Mail to the simulator is not counted.
+ */
+export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
+  const { rows } = await sql<{
+    window: keyof FeedbackWindows;
+    total: number;
+    bounces: number;
+    complaints: number;
+  }>`
+    select since.window, sent.count as total, bounced.count as bounces,
+        complained.count as complaints
+      from (values ('twentyFourHour', now() - interval '24 hours'),
+        ('sevenDay', now() - interval '7 days'), ('allTime', '-infinity'::timestamptz))
+        as since("window", at)
+      cross join lateral (select count(*)::int from email
+        where project_id = ${projectId} and sent_at is not null and sent_at >= since.at
+          and to_email not like '%@simulator.test') sent
+      cross join lateral (select count(*)::int from email
+        where project_id = ${projectId} and bounced_at is not null and bounced_at >= since.at
+          and to_email not like '%@simulator.test') bounced
+      cross join lateral (select count(*)::int from email
+        where project_id = ${projectId} and complained_at is not null
+          and complained_at >= since.at
+          and to_email not like '%@simulator.test') complained`.execute(db);
+  const none = { total: 0, bounces: 0, complaints: 0 };
+  const windows: FeedbackWindows = { twentyFourHour: none, sevenDay: none, allTime: none };
+  for (const { window, ...feedback } of rows) windows[window] = feedback;
+  return windows;
+}
+
+/**
+ * Disables a project, in the caller's transaction that holds its row, when the measure that has
+ * just moved is critical. Answers what Temporal must hear of.
+ */
+export async function disableForReputation(
+  tx: Database,
+  projectId: string,
+  measure: Measure,
+): Promise<{ executions: string[]; runs: string[] }> {
+  const { rows } = await sql<{ age_days: number }>`
+    select extract(epoch from now() - created_at)::float / 86400 as age_days
+      from project where id = ${projectId} and disabled_reason is null`.execute(tx);
+  const [project] = rows;
+  const nothing = { executions: [], runs: [] };
+  if (!project) return nothing;
+  const windows = await findMeasure(tx, projectId, measure);
+  const { worst } = judgeReputation(windows, project.age_days);
+  if (worst[measure] !== 'critical') return nothing;
+  return (await disableProject(tx, projectId, 'EMAIL_REPUTATION')) ?? nothing;
+}
+
+/**
+ * One measure by time. What was sent is counted no further than it matters, and in indexes alone,
+ * as this is asked at every bounce and complaint.
+ */
+async function findMeasure(
+  db: Database,
+  projectId: string,
+  measure: Measure,
+): Promise<FeedbackWindows> {
+  const at = sql.ref(measure === 'bounces' ? 'bounced_at' : 'complained_at');
+  const counts = async (isMeant: RawBuilder<unknown>) => {
+    const { rows } = await sql<{ day: number; week: number; all: number }>`
+      select count(*) filter (where ${at} >= now() - interval '24 hours')::int as day,
+          count(*) filter (where ${at} >= now() - interval '7 days')::int as week,
+          count(*)::int as all
+        from email
+        where project_id = ${projectId} and ${at} is not null and ${isMeant}`.execute(db);
+    return rows[0] ?? { day: 0, week: 0, all: 0 };
+  };
+  const [all, simulated] = [await counts(sql`true`), await counts(isSimulated)];
+  const feedback = async (count: number, window: RawBuilder<unknown>) => ({
+    bounces: 0,
+    complaints: 0,
+    [measure]: count,
+    total: await countSent(db, projectId, window, sentThatMatters(measure, count)),
+  });
+  return {
+    // Rates of a day are not judged.
+    twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: all.day - simulated.day },
+    sevenDay: await feedback(all.week - simulated.week, sql`sent_at >= now() - interval '7 days'`),
+    allTime: await feedback(all.all - simulated.all, sql`sent_at is not null`),
+  };
+}
+
+const isSimulated = sql`to_email like '%@simulator.test'`;
+
+/** How many messages were sent, but to the simulator; no more than `max` are counted. */
+async function countSent(
+  db: Database,
+  projectId: string,
+  window: RawBuilder<unknown>,
+  max: number,
+): Promise<number> {
+  const sent = sql`
+    select from email
+      where project_id = ${projectId} and ${window} and status <> 'FAILED'
+        and source_type <> 'INBOUND'`;
+  const { rows } = await sql<{ count: number }>`
+    with simulated as (select count(*) from (${sent} and ${isSimulated}) found)
+    select (count(*) - (select count from simulated))::int as count
+      from (${sent} limit ${max} + (select count from simulated)) found`.execute(db);
+  return rows[0]?.count ?? 0;
+}

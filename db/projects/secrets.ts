@@ -1,0 +1,131 @@
+import { sql } from 'kysely';
+import { limits } from '../../domain/limits.ts';
+import type { Database } from '../database.ts';
+import { holdProject } from './projects.ts';
+import { transact } from '../transaction.ts';
+
+/** Where a secret is named. */
+export interface SecretUse {
+  workflowId: string;
+  stepId: string;
+}
+
+export interface SecretEntry {
+  name: string;
+  updatedAt: Date;
+  usedIn: SecretUse[];
+}
+
+/** The secrets of a project by name, with the steps that name them; values stay where they are. */
+export async function listSecrets(db: Database, projectId: string): Promise<SecretEntry[]> {
+  const rows = await db
+    .selectFrom('secret')
+    .select(['name', 'updated_at'])
+    .where('project_id', '=', projectId)
+    .orderBy(sql`name collate "C"`)
+    .execute();
+  const uses = rows.length === 0 ? [] : await listUses(db, projectId);
+  return rows.map(({ name, updated_at }) => ({
+    name,
+    updatedAt: updated_at,
+    usedIn: usesOf(name, uses),
+  }));
+}
+
+/** Sealed values of a project by name; names without a secret are left out. */
+export async function findSecrets(
+  db: Database,
+  projectId: string,
+  names: readonly string[],
+): Promise<{ name: string; value: Buffer }[]> {
+  return db
+    .selectFrom('secret')
+    .select(['name', 'value'])
+    .where('project_id', '=', projectId)
+    .where('name', '=', sql<string>`any(${names}::text[])`)
+    .execute();
+}
+
+/**
+ * Sets a secret. False: the project has as many as it may have, and this would be one more.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
+export async function recordSecret(
+  db: Database,
+  projectId: string,
+  secret: { name: string; value: Buffer },
+): Promise<boolean> {
+  return transact(db, async (tx) => {
+    await holdProject(tx, projectId);
+    await lockSecrets(tx, projectId);
+    const { others } = await tx
+      .selectFrom('secret')
+      .select(sql<number>`count(*)::int`.as('others'))
+      .where('project_id', '=', projectId)
+      .where('name', '<>', secret.name)
+      .executeTakeFirstOrThrow();
+    if (others >= limits.secrets) return false;
+    await tx
+      .insertInto('secret')
+      .values({ project_id: projectId, ...secret })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['project_id', 'name'])
+          .doUpdateSet({ value: secret.value, updated_at: sql<Date>`now()` }),
+      )
+      .execute();
+    return true;
+  });
+}
+
+/**
+ * Removes a secret that no step names. Answers the steps that do; null: there is no such secret.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
+export async function deleteSecret(
+  db: Database,
+  projectId: string,
+  name: string,
+): Promise<SecretUse[] | null> {
+  return transact(db, async (tx) => {
+    await holdProject(tx, projectId);
+    await lockSecrets(tx, projectId);
+    const [known] = await findSecrets(tx, projectId, [name]);
+    if (!known) return null;
+    const uses = usesOf(name, await listUses(tx, projectId));
+    if (uses.length > 0) return uses;
+    await tx
+      .deleteFrom('secret')
+      .where('project_id', '=', projectId)
+      .where('name', '=', name)
+      .execute();
+    return [];
+  });
+}
+
+/** Of two changes of a project's secrets the second waits: it has to count what the first made. */
+async function lockSecrets(tx: Database, projectId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`secret ${projectId}`}, 0))`.execute(
+    tx,
+  );
+}
+
+function usesOf(name: string, uses: readonly (SecretUse & { name: string })[]): SecretUse[] {
+  return uses
+    .filter((use) => use.name === name)
+    .map(({ workflowId, stepId }) => ({ workflowId, stepId }));
+}
+
+/** Every placeholder of a secret in the steps of a project, oldest step first. */
+async function listUses(
+  db: Database,
+  projectId: string,
+): Promise<(SecretUse & { name: string })[]> {
+  const { rows } = await sql<SecretUse & { name: string }>`
+    select distinct step.workflow_id as "workflowId", step.id as "stepId", named[1] as name
+      from workflow_step step,
+        regexp_matches(step.config::text, '\\{\\{[^{}]*\\msecret\\.([A-Z][A-Z0-9_]{0,63})\\M', 'g') named
+      where step.project_id = ${projectId} and step.type = 'WEBHOOK'
+      order by step.id, named[1]`.execute(db);
+  return rows;
+}

@@ -1,0 +1,107 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
+import { stopRuns } from './deletion.ts';
+import { transact } from '../transaction.ts';
+
+/** Why a project is disabled. */
+export type DisabledReason =
+  | 'PAYMENT_FAILED'
+  | 'EMAIL_REPUTATION'
+  | 'PHISHING_DETECTED'
+  | 'CARD_VERIFICATION_FAILED'
+  | 'MANUAL';
+
+/**
+ * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
+ * executions and jobs are cancelled; the runs of the campaigns withhold their waiting mail. Answers
+ * what Temporal must hear of once that is committed, or null when it was disabled already. Call it
+ * before other rows of the project are locked.
+ */
+export async function disableProject(
+  tx: Database,
+  projectId: string,
+  reason: DisabledReason,
+): Promise<{ executions: string[]; runs: string[] } | null> {
+  const disabled = await tx
+    .updateTable('project')
+    .set({ disabled_reason: reason, updated_at: sql<Date>`now()` })
+    .where('id', '=', projectId)
+    .where('removal', 'is', null)
+    .where('disabled_reason', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  if (!disabled) return null;
+  const active = await tx
+    .selectFrom('execution')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('status', 'in', activeStatuses)
+    .execute();
+  const ids = active.map((row) => row.id);
+  const cancelled = await cancelExecutions(tx, { ids }, 'project_disabled');
+  const runs = await stopRuns(tx, projectId);
+  await failWaitingMail(tx, projectId);
+  return { executions: cancelled.map((row) => row.id), runs };
+}
+
+/**
+ * Cancels executions of disabled projects, at most so many: an event that was recorded just as its
+ * project was being disabled has started them, or somebody disabled it in the database. Answers
+ * them, for Temporal to be told.
+ */
+export async function cancelLateExecutions(db: Database, max: number): Promise<string[]> {
+  return transact(db, async (tx) => {
+    const late = await tx
+      .selectFrom('project')
+      .innerJoin('workflow', 'workflow.project_id', 'project.id')
+      // By workflow: that index holds active executions alone.
+      .innerJoin('execution', 'execution.workflow_id', 'workflow.id')
+      .select('execution.id')
+      .where('project.disabled_reason', 'is not', null)
+      .where('project.removal', 'is', null)
+      .where('execution.status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
+      .limit(max)
+      .execute();
+    const ids = late.map((row) => row.id);
+    const cancelled = await cancelExecutions(tx, { ids }, 'project_disabled');
+    return cancelled.map((row) => row.id);
+  });
+}
+
+/** Enables a project that was disabled for a reason. Answers whether it was. */
+export async function enableProject(
+  tx: Database,
+  projectId: string,
+  reason: DisabledReason,
+): Promise<boolean> {
+  const enabled = await tx
+    .updateTable('project')
+    .set({ disabled_reason: null, updated_at: sql<Date>`now()` })
+    .where('id', '=', projectId)
+    .where('removal', 'is', null)
+    .where('disabled_reason', '=', reason)
+    .returning('id')
+    .executeTakeFirst();
+  return enabled !== undefined;
+}
+
+/** Not the campaigns' mail: there may be a million, and their runs withhold it page by page. */
+async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
+  await sql`
+    update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
+        trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
+      where status = 'PENDING' and project_id = ${projectId} and campaign_id is null`.execute(tx);
+}
+
+/** The last times a project was disabled, newest first. */
+export async function listSuspensions(db: Database, projectId: string, max: number) {
+  return db
+    .selectFrom('suspension')
+    .select(['reason', 'at', 'ended_at'])
+    .where('project_id', '=', projectId)
+    .orderBy('at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(max)
+    .execute();
+}

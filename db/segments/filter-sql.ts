@@ -1,0 +1,340 @@
+import { type RawBuilder, sql } from 'kysely';
+import {
+  type Condition,
+  type Field,
+  fieldOf,
+  type Filter,
+  filtersOf,
+  type OccurrenceOperator,
+  type OrderOperator,
+  type ValueField,
+} from '../../domain/filter/filter.ts';
+import { comparedValue } from '../../domain/filter/evaluate.ts';
+import type { Segments } from '../../domain/filter/parse.ts';
+import {
+  cutOff,
+  firstInstant,
+  instantOf,
+  numberOf,
+  startOfDay,
+} from '../../domain/filter/value.ts';
+import { references } from '../columns.ts';
+
+/** What a condition means, as SQL. All that a customer wrote travels as a parameter. */
+
+type Sql = RawBuilder<boolean>;
+
+export interface ConditionSqlOptions {
+  now: Date;
+  /** The segments of the project; a segment that is not among them has no members. */
+  segments: Segments;
+  /** The name of the table `contact` in the query. */
+  contact?: string;
+  /** The project of all contacts in the query, if it is one: its events and mail are found faster. */
+  projectId?: string;
+}
+
+/**
+ * A condition as an expression on a row of `contact`, true or false and never null. It says
+ * nothing of the project: the query does.
+ * @param condition as `parseCondition` gives it.
+ */
+export function conditionSql(condition: Condition, options: ConditionSqlOptions): Sql {
+  const { now, segments, contact = 'contact', projectId } = options;
+  const { repeated, order } = findRepeated(condition, segments);
+  const shared = new Map<string, Sql>();
+  const scope: Scope = { now, segments, contact, projectId, repeated, shared };
+  // A segment named twice is evaluated once for each contact: a few segments that name each other
+  // often would else grow beyond all bounds. Each is one column more of a row that is made from
+  // the inside out; `offset 0` keeps the planner from undoing this.
+  let row: RawBuilder<unknown> | null = null;
+  const names: string[] = [];
+  for (const [index, id] of order.entries()) {
+    const name = `segment_${index}`;
+    const holds = compile(scope, segments.get(id)!);
+    const before: RawBuilder<unknown> = row ? sql`${references(names, 'shared')}, ` : sql``;
+    const from: RawBuilder<unknown> = row ? sql`from ${row}` : sql``;
+    row = sql`(select ${before}${holds} as ${sql.ref(name)} ${from} offset 0) as shared`;
+    names.push(name);
+    shared.set(id, sql<boolean>`${sql.ref(`shared.${name}`)}`);
+  }
+  const whole = compile(scope, condition);
+  return row ? sql<boolean>`(select ${whole} from ${row})` : whole;
+}
+
+interface Scope {
+  now: Date;
+  segments: Segments;
+  contact: string;
+  projectId: string | undefined;
+  /** Segments with a condition that are named more than once. */
+  repeated: ReadonlySet<string>;
+  /** Those of them that are compiled already. */
+  shared: ReadonlyMap<string, Sql>;
+}
+
+/** The segments with a condition that are named more than once, ordered: each after those it names. */
+function findRepeated(condition: Condition, segments: Segments) {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  const finished: string[] = [];
+  const visit = (from: Condition): void => {
+    for (const filter of filtersOf(from)) {
+      const field = fieldOf(filter.field);
+      const next = field?.kind === 'segment' ? segments.get(field.id) : null;
+      if (field?.kind !== 'segment' || !next) continue;
+      if (seen.has(field.id)) {
+        repeated.add(field.id);
+      } else {
+        seen.add(field.id);
+        visit(next);
+        finished.push(field.id);
+      }
+    }
+  };
+  visit(condition);
+  return { repeated, order: finished.filter((id) => repeated.has(id)) };
+}
+
+function compile(scope: Scope, { logic, groups }: Condition): Sql {
+  const parts = groups.map(({ filters, conditions }) => {
+    const all = filters.map((filter) => filterSql(scope, filter));
+    return joined(sql` and `, conditions ? [...all, compile(scope, conditions)] : all);
+  });
+  return joined(logic === 'AND' ? sql` and ` : sql` or `, parts);
+}
+
+function joined(word: RawBuilder<unknown>, parts: Sql[]): Sql {
+  return parts.length === 1 ? parts[0]! : sql<boolean>`(${sql.join(parts, word)})`;
+}
+
+const no = sql<boolean>`false`;
+
+/** All but what is said of JSON is true or false. */
+function not(expression: Sql): Sql {
+  return sql<boolean>`not (${expression})`;
+}
+
+function filterSql(scope: Scope, filter: Filter): Sql {
+  const field = fieldOf(filter.field);
+  if (!field) return no;
+  switch (field.kind) {
+    case 'event':
+    case 'activity':
+      return occurrenceSql(scope, filter, field);
+    case 'segment': {
+      const isMember = memberSql(scope, field.id);
+      return filter.operator === 'memberOfSegment' ? isMember : not(isMember);
+    }
+    case 'data':
+      return dataFilterSql(scope, filter, field.path);
+    default:
+      return columnSql(scope, filter, field);
+  }
+}
+
+function memberSql(scope: Scope, id: string): Sql {
+  const condition = scope.segments.get(id);
+  if (condition === undefined) return no;
+  if (condition === null) {
+    const contactId = sql.ref(`${scope.contact}.id`);
+    return sql<boolean>`exists (select from segment_member as member
+      where member.segment_id = ${id} and member.contact_id = ${contactId})`;
+  }
+  // A repeated one that is not compiled yet leads back to itself, which no checked condition does.
+  return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
+}
+
+function occurrenceSql(
+  { contact, now, projectId }: Scope,
+  filter: Filter,
+  field: Field & { kind: 'event' | 'activity' },
+): Sql {
+  const contactId = sql.ref(`${contact}.id`);
+  const inProject = projectId === undefined ? sql`` : sql` and seen.project_id = ${projectId}`;
+  const since = instantSql(filter.unit ? cutOff(filter, now) : Number.NEGATIVE_INFINITY);
+  const seen =
+    field.kind === 'event'
+      ? (from: RawBuilder<Date>) => sql<boolean>`exists (select from event as seen
+          where seen.contact_id = ${contactId}${inProject} and seen.name = ${field.name}
+            and seen.created_at >= ${from})`
+      : (from: RawBuilder<Date>) => sql<boolean>`exists (select from email as seen
+          where seen.contact_id = ${contactId}${inProject}
+            and ${sql.ref(`seen.${field.name}_at`)} >= ${from})`;
+  const ever = seen(instantSql(Number.NEGATIVE_INFINITY));
+  switch (filter.operator as OccurrenceOperator) {
+    case 'triggered':
+      return ever;
+    case 'notTriggered':
+      return not(ever);
+    case 'triggeredWithin':
+      return seen(since);
+    case 'triggeredOlderThan':
+      return sql<boolean>`(${ever} and ${not(seen(since))})`;
+    case 'notTriggeredWithin':
+      return not(seen(since));
+  }
+}
+
+const columns = {
+  email: 'email',
+  subscribed: 'subscribed',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+} as const;
+
+/** A filter on a column, which always has a value. */
+function columnSql(
+  { contact, now }: Scope,
+  filter: Filter,
+  field: Exclude<ValueField, { kind: 'data' }>,
+): Sql {
+  const column = sql.ref(`${contact}.${columns[field.kind === 'time' ? field.name : field.kind]}`);
+  if (field.kind === 'time') return timeSql(filter, column, now);
+  const given = comparedValue(field, filter.value);
+  const positive = /contains/i.test(filter.operator)
+    ? sql<boolean>`strpos(${column}, ${given}) > 0`
+    : sql<boolean>`${column} = ${given}`;
+  return filter.operator.startsWith('not') ? not(positive) : positive;
+}
+
+/** A filter on an instant; null when that is null. */
+function timeSql(filter: Filter, at: RawBuilder<unknown>, now: Date): Sql {
+  const { operator } = filter;
+  if (operator === 'within') return sql<boolean>`${at} >= ${instantSql(cutOff(filter, now))}`;
+  if (operator === 'olderThan') return sql<boolean>`${at} < ${instantSql(cutOff(filter, now))}`;
+  const given = instantOf(filter.value)!;
+  if (operator === 'equals') return onDay(at, given);
+  if (operator === 'notEquals') return not(onDay(at, given));
+  return sql<boolean>`${at} ${symbols[operator as OrderOperator]} ${instantSql(given)}`;
+}
+
+/** True when `at` lies in the UTC day of an instant. */
+function onDay(at: RawBuilder<unknown>, instant: number): Sql {
+  const start = instantSql(startOfDay(instant));
+  return sql<boolean>`(${at} >= ${start} and ${at} < ${start} + interval '24 hours')`;
+}
+
+/** An instant in milliseconds since 1970, or one before all others. */
+function instantSql(instant: number): RawBuilder<Date> {
+  const text = instant < firstInstant ? '-infinity' : new Date(instant).toISOString();
+  return sql<Date>`${text}::timestamptz`;
+}
+
+const symbols: Readonly<Record<OrderOperator, RawBuilder<unknown>>> = {
+  greaterThan: sql`>`,
+  lessThan: sql`<`,
+  greaterThanOrEqual: sql`>=`,
+  lessThanOrEqual: sql`<=`,
+};
+
+/** The JSON value at a path, null when it is missing. */
+function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
+  if (path.length === 1) return sql`nullif(${data} -> ${path[0]}::text, 'null')`;
+  // `#>` is quick, but with a number it would step into a list.
+  return path.some((key) => /[0-9]$/.test(key))
+    ? sql`filter_value(${data}, ${path}::text[])`
+    : sql`nullif(${data} #> ${path}::text[], 'null')`;
+}
+
+/** A filter on a JSON value; may be null for false. */
+function dataSql(filter: Filter, value: RawBuilder<unknown>, now: Date): Sql {
+  const { operator, value: given } = filter;
+  const isPresent = sql<boolean>`${value} is not null`;
+  switch (operator) {
+    case 'exists':
+      return isPresent;
+    case 'notExists':
+      return sql<boolean>`${value} is null`;
+    case 'equals':
+      return equalsSql(value, given);
+    case 'notEquals':
+      return sql<boolean>`${isPresent} and not coalesce(${equalsSql(value, given)}, false)`;
+    case 'contains':
+      return containsSql(value, given);
+    case 'notContains':
+      return sql<boolean>`${isPresent} and not coalesce(${containsSql(value, given)}, false)`;
+    case 'within':
+    case 'olderThan':
+      return timeSql(filter, sql`filter_date(${value})`, now);
+    default:
+      return orderSql(operator as OrderOperator, value, given);
+  }
+}
+
+function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly string[]): Sql {
+  const data = sql.ref(`${contact}.data`);
+  const quick = dataEqualsSql(filter, data, path);
+  if (quick) return sql<boolean>`coalesce(${quick}, false)`;
+  const holds = dataSql(filter, valueSql(data, path), now);
+  if (!showsInText(filter)) return sql<boolean>`coalesce(${holds}, false)`;
+  // Most values fall at this first look, which costs a third of the whole one.
+  const text =
+    path.length === 1 ? sql`${data} ->> ${path[0]}::text` : sql`${data} #>> ${path}::text[]`;
+  return sql<boolean>`case when strpos(${text}, ${filter.value}) > 0
+    then coalesce(${holds}, false) else false end`;
+}
+
+/** True when a value that contains the given text, as a list or as a text, shows it as text. */
+function showsInText({ operator, value }: Filter): boolean {
+  return (
+    operator === 'contains' &&
+    JSON.stringify(value) === `"${String(value)}"` &&
+    instantOf(value) === null
+  );
+}
+
+/**
+ * `equals` with a plain value, where containment says the same and costs half: in objects it asks
+ * for the same keys and, at their end, for an equal scalar. Null for all other filters.
+ */
+function dataEqualsSql(
+  { operator, value: given }: Filter,
+  data: RawBuilder<unknown>,
+  path: readonly string[],
+): Sql | null {
+  if (operator !== 'equals' || typeof given === 'object' || instantOf(given) !== null) return null;
+  const document = path.reduceRight(
+    (inner, key) => `{${JSON.stringify(key)}:${inner}}`,
+    JSON.stringify(given),
+  );
+  return sql<boolean>`${data} @> ${document}::jsonb`;
+}
+
+function equalsSql(value: RawBuilder<unknown>, given: unknown): Sql {
+  if (given === null) return sql<boolean>`${value} is null`;
+  const day = instantOf(given);
+  if (day !== null) return onDay(sql`filter_date(${value})`, day);
+  return sql<boolean>`${value} = ${JSON.stringify(given)}::jsonb`;
+}
+
+function containsSql(value: RawBuilder<unknown>, given: unknown): Sql {
+  const inText =
+    typeof given === 'string' ? sql<boolean>`strpos(${value} #>> '{}', ${given}) > 0` : no;
+  const inList =
+    instantOf(given) === null
+      ? sql<boolean>`${value} @> ${JSON.stringify(given)}::jsonb`
+      : sql<boolean>`exists (select from jsonb_array_elements(${value}) as item
+          where ${equalsSql(sql`item`, given)})`;
+  return sql<boolean>`case jsonb_typeof(${value})
+    when 'string' then ${inText} when 'array' then ${inList} end`;
+}
+
+/** As numbers, else as dates, else as texts by code points; the first that fits both. */
+function orderSql(operator: OrderOperator, value: RawBuilder<unknown>, given: unknown): Sql {
+  const symbol = symbols[operator];
+  const readings: Sql[] = [];
+  const number = numberOf(given);
+  if (number !== null) {
+    readings.push(sql<boolean>`filter_number(${value}) ${symbol} ${String(given)}::numeric`);
+  }
+  if (typeof given === 'string') {
+    const instant = instantOf(given);
+    if (instant !== null) {
+      readings.push(sql<boolean>`filter_date(${value}) ${symbol} ${instantSql(instant)}`);
+    }
+    readings.push(sql<boolean>`case when jsonb_typeof(${value}) = 'string'
+      then (${value} #>> '{}') collate "C" ${symbol} ${given}::text end`);
+  }
+  return readings.length === 0 ? no : sql<boolean>`coalesce(${sql.join(readings)})`;
+}

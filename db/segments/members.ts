@@ -1,0 +1,210 @@
+import { type RawBuilder, sql } from 'kysely';
+import { Problem } from '../../domain/errors.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
+import { limits } from '../../domain/limits.ts';
+import type { ContactRow } from '../contacts/contacts.ts';
+import { columnList } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { conditionSql } from './filter-sql.ts';
+import { listConditionsFor, type SegmentRow, updateMemberCount } from './segments.ts';
+import { transact } from '../transaction.ts';
+
+/**
+ * Runs queries that evaluate a condition of a customer over all contacts, in one transaction that
+ * the database ends when it takes too long.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function withinConditionTime<Result>(
+  db: Database,
+  work: (tx: Database) => Promise<Result>,
+  timeMs: number = limits.conditionTimeMs,
+): Promise<Result> {
+  try {
+    return await transact(db, async (tx) => {
+      await sql`select set_config('statement_timeout', ${String(timeMs)}, true)`.execute(tx);
+      return work(tx);
+    });
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    // Took too long; nested deeper than the server's stack allows.
+    if (code === '57014' || code === '54001') throw new Problem('CONDITION_TOO_HEAVY');
+    throw error;
+  }
+}
+
+/** What a condition of a project says of a contact in the query. */
+export async function membershipSql(
+  db: Database,
+  projectId: string,
+  condition: Condition,
+  now: Date,
+): Promise<RawBuilder<boolean>> {
+  const segments = await listConditionsFor(db, projectId, condition);
+  return conditionSql(condition, { now, segments, projectId });
+}
+
+/**
+ * How many contacts meet a condition at the moment `now`.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function countMatches(
+  db: Database,
+  projectId: string,
+  condition: Condition,
+  now: Date,
+): Promise<number> {
+  return withinConditionTime(db, async (tx) => {
+    const holds = await membershipSql(tx, projectId, condition, now);
+    const { total } = await tx
+      .selectFrom('contact')
+      .select(sql<number>`count(*)::int`.as('total'))
+      .where('project_id', '=', projectId)
+      .where(holds)
+      .executeTakeFirstOrThrow();
+    return total;
+  });
+}
+
+/** Counts the members a segment has now and stores the count. @throws Problem CONDITION_TOO_HEAVY */
+export async function refreshSegment(
+  db: Database,
+  segment: SegmentRow,
+  now: Date,
+): Promise<number> {
+  if (segment.type === 'STATIC') return recordStoredCount(db, segment.id);
+  const total = await countMatches(db, segment.project_id, segment.condition, now);
+  await updateMemberCount(db, segment.id, total);
+  return total;
+}
+
+/** Counts the stored members of a segment and notes the count. Answers it; 0 when it is gone. */
+export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
+  const row = await db
+    .updateTable('segment')
+    .set({
+      member_count: sql<number>`(select count(*)::int from segment_member
+        where segment_member.segment_id = segment.id)`,
+      computed_at: sql<Date>`now()`,
+    })
+    .where('id', '=', segmentId)
+    .returning('member_count')
+    .executeTakeFirst();
+  return row?.member_count ?? 0;
+}
+
+export interface MembersQuery {
+  page: number;
+  pageSize: number;
+  /** Absent: the newest member of a STATIC segment comes first, else the newest contact. */
+  sort?: 'createdAt' | 'email' | undefined;
+  dir: 'asc' | 'desc';
+}
+
+/**
+ * One page of the contacts that are in a segment at the moment `now`, and how many there are.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function listMembers(
+  db: Database,
+  segment: SegmentRow,
+  { page, pageSize, sort, dir }: MembersQuery,
+  now: Date,
+): Promise<{ rows: ContactRow[]; total: number }> {
+  return withinConditionTime(db, async (tx) => {
+    const isStatic = segment.type === 'STATIC';
+    const members = isStatic
+      ? sql`contact join segment_member as member
+          on member.segment_id = ${segment.id} and member.contact_id = contact.id`
+      : sql`contact`;
+    const holds = isStatic
+      ? sql`true`
+      : await membershipSql(tx, segment.project_id, segment.condition, now);
+    const from = sql`from ${members} where contact.project_id = ${segment.project_id} and ${holds}`;
+    const column = sort ?? (isStatic ? 'member' : 'createdAt');
+    const order = sql`${sql.ref(sortColumns[column])} ${sql.raw(dir)}, contact.id ${sql.raw(dir)}`;
+    const counted = await sql<{ total: number }>`select count(*)::int as total ${from}`.execute(tx);
+    const { rows } = await sql<ContactRow>`
+      select ${columnList('contact')} ${from} order by ${order}
+        limit ${pageSize} offset ${(page - 1) * pageSize}`.execute(tx);
+    return { rows, total: counted.rows[0]?.total ?? 0 };
+  });
+}
+
+const sortColumns = {
+  createdAt: 'contact.created_at',
+  email: 'contact.email',
+  member: 'member.created_at',
+} as const;
+
+/**
+ * Puts the contacts of addresses into a STATIC segment that is locked, in the caller's
+ * transaction. Answers the addresses that are in it now, and how many contacts were made.
+ * @param options.create given: contacts that are missing are made with this subscription.
+ */
+export async function recordMembers(
+  tx: Database,
+  segment: SegmentRow,
+  emails: readonly string[],
+  options: { create?: { subscribed: boolean } | undefined },
+): Promise<{ found: string[]; created: number }> {
+  let created = 0;
+  let contacts = await lockContacts(tx, segment.project_id, emails);
+  // Again while somebody else deletes what was just there.
+  while (options.create && contacts.length < emails.length) {
+    created += await insertContacts(tx, segment.project_id, emails, options.create.subscribed);
+    contacts = await lockContacts(tx, segment.project_id, emails);
+  }
+  await sql`
+    insert into segment_member (segment_id, contact_id, project_id)
+      select ${segment.id}, id, ${segment.project_id}
+        from unnest(${contacts.map(({ id }) => id)}::uuid[]) as id
+      on conflict do nothing`.execute(tx);
+  await recordStoredCount(tx, segment.id);
+  return { found: contacts.map(({ email }) => email), created };
+}
+
+/** Takes contacts out of a STATIC segment that is locked. Answers how many contacts there are. */
+export async function deleteMembers(
+  tx: Database,
+  segment: SegmentRow,
+  emails: readonly string[],
+): Promise<number> {
+  const contacts = await lockContacts(tx, segment.project_id, emails);
+  await sql`
+    delete from segment_member where segment_id = ${segment.id}
+      and contact_id = any(${contacts.map(({ id }) => id)}::uuid[])`.execute(tx);
+  await recordStoredCount(tx, segment.id);
+  return contacts.length;
+}
+
+/** Forgets who is in a segment; nobody hears of it. */
+export async function deleteAllMembers(tx: Database, segmentId: string): Promise<void> {
+  await tx.deleteFrom('segment_member').where('segment_id', '=', segmentId).execute();
+}
+
+/** The contacts of addresses, kept from being deleted until the transaction ends. */
+async function lockContacts(tx: Database, projectId: string, emails: readonly string[]) {
+  return tx
+    .selectFrom('contact')
+    .select(['id', 'email'])
+    .where('project_id', '=', projectId)
+    .where('email', '=', sql<string>`any(${emails}::text[])`)
+    .orderBy('id')
+    .forKeyShare()
+    .execute();
+}
+
+/** Makes the contacts that are missing. In order of address: two such requests never deadlock. */
+async function insertContacts(
+  tx: Database,
+  projectId: string,
+  emails: readonly string[],
+  subscribed: boolean,
+): Promise<number> {
+  const { rows } = await sql`
+    insert into contact (project_id, email, subscribed)
+      select ${projectId}, email, ${subscribed} from unnest(${emails}::text[]) as email
+        order by email
+      on conflict (project_id, email) do nothing returning id`.execute(tx);
+  return rows.length;
+}

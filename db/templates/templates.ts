@@ -1,0 +1,172 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import type { Template } from '../tables.ts';
+
+export type TemplateRow = Selectable<Template>;
+
+export async function findTemplate(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<TemplateRow | undefined> {
+  return db
+    .selectFrom('template')
+    .select(columnsOf('template'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+export interface TemplateQuery {
+  search?: string | undefined;
+  type?: string | undefined;
+  sort: 'name' | 'createdAt' | 'updatedAt';
+  dir: 'asc' | 'desc';
+  page: number;
+  pageSize: number;
+}
+
+const sortColumns = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+/** One page of a project's templates, and how many match. */
+export async function listTemplates(
+  db: Database,
+  projectId: string,
+  query: TemplateQuery,
+): Promise<{ rows: TemplateRow[]; total: number }> {
+  const { search, type } = query;
+  let filtered = db.selectFrom('template').where('project_id', '=', projectId);
+  if (type !== undefined) filtered = filtered.where('type', '=', type);
+  if (search !== undefined) {
+    filtered = filtered.where((where) =>
+      where.or(
+        (['name', 'description', 'subject'] as const).map(
+          (column) => sql<boolean>`strpos(lower(${sql.ref(column)}), lower(${search})) > 0`,
+        ),
+      ),
+    );
+  }
+  const { total } = await filtered
+    .select(sql<number>`count(*)::int`.as('total'))
+    .executeTakeFirstOrThrow();
+  const rows = await filtered
+    .select(columnsOf('template'))
+    .orderBy(sortColumns[query.sort], query.dir)
+    .orderBy('id', 'desc')
+    .limit(query.pageSize)
+    .offset((query.page - 1) * query.pageSize)
+    .execute();
+  return { rows, total };
+}
+
+export async function insertTemplate(
+  db: Database,
+  values: Insertable<Template>,
+): Promise<TemplateRow> {
+  return db
+    .insertInto('template')
+    .values(values)
+    .returning(columnsOf('template'))
+    .executeTakeFirstOrThrow();
+}
+
+/** Changes a template; undefined when there is none. */
+export async function updateTemplate(
+  db: Database,
+  projectId: string,
+  id: string,
+  values: Updateable<Template>,
+): Promise<TemplateRow | undefined> {
+  return db
+    .updateTable('template')
+    .set({ ...values, updated_at: sql<Date>`now()` })
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .returning(columnsOf('template'))
+    .executeTakeFirst();
+}
+
+/** Locks templates until the transaction ends: no step can begin to use them. Answers their ids. */
+export async function lockTemplates(
+  tx: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await tx
+    .selectFrom('template')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  return new Set(rows.map((row) => row.id));
+}
+
+/** True when the template exists; until the transaction ends nobody can delete it. */
+export async function holdTemplate(tx: Database, projectId: string, id: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('template')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function deleteTemplates(tx: Database, ids: readonly string[]): Promise<void> {
+  await tx
+    .deleteFrom('template')
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+}
+
+/** The workflow steps that use any of the templates, oldest first. */
+export async function listTemplateSteps(db: Database, ids: readonly string[]) {
+  return db
+    .selectFrom('workflow_step as step')
+    .innerJoin('workflow', 'workflow.id', 'step.workflow_id')
+    .select([
+      'step.id as id',
+      'step.name as name',
+      'workflow.id as workflowId',
+      'workflow.name as workflowName',
+    ])
+    .where('step.template_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy('step.created_at')
+    .orderBy('step.id')
+    .execute();
+}
+
+/** How many emails made from the template a provider has accepted. */
+export async function countTemplateEmails(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<number> {
+  const { total } = await db
+    .selectFrom('email')
+    .select(sql<number>`count(*)::int`.as('total'))
+    .where('project_id', '=', projectId)
+    .where('template_id', '=', id)
+    .where('sent_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+/** Which of the templates exist and have a sender address, by id. */
+export async function findTemplateSenders(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Map<string, { hasSender: boolean }>> {
+  const rows = await db
+    .selectFrom('template')
+    .select(['id', 'from_email'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  return new Map(rows.map((row) => [row.id, { hasSender: row.from_email !== null }]));
+}

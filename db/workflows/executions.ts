@@ -1,0 +1,341 @@
+import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
+import { notFound, Problem } from '../../domain/errors.ts';
+import type { Graph } from '../../domain/workflow/graph.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { dispatchGrace } from '../outbox/outbox.ts';
+import { holdEnabledProject } from '../projects/projects.ts';
+import type { DB, Execution } from '../tables.ts';
+
+export type ExecutionRow = Selectable<Execution>;
+
+export const activeStatuses = ['RUNNING', 'WAITING'] as const;
+
+/**
+ * Starts an execution by hand, in the caller's transaction.
+ * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, CONTACT_NOT_FOUND, WORKFLOW_NOT_FOUND,
+ *   WORKFLOW_NOT_ENABLED, EXECUTION_EXISTS.
+ */
+export async function insertExecution(
+  tx: Database,
+  given: {
+    projectId: string;
+    workflowId: string;
+    contactId: string;
+    context: Record<string, unknown> | null;
+  },
+): Promise<ExecutionRow> {
+  const { projectId, workflowId, contactId, context } = given;
+  await holdEnabledProject(tx, projectId);
+  if (!(await lockContact(tx, contactId))) throw notFound('CONTACT', contactId);
+  // A workflow that is being deleted is waited for: then it is gone.
+  const workflow = await tx
+    .selectFrom('workflow')
+    .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
+    .select(['workflow.version', 'workflow.name', 'workflow.enabled', 'workflow.allow_reentry'])
+    .select('step.id as trigger_step_id')
+    .where('workflow.id', '=', workflowId)
+    .where('step.type', '=', 'TRIGGER')
+    .forKeyShare('workflow')
+    .executeTakeFirst();
+  if (!workflow) throw notFound('WORKFLOW', workflowId);
+  if (!workflow.enabled) throw new Problem('WORKFLOW_NOT_ENABLED');
+  await refuseSecond(tx, given, workflow.allow_reentry ? activeStatuses : null);
+  const execution = await tx
+    .insertInto('execution')
+    .values({
+      project_id: projectId,
+      workflow_id: workflowId,
+      workflow_version: workflow.version,
+      workflow_name: workflow.name,
+      contact_id: contactId,
+      current_step_id: workflow.trigger_step_id,
+      context: context && JSON.stringify(context),
+      dispatch: 'start',
+      dispatch_at: dispatchGrace,
+    })
+    .returning(columnsOf('execution'))
+    .executeTakeFirstOrThrow();
+  await insertTriggerStep(tx, execution, workflow.trigger_step_id);
+  return execution;
+}
+
+/**
+ * Makes parallel starts for a contact, by hand or by event, one after the other. Answers whether
+ * it is there.
+ */
+async function lockContact(tx: Database, id: string): Promise<boolean> {
+  const contact = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return contact !== undefined;
+}
+
+/**
+ * @param given.besides one that is not meant.
+ * @param statuses of the executions that are in the way; null: each is.
+ * @throws Problem EXECUTION_EXISTS naming the newest that is.
+ */
+async function refuseSecond(
+  tx: Database,
+  given: { workflowId: string; contactId: string; besides?: string },
+  statuses: typeof activeStatuses | null,
+): Promise<void> {
+  const earlier = await tx
+    .selectFrom('execution')
+    .select(['id', 'status'])
+    .where('workflow_id', '=', given.workflowId)
+    .where('contact_id', '=', given.contactId)
+    .$if(statuses !== null, (query) => query.where('status', 'in', statuses ?? []))
+    .$if(given.besides !== undefined, (query) => query.where('id', '<>', given.besides ?? ''))
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!earlier) return;
+  const { id: executionId, status } = earlier;
+  throw new Problem('EXECUTION_EXISTS', { details: { executionId, status } });
+}
+
+/** The step an execution begins with is complete from the beginning. */
+async function insertTriggerStep(
+  tx: Database,
+  execution: ExecutionRow,
+  stepId: string,
+): Promise<void> {
+  const { id, project_id, started_at } = execution;
+  const timestamp = started_at.toISOString();
+  await tx
+    .insertInto('step_execution')
+    .values({
+      project_id,
+      execution_id: id,
+      step_id: stepId,
+      status: 'COMPLETED',
+      output: JSON.stringify({ triggered: true, eventName: 'manual', timestamp }),
+      started_at,
+      completed_at: started_at,
+    })
+    .execute();
+}
+
+/**
+ * Cancels active executions in the caller's transaction: the rows at once, their runs as soon as
+ * Temporal hears of it. Answers the cancelled rows.
+ */
+export async function cancelExecutions(
+  tx: Database,
+  which: { ids: readonly string[] } | { workflowId: string } | { contactId: string },
+  reason: 'cancelled' | 'project_disabled' | 'contact_deleted' | 'project_reset',
+): Promise<ExecutionRow[]> {
+  const isMeant =
+    'ids' in which
+      ? sql<boolean>`execution.id = any(${which.ids}::uuid[])`
+      : 'workflowId' in which
+        ? sql<boolean>`execution.workflow_id = ${which.workflowId}`
+        : sql<boolean>`execution.contact_id = ${which.contactId}`;
+  // The contacts first, in order, as everywhere: see `enterStep`.
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('execution')
+        .select('contact_id')
+        .where('status', 'in', activeStatuses)
+        .where(isMeant),
+    )
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  const rows = await tx
+    .updateTable('execution')
+    .set({
+      status: 'CANCELLED',
+      exit_reason: reason,
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+      dispatch: 'cancel',
+      dispatch_at: dispatchGrace,
+    })
+    .where('status', 'in', activeStatuses)
+    .where(isMeant)
+    .returning(columnsOf('execution'))
+    .execute();
+  const ids = rows.map((row) => row.id);
+  await tx
+    .updateTable('step_execution')
+    .set({
+      status: 'SKIPPED',
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('execution_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('status', 'in', ['PENDING', 'SCHEDULED', 'WAITING'])
+    .execute();
+  await tx
+    .deleteFrom('wait')
+    .where('execution_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute();
+  return rows;
+}
+
+/**
+ * Makes a failed execution active again at its failed step, in the caller's transaction; its run
+ * is due to be started anew.
+ * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
+ *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
+ */
+export async function retryExecution(tx: Database, execution: ExecutionRow): Promise<ExecutionRow> {
+  const { id, workflow_id: workflowId, contact_id: contactId } = execution;
+  await holdEnabledProject(tx, execution.project_id);
+  if (!(await lockContact(tx, contactId))) throw notFound('EXECUTION', id);
+  const workflow = await tx
+    .selectFrom('workflow')
+    .select('id')
+    .where('id', '=', workflowId)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!workflow) throw notFound('WORKFLOW', workflowId);
+  await refuseSecond(tx, { workflowId, contactId, besides: id }, activeStatuses);
+  const again = {
+    status: 'RUNNING',
+    error: null,
+    completed_at: null,
+    updated_at: sql<Date>`now()`,
+  };
+  const row = await tx
+    .updateTable('execution')
+    .set({ ...again, dispatch: 'start', dispatch_at: dispatchGrace })
+    .where('id', '=', id)
+    .where('status', '=', 'FAILED')
+    .returning(columnsOf('execution'))
+    .executeTakeFirst();
+  if (!row) throw new Problem('EXECUTION_NOT_FAILED');
+  await tx
+    .updateTable('step_execution')
+    .set({ ...again, attempts: 0 })
+    .where('execution_id', '=', id)
+    .where('status', '=', 'FAILED')
+    .execute();
+  return row;
+}
+
+/** Ends an active execution. Answers false when it had ended already. */
+export async function endExecution(
+  tx: Database,
+  executionId: string,
+  end: { status: 'COMPLETED' } | { status: 'EXITED'; reason: string },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('execution')
+    .set({
+      status: end.status,
+      exit_reason: end.status === 'EXITED' ? end.reason : null,
+      ...(end.status === 'COMPLETED' ? { current_step_id: null } : {}),
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', executionId)
+    .where('status', 'in', activeStatuses)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** A run that ended in Temporal without completing. */
+export interface BrokenRun {
+  executionId: string;
+  runId: string;
+  /** Cancelled as the API does it, or ended in some other way. */
+  cancelled: boolean;
+}
+
+/**
+ * Ends the executions that are active although their run is closed: somebody cancelled or
+ * terminated it in Temporal itself. One with something to dispatch is about to get a new run.
+ */
+export async function repairExecutions(db: Database, runs: readonly BrokenRun[]): Promise<void> {
+  if (runs.length === 0) return;
+  await sql`
+    with broken as (
+      select "executionId", "runId", cancelled from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
+        as run("executionId" uuid, "runId" text, cancelled boolean)
+    ), ended as (
+      update execution set
+          status = case when cancelled then 'CANCELLED' else 'FAILED' end,
+          exit_reason = case when cancelled then 'cancelled' end,
+          error = case when not cancelled then 'Its run was ended in Temporal.' end,
+          completed_at = clock_timestamp(), updated_at = now()
+        from broken
+        where execution.id = "executionId" and temporal_run_id = "runId"
+          and status in ('RUNNING', 'WAITING') and dispatch is null
+        returning execution.id, execution.status
+    ), forgotten as (
+      delete from wait using ended where execution_id = ended.id
+    )
+    update step_execution set
+        status = case when ended.status = 'FAILED' and step_execution.status = 'RUNNING'
+          then 'FAILED' else 'SKIPPED' end,
+        completed_at = clock_timestamp(), updated_at = now()
+      from ended
+      where step_execution.execution_id = ended.id
+        and step_execution.status in ('PENDING', 'SCHEDULED', 'RUNNING', 'WAITING')`.execute(db);
+}
+
+export interface ExecutionListItem extends ExecutionRow {
+  contact_email: string;
+  /** The snapshot the execution runs on, to name its current step. */
+  graph: Graph;
+}
+
+/** One page of a workflow's executions, newest start first, and how many there are. */
+export async function listExecutions(
+  db: Database,
+  workflowId: string,
+  query: { status?: string | undefined; page: number; pageSize: number },
+): Promise<{ rows: ExecutionListItem[]; total: number }> {
+  const filtered = db
+    .selectFrom('execution')
+    .where('execution.workflow_id', '=', workflowId)
+    .$if(query.status !== undefined, (builder) =>
+      builder.where('execution.status', '=', query.status ?? ''),
+    );
+  const { total } = await filtered
+    .select(sql<number>`count(*)::int`.as('total'))
+    .executeTakeFirstOrThrow();
+  const rows = await withContactAndGraph(filtered)
+    .orderBy('execution.started_at', 'desc')
+    .orderBy('execution.id', 'desc')
+    .limit(query.pageSize)
+    .offset((query.page - 1) * query.pageSize)
+    .execute();
+  return { rows: rows as unknown as ExecutionListItem[], total };
+}
+
+export async function findExecution(
+  db: Database,
+  workflowId: string,
+  id: string,
+): Promise<ExecutionListItem | undefined> {
+  const row = await withContactAndGraph(
+    db
+      .selectFrom('execution')
+      .where('execution.workflow_id', '=', workflowId)
+      .where('execution.id', '=', id),
+  ).executeTakeFirst();
+  return row as unknown as ExecutionListItem | undefined;
+}
+
+function withContactAndGraph(query: SelectQueryBuilder<DB, 'execution', object>) {
+  return query
+    .innerJoin('contact', 'contact.id', 'execution.contact_id')
+    .innerJoin('workflow_version as version', (join) =>
+      join
+        .onRef('version.workflow_id', '=', 'execution.workflow_id')
+        .onRef('version.version', '=', 'execution.workflow_version'),
+    )
+    .select(columnsOf('execution'))
+    .select(['contact.email as contact_email', 'version.graph as graph']);
+}

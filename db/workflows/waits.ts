@@ -1,0 +1,119 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { StepVisit } from './steps.ts';
+
+export interface MatchedEvent {
+  id: string;
+  name: string;
+  data: Record<string, unknown> | null;
+  createdAt: Date;
+}
+
+/**
+ * Registers a step's wait for an event, in the caller's transaction, and answers the event when
+ * one was recorded since the step began. The contact is locked since the step was entered, as it
+ * is while events are recorded: an event is either seen here or finds the wait.
+ */
+export async function registerWait(
+  tx: Database,
+  visit: StepVisit,
+  wait: { eventName: string; since: string; expiresAt: Date | null },
+): Promise<MatchedEvent | null> {
+  const { execution, stepExecution } = visit;
+  const event = await tx
+    .selectFrom('event')
+    .select(['id', 'name', 'data', 'created_at'])
+    .where('contact_id', '=', execution.contact_id)
+    .where('name', '=', wait.eventName)
+    .where('recorded_at', '>', sql<Date>`${wait.since}::timestamptz`)
+    .$if(wait.expiresAt !== null, (query) =>
+      query.where('recorded_at', '<', wait.expiresAt ?? new Date()),
+    )
+    .orderBy('recorded_at')
+    .limit(1)
+    .executeTakeFirst();
+  if (event) {
+    // In a repeated call it may have claimed the wait that the first one left.
+    await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
+    return matched(event);
+  }
+  await tx
+    .insertInto('wait')
+    .values({
+      step_execution_id: stepExecution.id,
+      project_id: execution.project_id,
+      execution_id: execution.id,
+      contact_id: execution.contact_id,
+      event_name: wait.eventName,
+      expires_at: wait.expiresAt,
+    })
+    .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
+    .execute();
+  await tx
+    .updateTable('step_execution')
+    .set({ status: 'WAITING', execute_after: wait.expiresAt, updated_at: sql<Date>`now()` })
+    .where('id', '=', stepExecution.id)
+    .execute();
+  return null;
+}
+
+/**
+ * How far the clocks of Temporal and of the database may be apart: a wait whose run says that its
+ * time is out is believed when no more than this is left of it.
+ */
+const clockSkew = sql`interval '1 minute'`;
+
+/**
+ * Ends a wait, in the caller's transaction, and answers the event that claimed it, or null when
+ * none did: then its time is out. Of an event and the time-out at one moment the row lock lets
+ * exactly one win. A wait that has neither (its run was woken by a late or stray signal) goes on:
+ * then the answer is until when.
+ */
+export async function settleWait(
+  tx: Database,
+  stepExecutionId: string,
+): Promise<{ event: MatchedEvent | null } | { until: Date | null }> {
+  const wait = await tx
+    .selectFrom('wait')
+    .select(['event_id', 'expires_at'])
+    .select(
+      sql<boolean>`event_id is null
+        and coalesce(expires_at > clock_timestamp() + ${clockSkew}, true)`.as('is_open'),
+    )
+    .where('step_execution_id', '=', stepExecutionId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (wait?.is_open) return { until: wait.expires_at };
+  await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecutionId).execute();
+  if (!wait?.event_id) return { event: null };
+  const event = await tx
+    .selectFrom('event')
+    .select(['id', 'name', 'data', 'created_at'])
+    .where('id', '=', wait.event_id)
+    .executeTakeFirst();
+  return { event: event ? matched(event) : null };
+}
+
+/** Claimed waits among `ids`, with the run and the step to tell. */
+export async function listClaimedWaits(db: Database, ids: readonly string[]) {
+  return db
+    .selectFrom('wait')
+    .innerJoin('step_execution', 'step_execution.id', 'wait.step_execution_id')
+    .select([
+      'wait.execution_id as executionId',
+      'step_execution.step_id as stepId',
+      'wait.event_id as eventId',
+    ])
+    .where('wait.step_execution_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('wait.event_id', 'is not', null)
+    .execute();
+}
+
+function matched(row: { id: string; name: string; data: unknown; created_at: Date }): MatchedEvent {
+  return {
+    id: row.id,
+    name: row.name,
+    data: row.data as MatchedEvent['data'],
+    createdAt: row.created_at,
+  };
+}

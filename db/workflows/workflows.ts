@@ -1,0 +1,306 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { Graph } from '../../domain/workflow/graph.ts';
+import { type DataField, typedSql } from '../contacts/fields.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
+
+export type WorkflowRow = Selectable<Workflow>;
+export type TransitionRow = Selectable<WorkflowTransition>;
+export type StepRow = Omit<Selectable<WorkflowStep>, 'config'> & {
+  config: Record<string, unknown>;
+};
+
+const isAnyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`;
+
+export async function findWorkflow(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<WorkflowRow | undefined> {
+  return db
+    .selectFrom('workflow')
+    .select(columnsOf('workflow'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/**
+ * Finds workflows and locks them until the transaction ends: edits of one workflow happen one
+ * after the other, so that each sees a graph nobody else is changing. Executions can start
+ * meanwhile, on the version before the edit; `for: 'delete'` makes them wait, too.
+ */
+export async function lockWorkflows(
+  tx: Database,
+  projectId: string,
+  ids: readonly string[],
+  options: { for: 'edit' | 'delete' },
+): Promise<WorkflowRow[]> {
+  const query = tx
+    .selectFrom('workflow')
+    .select(columnsOf('workflow'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', isAnyOf(ids))
+    .orderBy('id');
+  const locking = options.for === 'edit' ? query.forNoKeyUpdate() : query.forUpdate();
+  return locking.execute();
+}
+
+export interface WorkflowQuery {
+  search?: string | undefined;
+  enabled?: boolean | undefined;
+  sort: 'name' | 'createdAt' | 'updatedAt' | 'steps';
+  dir: 'asc' | 'desc';
+  page: number;
+  pageSize: number;
+}
+
+export type WorkflowListRow = WorkflowRow & { steps: number; executions: number };
+
+const sortColumns = {
+  name: 'workflow.name',
+  createdAt: 'workflow.created_at',
+  updatedAt: 'workflow.updated_at',
+  steps: 'steps',
+} as const;
+
+/** One page of a project's workflows with the size of their graphs, and how many match. */
+export async function listWorkflows(
+  db: Database,
+  projectId: string,
+  query: WorkflowQuery,
+): Promise<{ rows: WorkflowListRow[]; total: number }> {
+  const { search, enabled } = query;
+  let filtered = db.selectFrom('workflow').where('workflow.project_id', '=', projectId);
+  if (enabled !== undefined) filtered = filtered.where('workflow.enabled', '=', enabled);
+  if (search !== undefined) {
+    filtered = filtered.where(
+      sql<boolean>`(strpos(lower(workflow.name), lower(${search})) > 0
+        or strpos(lower(workflow.description), lower(${search})) > 0)`,
+    );
+  }
+  const { total } = await filtered
+    .select(sql<number>`count(*)::int`.as('total'))
+    .executeTakeFirstOrThrow();
+  const rows = await filtered
+    .select(columnsOf('workflow'))
+    .select([
+      sql<number>`(select count(*)::int from workflow_step
+        where workflow_step.workflow_id = workflow.id)`.as('steps'),
+      sql<number>`(select count(*)::int from execution
+        where execution.workflow_id = workflow.id)`.as('executions'),
+    ])
+    .orderBy(sortColumns[query.sort], query.dir)
+    .orderBy('workflow.id', 'desc')
+    .limit(query.pageSize)
+    .offset((query.page - 1) * query.pageSize)
+    .execute();
+  return { rows, total };
+}
+
+export async function insertWorkflow(
+  tx: Database,
+  values: Insertable<Workflow>,
+): Promise<WorkflowRow> {
+  return tx
+    .insertInto('workflow')
+    .values(values)
+    .returning(columnsOf('workflow'))
+    .executeTakeFirstOrThrow();
+}
+
+export async function updateWorkflow(
+  tx: Database,
+  id: string,
+  values: Updateable<Workflow>,
+): Promise<WorkflowRow> {
+  return tx
+    .updateTable('workflow')
+    .set({ ...values, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(columnsOf('workflow'))
+    .executeTakeFirstOrThrow();
+}
+
+/** Deletes workflows with their graphs, versions and executions. Emails they sent stay. */
+export async function deleteWorkflows(tx: Database, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('workflow').where('id', '=', isAnyOf(ids)).execute();
+}
+
+export async function countActiveExecutions(
+  db: Database,
+  workflowIds: readonly string[],
+): Promise<number> {
+  const { total } = await db
+    .selectFrom('execution')
+    .select(sql<number>`count(*)::int`.as('total'))
+    .where('workflow_id', '=', isAnyOf(workflowIds))
+    .where('status', 'in', ['RUNNING', 'WAITING'])
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+/** The steps of a workflow with the name of their template, oldest first. */
+export async function listSteps(
+  db: Database,
+  workflowId: string,
+): Promise<(StepRow & { template_name: string | null })[]> {
+  const rows = await db
+    .selectFrom('workflow_step as step')
+    .leftJoin('template', 'template.id', 'step.template_id')
+    .select(columnsOf('workflow_step', 'step'))
+    .select('template.name as template_name')
+    .where('step.workflow_id', '=', workflowId)
+    .orderBy('step.created_at')
+    .orderBy('step.id')
+    .execute();
+  return rows as (StepRow & { template_name: string | null })[];
+}
+
+/** The transitions of a workflow, oldest first. */
+export async function listTransitions(db: Database, workflowId: string): Promise<TransitionRow[]> {
+  return db
+    .selectFrom('workflow_transition')
+    .select(columnsOf('workflow_transition'))
+    .where('workflow_id', '=', workflowId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+export async function insertStep(tx: Database, values: Insertable<WorkflowStep>): Promise<StepRow> {
+  const row = await tx
+    .insertInto('workflow_step')
+    .values(values)
+    .returning(columnsOf('workflow_step'))
+    .executeTakeFirstOrThrow();
+  return row as StepRow;
+}
+
+export async function updateStep(
+  tx: Database,
+  id: string,
+  values: Updateable<WorkflowStep>,
+): Promise<StepRow> {
+  const row = await tx
+    .updateTable('workflow_step')
+    .set({ ...values, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(columnsOf('workflow_step'))
+    .executeTakeFirstOrThrow();
+  return row as StepRow;
+}
+
+/** Deletes steps with every transition from and to them. */
+export async function deleteSteps(tx: Database, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('workflow_step').where('id', '=', isAnyOf(ids)).execute();
+}
+
+export async function insertTransition(
+  tx: Database,
+  values: Insertable<WorkflowTransition>,
+): Promise<TransitionRow> {
+  return tx
+    .insertInto('workflow_transition')
+    .values(values)
+    .returning(columnsOf('workflow_transition'))
+    .executeTakeFirstOrThrow();
+}
+
+/** Inserts the graph of a new workflow: at least its trigger. */
+export async function insertGraph(
+  tx: Database,
+  steps: readonly Insertable<WorkflowStep>[],
+  transitions: readonly Insertable<WorkflowTransition>[],
+): Promise<void> {
+  await tx.insertInto('workflow_step').values(steps).execute();
+  if (transitions.length === 0) return;
+  await tx.insertInto('workflow_transition').values(transitions).execute();
+}
+
+/** Lets a transition lead to another step. */
+export async function updateTransitionTarget(
+  tx: Database,
+  id: string,
+  toStepId: string,
+): Promise<void> {
+  await tx
+    .updateTable('workflow_transition')
+    .set({ to_step_id: toStepId, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function deleteTransition(tx: Database, id: string): Promise<void> {
+  await tx.deleteFrom('workflow_transition').where('id', '=', id).execute();
+}
+
+/** The graph of a workflow as it is now, steps and transitions in order of creation. */
+export async function findWorkflowGraph(db: Database, workflowId: string): Promise<Graph> {
+  const [steps, transitions] = [
+    await db
+      .selectFrom('workflow_step')
+      .select(['id', 'type', 'name', 'config', 'template_id as templateId'])
+      .where('workflow_id', '=', workflowId)
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute(),
+    await db
+      .selectFrom('workflow_transition')
+      .select(['id', 'from_step_id as fromStepId', 'to_step_id as toStepId', 'branch'])
+      .where('workflow_id', '=', workflowId)
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute(),
+  ];
+  return { steps: steps as Graph['steps'], transitions };
+}
+
+/**
+ * Keeps the current graph as what executions of the current version run on. A version that was
+ * kept before stays as it is.
+ */
+export async function snapshotWorkflow(tx: Database, workflowId: string): Promise<void> {
+  const graph = JSON.stringify(await findWorkflowGraph(tx, workflowId));
+  await tx
+    .insertInto('workflow_version')
+    .columns(['workflow_id', 'project_id', 'version', 'graph'])
+    .expression(
+      tx
+        .selectFrom('workflow')
+        .select(['id', 'project_id', 'version', sql<string>`${graph}::jsonb`.as('graph')])
+        .where('id', '=', workflowId),
+    )
+    .onConflict((conflict) => conflict.columns(['workflow_id', 'version']).doNothing())
+    .execute();
+}
+
+/**
+ * Counts an edit of steps, transitions or trigger of a locked workflow; an enabled one runs on it
+ * from now on.
+ */
+export async function recordWorkflowEdit(tx: Database, locked: WorkflowRow): Promise<WorkflowRow> {
+  const workflow = await updateWorkflow(tx, locked.id, { version: locked.version + 1 });
+  if (workflow.enabled) await snapshotWorkflow(tx, workflow.id);
+  return workflow;
+}
+
+/** The keys of the data of the newest 100 events of a name, sorted. */
+export async function listEventDataFields(
+  db: Database,
+  projectId: string,
+  eventName: string,
+): Promise<DataField[]> {
+  const { rows } = await sql<DataField>`
+    with newest as materialized (
+      select id, created_at, data from event
+        where project_id = ${projectId} and name = ${eventName}
+        order by created_at desc, id desc limit 100
+    ), valued as (
+      select key, value, created_at, id from newest cross join jsonb_each(data)
+        where jsonb_typeof(data) = 'object'
+    ), typed as (${typedSql(sql`valued`)})
+    select key, type from typed order by key collate "C"`.execute(db);
+  return rows;
+}

@@ -1,0 +1,40 @@
+import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
+import { readStackFile } from './stack-file.ts';
+
+/** Where the commands for operators find the servers: named by the environment, or `npm start`'s. */
+export interface Servers {
+  temporal: Temporal;
+  temporalAddress: string;
+  /** Null when nothing says where PostgreSQL is. */
+  databaseUrl: string | null;
+}
+
+/** Who runs a command has to start or name the servers first: a sentence that says which. */
+export class NoServers extends Error {}
+
+/**
+ * Nothing is reached yet: the first call does that. The caller closes `temporal`.
+ * @throws NoServers when neither the environment nor a running `npm start` says where they are.
+ */
+export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {
+  const stack = await readStackFile(env['EVERPOST_DATA_DIR'] ?? './var');
+  if (!stack && !env['TEMPORAL_ADDRESS'] && !env['DATABASE_URL']) {
+    throw new NoServers(
+      'Nothing runs here. Run "npm start" first, or set TEMPORAL_ADDRESS and DATABASE_URL.',
+    );
+  }
+  const temporalAddress = env['TEMPORAL_ADDRESS'] ?? stack?.temporalAddress ?? 'localhost:7233';
+  const temporal = connectTemporal({
+    address: temporalAddress,
+    namespace: env['TEMPORAL_NAMESPACE'] ?? 'default',
+    apiKey: env['TEMPORAL_API_KEY'] ?? null,
+    tlsCert: env['TEMPORAL_TLS_CERT'] ?? null,
+    tlsKey: env['TEMPORAL_TLS_KEY'] ?? null,
+    tlsCa: env['TEMPORAL_TLS_CA'] ?? null,
+  });
+  return {
+    temporal,
+    temporalAddress,
+    databaseUrl: env['DATABASE_URL'] ?? stack?.databaseUrl ?? null,
+  };
+}

@@ -1,0 +1,185 @@
+import { chmod, chown, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import pg from 'pg';
+
+import { type Account, asAccount, postgresAccount, postgresBinaries } from './postgres-binaries.ts';
+import { endLeftover, launch } from './processes.ts';
+import { keptSecret } from '../secrets.ts';
+import { supervise, until } from './supervisor.ts';
+
+export interface PostgresOptions {
+  /** Everything of this server lies here: `cluster/`, `password`. Made when missing. */
+  dataDir: string;
+  port: number;
+  /** Receives each line the server logs. */
+  log: (line: string) => void;
+  /** Receives a sentence when the server died and is started again. */
+  onNotice?: (sentence: string) => void;
+  /** True: faster, and everything is lost when the machine stops. For tests. */
+  disposable?: boolean;
+  /** Gives up the start. */
+  signal?: AbortSignal;
+}
+
+export interface PostgresServer {
+  /** `postgres://everpost:…@127.0.0.1:<port>/everpost`; this user is the superuser. */
+  url: string;
+  stop: () => Promise<void>;
+}
+
+/** The major version of the programs that npm installs; a data directory belongs to one. */
+const MAJOR_VERSION = '18';
+const NAME = 'everpost';
+
+/**
+ * Starts an own PostgreSQL server on 127.0.0.1, makes the database `everpost` when missing, and
+ * keeps the server running until `stop`. What a killed start left behind is cleared first.
+ *
+ * @throws Error with the last lines of the server when it does not start
+ */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const dataDir = resolve(options.dataDir);
+  const cluster = clusterOf(dataDir);
+  const binaries = await postgresBinaries();
+  await mkdir(dataDir, { recursive: true });
+  const account = postgresAccount([dataDir, binaries.initdb]);
+  await give(account, dataDir);
+  await chmod(dataDir, 0o700);
+  const passwordFile = join(dataDir, 'password');
+  const password = await keptSecret(passwordFile);
+  await give(account, passwordFile);
+  await endLeftoverPostgres(dataDir);
+  await createCluster({ dataDir, cluster, passwordFile, initdb: binaries.initdb, account });
+
+  const adminUrl = `postgres://${NAME}:${password}@127.0.0.1:${options.port}/postgres`;
+  const server = await supervise({
+    name: 'PostgreSQL',
+    ...asAccount(account, binaries.postgres, serverArguments(cluster, options)),
+    cwd: '/',
+    env: serverEnvironment(),
+    // The "fast" shutdown: connections are closed, data is written.
+    stopSignal: 'SIGINT',
+    onLine: options.log,
+    onNotice: options.onNotice ?? options.log,
+    ready: (_child, signal) => until(() => answers(adminUrl), signal),
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  try {
+    await createDatabase(adminUrl);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return { url: adminUrl.replace(/postgres$/, NAME), stop: () => server.stop() };
+}
+
+/** Stops a server that a killed start left running on this directory. */
+export function endLeftoverPostgres(dataDir: string): Promise<void> {
+  const cluster = clusterOf(resolve(dataDir));
+  return endLeftover(join(cluster, 'postmaster.pid'), cluster, 'SIGINT');
+}
+
+function clusterOf(dataDir: string): string {
+  return join(dataDir, 'cluster');
+}
+
+function serverArguments(cluster: string, options: PostgresOptions): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(options.port),
+    // TCP only: the usual socket directory belongs to the system's own PostgreSQL.
+    unix_socket_directories: '',
+    // One API and one worker with full pools, a demo, a few consoles.
+    max_connections: '200',
+    ...(options.disposable
+      ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+      : {}),
+  };
+  return [
+    '-D',
+    cluster,
+    ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+  ];
+}
+
+async function createCluster(parts: {
+  dataDir: string;
+  cluster: string;
+  passwordFile: string;
+  initdb: string;
+  account: Account | null;
+}): Promise<void> {
+  const version = await readFile(join(parts.cluster, 'PG_VERSION'), 'utf8').catch(() => null);
+  if (version?.trim() === MAJOR_VERSION) return;
+  if (version !== null) {
+    throw new Error(
+      `${parts.cluster} was made by PostgreSQL ${version.trim()}, this is PostgreSQL ${MAJOR_VERSION}: ` +
+        'move the data over with pg_dump, or choose another EVERPOST_DATA_DIR.',
+    );
+  }
+  // Made under another name, so that an interrupted initdb is never taken for a database.
+  const unfinished = `${parts.cluster}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  const lines: string[] = [];
+  const { ended } = launch({
+    ...asAccount(parts.account, parts.initdb, [
+      `--pgdata=${unfinished}`,
+      `--username=${NAME}`,
+      `--pwfile=${parts.passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      // PostgreSQL's own Unicode rules: the same order and case on every machine, whatever
+      // locales the system has.
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
+    ]),
+    cwd: '/',
+    env: serverEnvironment(),
+    stopSignal: 'SIGTERM',
+    onLine: (line) => lines.push(line),
+  });
+  const how = await ended;
+  if (how !== 'exit code 0') {
+    throw new Error(
+      `PostgreSQL could not make its data directory (${how}):\n  ${lines.slice(-4).join('\n  ')}`,
+    );
+  }
+  await rename(unfinished, parts.cluster);
+}
+
+// PG… variables of the user's shell speak of another server.
+function serverEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
+  return { ...Object.fromEntries(entries), LC_ALL: 'C' };
+}
+
+async function give(account: Account | null, path: string): Promise<void> {
+  if (account) await chown(path, account.uid, account.gid);
+}
+
+async function answers(url: string): Promise<boolean> {
+  await withClient(url, (client) => client.query('select 1'));
+  return true;
+}
+
+async function createDatabase(adminUrl: string): Promise<void> {
+  await withClient(adminUrl, async (client) => {
+    const found = await client.query('select 1 from pg_database where datname = $1', [NAME]);
+    if (found.rowCount === 0) await client.query(`create database ${NAME}`);
+  });
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  // A connection that breaks also fails the query in hand; the event alone would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

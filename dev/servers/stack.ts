@@ -1,0 +1,272 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import { holdDirectory } from './lock.ts';
+import { announced } from './progress.ts';
+import { claimPort } from './ports.ts';
+import { endLeftoverPostgres, startPostgres } from './postgres.ts';
+import { endLeftover } from './processes.ts';
+import { keptSecret } from '../secrets.ts';
+import { readStackFile, removeStackFile, type StackFile, writeStackFile } from './stack-file.ts';
+import { readyMessage, supervise, until } from './supervisor.ts';
+import { endLeftoverTemporal, startTemporal } from './temporal.ts';
+
+/** Paths of the Node programs that make up Everpost; run with tsx from the repository's root. */
+interface Programs {
+  api: string;
+  worker: string;
+}
+
+export interface StackOptions {
+  /** EVERPOST_DATA_DIR, PORT, DATABASE_URL … and all that the programs themselves read. */
+  env: NodeJS.ProcessEnv;
+  programs: Programs;
+  /** Told what the launcher itself has to say. */
+  print: (line: string) => void;
+  /** Told each line that a program writes. */
+  log: (program: keyof Programs, line: string) => void;
+  /** Gives up the start. */
+  signal: AbortSignal;
+}
+
+export interface Stack {
+  facts: StackFile;
+  dataDir: string;
+  /** What the programs read. */
+  env: NodeJS.ProcessEnv;
+  /** Stops everything, in order; resolves when no process is left. */
+  stop: () => Promise<void>;
+}
+
+type Part = 'api' | 'worker' | 'temporal' | 'postgres' | 'file' | 'ports' | 'lock';
+/** New work ends first, then what does the work, then what keeps it. */
+const STOP_ORDER: readonly Part[] = [
+  'file',
+  'api',
+  'worker',
+  'temporal',
+  'postgres',
+  'ports',
+  'lock',
+];
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/**
+ * Starts all of Everpost on this machine: PostgreSQL and Temporal where none are named by
+ * DATABASE_URL and TEMPORAL_ADDRESS, then the API (which migrates the database), then a worker.
+ * Resolves when all are ready.
+ *
+ * @throws Error with one sentence; all that had been started is stopped by then
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const stops = new Map<Part, () => Promise<void>>();
+  const stop = async () => {
+    for (const part of STOP_ORDER) await stops.get(part)?.();
+  };
+  try {
+    return { ...(await startParts(options, stops)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+type Stops = Map<Part, () => Promise<void>>;
+
+async function startParts(options: StackOptions, stops: Stops): Promise<Omit<Stack, 'stop'>> {
+  const { env, programs } = options;
+  const dataDir = resolve(env['EVERPOST_DATA_DIR'] || './var');
+  await mkdir(join(dataDir, 'logs'), { recursive: true });
+  await takeDirectory(dataDir, stops);
+  await endLeftovers(dataDir, programs);
+  const secret = env['JWT_SECRET'] || (await keptSecret(join(dataDir, 'jwt-secret')));
+  const port = await claim('PORT', 8080, options, stops);
+  const servers = await startServers(options, dataDir, stops);
+  const facts: StackFile = {
+    apiUrl: env['API_URL'] || `http://localhost:${port}`,
+    ...servers,
+    pid: process.pid,
+  };
+  const given = programEnv(env, { dataDir, secret, port, facts });
+  await startPrograms({ ...options, env: given }, stops);
+  stops.set('file', () => removeStackFile(dataDir));
+  await writeStackFile(dataDir, facts);
+  return { facts, dataDir, env: given };
+}
+
+function programEnv(
+  env: NodeJS.ProcessEnv,
+  found: { dataDir: string; secret: string; port: number; facts: StackFile },
+): NodeJS.ProcessEnv & { EVERPOST_DATA_DIR: string; HOST: string; PORT: string } {
+  return {
+    ...env,
+    EVERPOST_DATA_DIR: found.dataDir,
+    DATABASE_URL: found.facts.databaseUrl,
+    TEMPORAL_ADDRESS: found.facts.temporalAddress,
+    JWT_SECRET: found.secret,
+    // Nobody else's business, unless said otherwise: this is a developer's machine.
+    HOST: env['HOST'] || '127.0.0.1',
+    PORT: String(found.port),
+    API_URL: found.facts.apiUrl,
+  };
+}
+
+// The API first: it migrates the database that the worker reads.
+async function startPrograms(
+  options: StackOptions & { env: ReturnType<typeof programEnv> },
+  stops: Stops,
+): Promise<void> {
+  const { env, programs, print, log, signal } = options;
+  const program = (part: keyof Programs) => ({
+    command: process.execPath,
+    args: ['--import', 'tsx', programs[part]],
+    cwd: ROOT,
+    env,
+    ipc: true,
+    stopSignal: 'SIGTERM' as const,
+    pidFile: join(env.EVERPOST_DATA_DIR, `${part}.pid`),
+    shown: true,
+    onLine: (line: string) => log(part, line),
+    onNotice: print,
+    signal,
+  });
+  let health = 'no answer yet';
+  const url = `http://${listenerHost(env.HOST)}:${env.PORT}/health/ready`;
+  const isReady = async (over: AbortSignal) => {
+    const patience = AbortSignal.any([over, AbortSignal.timeout(5000)]);
+    const answer = await fetch(url, { signal: patience });
+    health = await answer.text();
+    return answer.ok;
+  };
+  const api = supervise({
+    ...program('api'),
+    name: 'The API',
+    ready: (_child, over) => until(() => isReady(over), over),
+  });
+  stops.set('api', (await announced(() => `the API (${health})`, api, print)).stop);
+  const worker = supervise({ ...program('worker'), name: 'The worker', ready: readyMessage });
+  stops.set('worker', (await announced(() => 'the worker', worker, print)).stop);
+}
+
+// One stack per data directory: two would write the same files.
+async function takeDirectory(dataDir: string, stops: Stops): Promise<void> {
+  const release = await holdDirectory(dataDir);
+  if (release) {
+    stops.set('lock', release);
+    return;
+  }
+  const running = await readStackFile(dataDir);
+  const where = running ? ` at ${running.apiUrl} (process ${running.pid})` : '';
+  throw new Error(
+    `Everpost already runs on ${dataDir}${where}. ` +
+      'Stop it first, or set EVERPOST_DATA_DIR to another directory to run a second one.',
+  );
+}
+
+async function endLeftovers(dataDir: string, programs: Programs): Promise<void> {
+  await removeStackFile(dataDir);
+  await Promise.all([
+    endLeftover(join(dataDir, 'api.pid'), programs.api, 'SIGTERM'),
+    endLeftover(join(dataDir, 'worker.pid'), programs.worker, 'SIGTERM'),
+  ]);
+  await endLeftoverTemporal(join(dataDir, 'temporal'));
+  await endLeftoverPostgres(join(dataDir, 'postgres'));
+}
+
+async function claim(
+  variable: string,
+  fallback: number,
+  { env, print }: StackOptions,
+  stops: Stops,
+): Promise<number> {
+  const { port, release } = await claimPort(variable, env[variable], fallback);
+  if (!env[variable] && port !== fallback) {
+    print(`Port ${fallback} is taken: ${variable} is ${port} this time.`);
+  }
+  const before = stops.get('ports');
+  stops.set('ports', async () => {
+    await release();
+    await before?.();
+  });
+  return port;
+}
+
+type Servers = Pick<StackFile, 'databaseUrl' | 'temporalAddress' | 'temporalUiUrl'>;
+
+// Both at once. When one fails the other gives up too, so that nothing is left half started.
+async function startServers(
+  options: StackOptions,
+  dataDir: string,
+  stops: Stops,
+): Promise<Servers> {
+  const failure = new AbortController();
+  const signal = AbortSignal.any([options.signal, failure.signal]);
+  const together = { ...options, signal };
+  const give = (error: unknown) => {
+    failure.abort(error);
+    throw error;
+  };
+  const [database, temporal] = await Promise.allSettled([
+    ensurePostgres(together, dataDir, stops).catch(give),
+    ensureTemporal(together, dataDir, stops).catch(give),
+  ]);
+  if (database.status === 'rejected' || temporal.status === 'rejected') throw signal.reason;
+  return { databaseUrl: database.value, ...temporal.value };
+}
+
+async function ensurePostgres(
+  options: StackOptions,
+  dataDir: string,
+  stops: Stops,
+): Promise<string> {
+  const { env, print, signal } = options;
+  if (env['DATABASE_URL']) return env['DATABASE_URL'];
+  const port = await claim('POSTGRES_PORT', 5432, options, stops);
+  const log = logFile(dataDir, 'postgres');
+  const work = startPostgres({
+    dataDir: join(dataDir, 'postgres'),
+    port,
+    log,
+    onNotice: print,
+    signal,
+  });
+  const server = await announced(() => 'PostgreSQL', work, print);
+  stops.set('postgres', () => server.stop());
+  return server.url;
+}
+
+async function ensureTemporal(
+  options: StackOptions,
+  dataDir: string,
+  stops: Stops,
+): Promise<Omit<Servers, 'databaseUrl'>> {
+  const { env, print, signal } = options;
+  if (env['TEMPORAL_ADDRESS']) {
+    return { temporalAddress: env['TEMPORAL_ADDRESS'], temporalUiUrl: null };
+  }
+  const port = await claim('TEMPORAL_PORT', 7233, options, stops);
+  const work = startTemporal({
+    dataDir: join(dataDir, 'temporal'),
+    port,
+    uiPort: await claim('TEMPORAL_UI_PORT', 8233, options, stops),
+    namespace: env['TEMPORAL_NAMESPACE'] || 'default',
+    log: logFile(dataDir, 'temporal'),
+    onNotice: print,
+    signal,
+  });
+  const server = await announced(() => 'Temporal', work, print);
+  stops.set('temporal', () => server.stop());
+  return { temporalAddress: server.address, temporalUiUrl: server.uiUrl };
+}
+
+function logFile(dataDir: string, name: string): (line: string) => void {
+  const file = createWriteStream(join(dataDir, 'logs', `${name}.log`));
+  return (line) => void file.write(`${line}\n`);
+}
+
+function listenerHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

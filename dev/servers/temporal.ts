@@ -1,0 +1,156 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import { Connection } from '@temporalio/client';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+import { endLeftover } from './processes.ts';
+import { supervise, until } from './supervisor.ts';
+import { findTemporal } from './temporal-binary.ts';
+
+export interface TemporalOptions {
+  /** Holds `temporal.db`; null keeps everything in memory (tests). Made when missing. */
+  dataDir: string | null;
+  port: number;
+  uiPort: number;
+  /** Made when missing; `default` when left out. */
+  namespace?: string;
+  /** Receives each line the server logs. */
+  log: (line: string) => void;
+  /** Told what takes long, and when the server died and is started again. */
+  onNotice?: (sentence: string) => void;
+  /** Gives up the start. */
+  signal?: AbortSignal;
+  /** More options of the server, as its command line takes them. */
+  more?: readonly string[];
+}
+
+export interface TemporalServer {
+  /** host:port of the frontend. */
+  address: string;
+  uiUrl: string;
+  stop: () => Promise<void>;
+}
+
+/** The one description of the development server; also a Docker Compose file. */
+const DESCRIPTION = join(import.meta.dirname, '../..', 'temporal-dev.yml');
+const Description = z.object({
+  services: z.object({ temporal: z.object({ command: z.array(z.string()).min(1) }) }),
+});
+
+/**
+ * Starts an own Temporal development server on 127.0.0.1 as `temporal-dev.yml` describes it, and
+ * keeps it running until `stop`. Resolves when the namespace and its search attributes are there.
+ *
+ * @throws Error when no `temporal` program can be had, or with the last lines of the server when
+ *   it does not start
+ */
+export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
+  const onNotice = options.onNotice ?? options.log;
+  const signal = options.signal ? { signal: options.signal } : {};
+  const program = await findTemporal({ env: process.env, onNotice, ...signal });
+  const dataDir = options.dataDir === null ? null : resolve(options.dataDir);
+  const args = temporalArguments(await readFile(DESCRIPTION, 'utf8'), { ...options, dataDir });
+  const pidFile = dataDir === null ? {} : { pidFile: pidFileOf(dataDir) };
+  if (dataDir !== null) {
+    // Histories hold what customers wrote.
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await endLeftoverTemporal(dataDir);
+  }
+  const address = `127.0.0.1:${options.port}`;
+  const server = await supervise({
+    name: 'Temporal',
+    command: program,
+    args,
+    env: serverEnvironment(),
+    stopSignal: 'SIGTERM',
+    onLine: options.log,
+    onNotice,
+    ready: (_child, over) => until(() => isComplete(address, args), over),
+    ...pidFile,
+    ...signal,
+  });
+  return { address, uiUrl: `http://localhost:${options.uiPort}`, stop: () => server.stop() };
+}
+
+/**
+ * The arguments of `temporal` that the description's command has, with the addresses, ports and
+ * paths of this machine put in.
+ *
+ * @param description the text of temporal-dev.yml
+ * @throws Error when the description has no such command or an option is missing in it
+ */
+export function temporalArguments(
+  description: string,
+  options: Pick<TemporalOptions, 'dataDir' | 'port' | 'uiPort' | 'namespace' | 'more'>,
+): string[] {
+  let args = Description.parse(parse(description)).services.temporal.command;
+  const put = (option: string, value: string | null) => {
+    const start = `--${option}=`;
+    if (!args.some((arg) => arg.startsWith(start))) {
+      throw new Error(`temporal-dev.yml: the command of the service temporal lacks ${start}…`);
+    }
+    args = args.flatMap((arg) => {
+      if (!arg.startsWith(start)) return [arg];
+      return value === null ? [] : [start + value];
+    });
+  };
+  put('ip', '127.0.0.1');
+  put('port', String(options.port));
+  put('ui-port', String(options.uiPort));
+  put('db-filename', options.dataDir === null ? null : databaseFile(options.dataDir));
+  if (options.namespace) put('namespace', options.namespace);
+  return [...args, ...(options.more ?? [])];
+}
+
+/** Stops a server that a killed start left running on this directory. */
+export function endLeftoverTemporal(dataDir: string): Promise<void> {
+  const directory = resolve(dataDir);
+  return endLeftover(pidFileOf(directory), databaseFile(directory), 'SIGTERM');
+}
+
+function pidFileOf(dataDir: string): string {
+  return join(dataDir, 'temporal.pid');
+}
+
+function databaseFile(dataDir: string): string {
+  return join(dataDir, 'temporal.db');
+}
+
+// The server listens before it has made its namespace and search attributes: ask for those. It
+// makes attributes only together with the namespace, so one that is newer than the data is added.
+async function isComplete(address: string, args: readonly string[]): Promise<boolean> {
+  const namespace = valuesOf(args, 'namespace')[0] ?? 'default';
+  const wanted = valuesOf(args, 'search-attribute').map((pair) => pair.split('=')[0] ?? '');
+  const connection = await Connection.connect({ address, connectTimeout: 1000 });
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({
+      namespace,
+    });
+    const missing = wanted.filter((name) => !Object.hasOwn(customAttributes ?? {}, name));
+    if (missing.length === 0) return true;
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+    });
+    return false;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API; all our attributes are keywords. */
+const keywordType = 2;
+
+function valuesOf(args: readonly string[], option: string): string[] {
+  const start = `--${option}=`;
+  return args.filter((arg) => arg.startsWith(start)).map((arg) => arg.slice(start.length));
+}
+
+// TEMPORAL_… variables are meant for our own processes; the program would read them as options.
+function serverEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,118 @@
+import { contactDataFault, reservedDataKeys } from './data.ts';
+import { normaliseEmail } from '../mail/email-address.ts';
+import type { RowError } from './job.ts';
+
+/** What the rows of a contact file mean: its header, its cells, its faults. */
+
+/** A row that asks for a contact. `subscribed` is null where the row does not say it. */
+export interface ImportRow {
+  row: number;
+  email: string;
+  subscribed: boolean | null;
+  data: Record<string, unknown>;
+}
+
+/** What each column is, by place. A column without meaning is dropped. */
+export type CsvHeader = readonly CsvColumn[];
+
+type CsvColumn = 'email' | 'subscribed' | 'dropped' | { key: string };
+
+/** A file that cannot be imported. The text is for the customer. */
+export class CsvFault extends Error {}
+
+const droppedKeys: ReadonlySet<string> = new Set([
+  'createdat',
+  'updatedat',
+  ...[...reservedDataKeys].map((key) => key.toLowerCase()),
+]);
+
+/**
+ * Reads the header: names are trimmed and in any case; of two columns for the address or the
+ * subscription the first counts; all columns without a meaning of their own are data.
+ * @throws CsvFault without a column for the address.
+ */
+export function readHeader(names: readonly string[]): CsvHeader {
+  const seen = new Set<string>();
+  const header = names.map((name): CsvColumn => {
+    const key = name.trim().toLowerCase();
+    if (key.includes('\0')) throw new CsvFault('The header holds a NUL character.');
+    if (key === 'email' || key === 'subscribed') {
+      const isFirst = !seen.has(key);
+      seen.add(key);
+      return isFirst ? key : 'dropped';
+    }
+    return key === '' || droppedKeys.has(key) ? 'dropped' : { key };
+  });
+  if (!seen.has('email')) {
+    const found = names.map((name) => `"${name.trim().slice(0, 50)}"`).slice(0, 10);
+    throw new CsvFault(
+      `The header has no column "email". It has ${found.join(', ')}; columns are separated by commas.`,
+    );
+  }
+  return header;
+}
+
+/**
+ * What a row asks for, or why it asks for nothing. Missing cells are empty, cells without a
+ * column are ignored. Of two columns with one name the last that is not empty counts.
+ *
+ * @param row its number as a person counts: the header is 1.
+ */
+export function readRow(
+  header: CsvHeader,
+  cells: readonly string[],
+  row: number,
+): ImportRow | RowError {
+  let address = '';
+  let subscribed: boolean | null = null;
+  let hasNul = false;
+  const data: [string, unknown][] = [];
+  for (const [place, raw] of cells.entries()) {
+    const cell = raw.trim();
+    if (cell.includes('\0')) hasNul = true;
+    const column = header[place];
+    if (cell === '' || column === undefined) continue;
+    if (column === 'email') address = cell;
+    else if (column === 'subscribed') subscribed = isYes(cell.toLowerCase());
+    else if (column !== 'dropped') data.push([column.key, readCell(column.key, cell)]);
+  }
+  if (hasNul) return rowError(row, address, 'A cell holds a NUL character.');
+  if (address === '') return rowError(row, address, 'There is no email address.');
+  const email = normaliseEmail(address);
+  if (email === null) return rowError(row, address, 'Not an email address.');
+  // fromEntries defines own properties, so a column named __proto__ stays a plain key.
+  const change = Object.fromEntries(data);
+  // Nothing is ever taken away by a row: what is too much alone is too much when merged.
+  const fault = contactDataFault(change);
+  return fault === null ? { row, email, subscribed, data: change } : rowError(row, address, fault);
+}
+
+function isYes(cell: string): boolean {
+  return cell === 'true' || cell === '1' || cell === 'yes';
+}
+
+const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
+
+/**
+ * The value of a data cell: a boolean, a number as a person writes it, or text. What a number
+ * could not keep, such as leading zeros or more digits than it has, stays text.
+ */
+function readCell(key: string, cell: string): string | number | boolean {
+  // A language is always text: "no" is Norwegian.
+  if (key === 'locale') return cell;
+  const word = cell.length > 5 ? '' : cell.toLowerCase();
+  if (word === 'true' || word === 'yes') return true;
+  if (word === 'false' || word === 'no') return false;
+  const match = decimal.exec(cell);
+  if (!match) return cell;
+  const value = Number(cell);
+  if (Math.abs(value) > 2 ** 53) return cell;
+  const isWhole = match[1] === undefined;
+  // 2^53 + 1 reads as 2^53.
+  return isWhole && value !== 0 && String(value) !== cell ? cell : value;
+}
+
+/** The address is shown as it stood there, cut and without what cannot be stored. */
+function rowError(row: number, address: string, error: string): RowError {
+  return { row, email: address.slice(0, 320).replaceAll(/[\0\p{Cs}]/gu, '\uFFFD'), error };
+}

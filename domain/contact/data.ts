@@ -1,0 +1,95 @@
+import { limits } from '../limits.ts';
+
+/**
+ * The rules of contact data, as a plan: which keys a write sets, which it removes, and what is
+ * known only to this one request.
+ */
+export interface ContactDataChange {
+  set: Record<string, unknown>;
+  remove: string[];
+  /** Values for this request only; they win over stored ones. */
+  oneTime: Record<string, unknown>;
+}
+
+/** Keys that always mean the system's own value and are dropped silently. */
+export const reservedDataKeys: ReadonlySet<string> = new Set([
+  'id',
+  'svc_id',
+  'svc_email',
+  'email',
+  'unsubscribeUrl',
+  'subscribeUrl',
+  'manageUrl',
+]);
+
+/**
+ * Plans the merge of `given` into a contact's data: null removes, an empty string is skipped,
+ * `{value, persistent: false}` lives for this request, `{value, persistent: true}` is its value,
+ * reserved keys are dropped, all else is stored.
+ */
+export function planContactData(
+  given: Record<string, unknown> | null | undefined,
+): ContactDataChange {
+  const set = new Map<string, unknown>();
+  const remove: string[] = [];
+  const oneTime = new Map<string, unknown>();
+  for (const [key, raw] of Object.entries(given ?? {})) {
+    if (reservedDataKeys.has(key)) continue;
+    const wrapped = persistentWrapper(raw);
+    if (wrapped && !wrapped.persistent) {
+      oneTime.set(key, wrapped.value);
+      continue;
+    }
+    const value = wrapped ? wrapped.value : raw;
+    if (value === null || value === undefined) remove.push(key);
+    else if (value !== '') set.set(key, value);
+  }
+  // fromEntries defines own properties, so a key named __proto__ stays a plain key.
+  return { set: Object.fromEntries(set), remove, oneTime: Object.fromEntries(oneTime) };
+}
+
+/** What an event keeps of the data sent with it: as sent, one-time wrappers as their value. */
+export function eventData(
+  given: Record<string, unknown> | null | undefined,
+): Record<string, unknown> | null {
+  if (!given) return null;
+  return Object.fromEntries(
+    Object.entries(given).map(([key, raw]) => {
+      const wrapped = persistentWrapper(raw);
+      return [key, wrapped && !wrapped.persistent ? wrapped.value : raw];
+    }),
+  );
+}
+
+/** The first broken limit of a contact's data as stored, as a sentence, or null. */
+export function contactDataFault(data: Record<string, unknown> | null): string | null {
+  if (!data) return null;
+  const keys = Object.keys(data);
+  if (keys.length > limits.contactDataKeys) {
+    return `A contact holds at most ${limits.contactDataKeys} data keys.`;
+  }
+  if (keys.some((key) => key.length < 1 || key.length > limits.contactDataKeyChars)) {
+    return `A data key has 1 to ${limits.contactDataKeyChars} characters.`;
+  }
+  if (jsonBytes(data) > limits.contactDataBytes) {
+    return `A contact holds at most ${limits.contactDataBytes} bytes of data.`;
+  }
+  return null;
+}
+
+// oxlint-disable-next-line no-control-regex
+const ascii = /^[\0-\x7f]*$/;
+
+/** Length of a value as JSON in UTF-8. */
+export function jsonBytes(value: unknown): number {
+  const text = JSON.stringify(value) ?? '';
+  return ascii.test(text) ? text.length : new TextEncoder().encode(text).length;
+}
+
+/** A value that says whether it is to be stored, or null. */
+export function persistentWrapper(raw: unknown): { value: unknown; persistent: boolean } | null {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return null;
+  if (!Object.hasOwn(raw, 'persistent') || !Object.hasOwn(raw, 'value')) return null;
+  const { value, persistent } = raw as { value: unknown; persistent: unknown };
+  return typeof persistent === 'boolean' ? { value, persistent } : null;
+}

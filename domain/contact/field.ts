@@ -1,0 +1,56 @@
+import { reservedDataKeys } from './data.ts';
+import {
+  type Condition,
+  type Field,
+  fieldOf,
+  filtersOf,
+  stepFieldOf,
+  type ValueField,
+} from '../filter/filter.ts';
+
+/** A field of contacts as a whole: a standard one, or a key of their data. */
+export type ContactField = Exclude<ValueField, { kind: 'data' }> | { kind: 'data'; key: string };
+
+/** Reads the name of a field: a standard one, `data.<key>`, or `<key>` alone. */
+export function contactFieldOf(name: string): ContactField {
+  switch (name) {
+    case 'email':
+    case 'subscribed':
+      return { kind: name };
+    case 'createdAt':
+    case 'updatedAt':
+      return { kind: 'time', name };
+    default:
+      return { kind: 'data', key: name.startsWith('data.') ? name.slice('data.'.length) : name };
+  }
+}
+
+/** True when a condition compares the field, or something inside its value. */
+export function conditionNamesField(condition: Condition, field: ContactField): boolean {
+  return filtersOf(condition).some((filter) => {
+    const named = fieldOf(filter.field);
+    return named !== null && isField(named, field);
+  });
+}
+
+/** True when a CONDITION step compares the field, or an UPDATE_CONTACT step changes it. */
+export function stepNamesField(
+  step: { type: string; config: Record<string, unknown> },
+  field: ContactField,
+): boolean {
+  if (step.type === 'CONDITION') {
+    const place = stepFieldOf(String(step.config['field']));
+    return place?.root === 'contact' && isField(place.field, field);
+  }
+  if (step.type !== 'UPDATE_CONTACT') return false;
+  const { updates, subscriptionAction = 'none' } = step.config;
+  if (field.kind === 'subscribed') return subscriptionAction !== 'none';
+  if (field.kind !== 'data' || reservedDataKeys.has(field.key)) return false;
+  return Object.hasOwn(updates ?? {}, field.key);
+}
+
+function isField(named: Field, field: ContactField): boolean {
+  if (named.kind === 'data') return field.kind === 'data' && named.path[0] === field.key;
+  if (named.kind === 'time') return field.kind === 'time' && named.name === field.name;
+  return named.kind === field.kind;
+}

@@ -1,0 +1,180 @@
+import {
+  type Condition,
+  type EmailActivity,
+  type Field,
+  fieldOf,
+  type Filter,
+  isValueOperator,
+  type OccurrenceOperator,
+  type ValueField,
+  type ValueOperator,
+  type WindowOperator,
+} from './filter.ts';
+import {
+  compareCodePoints,
+  cutOff,
+  instantOf,
+  isJsonEqual,
+  numberOf,
+  readPath,
+  startOfDay,
+} from './value.ts';
+
+/** What a filter means. No coercion: `"5"` is not 5, and what is missing equals nothing but null. */
+
+export interface ContactValues {
+  email: string;
+  subscribed: boolean;
+  createdAt: Date;
+  updatedAt: Date;
+  data: Record<string, unknown> | null;
+}
+
+/** A contact with all a condition can ask about it. */
+export interface Subject extends ContactValues {
+  /** When the contact last had an event of this name; null: never. */
+  lastEvent(name: string): Date | null;
+  /** The latest time at which this was first seen of one of the contact's emails; null: never. */
+  lastActivity(activity: EmailActivity): Date | null;
+  /** False for a segment that does not exist any more. */
+  isMember(segmentId: string): boolean;
+}
+
+/**
+ * True when the contact meets the condition.
+ * @param condition as `parseCondition` gives it.
+ */
+export function evaluateCondition(condition: Condition, subject: Subject, now: Date): boolean {
+  const isMet = (group: Condition['groups'][number]) =>
+    group.filters.every((filter) => isFilterMet(filter, subject, now)) &&
+    (!group.conditions || evaluateCondition(group.conditions, subject, now));
+  return condition.logic === 'AND' ? condition.groups.every(isMet) : condition.groups.some(isMet);
+}
+
+function isFilterMet(filter: Filter, subject: Subject, now: Date): boolean {
+  const field = fieldOf(filter.field);
+  if (!field) return false;
+  switch (field.kind) {
+    case 'event':
+      return hasOccurred(filter, subject.lastEvent(field.name), now);
+    case 'activity':
+      return hasOccurred(filter, subject.lastActivity(field.name), now);
+    case 'segment':
+      return subject.isMember(field.id) === (filter.operator === 'memberOfSegment');
+    default: {
+      const value = comparedValue(field, filter.value);
+      return evaluateFilter({ ...filter, value }, valueOf(field, subject), now);
+    }
+  }
+}
+
+/** The value of a field; undefined when there is none. */
+export function valueOf(field: ValueField, contact: ContactValues): unknown {
+  switch (field.kind) {
+    case 'email':
+    case 'subscribed':
+      return contact[field.kind];
+    case 'time':
+      return contact[field.name];
+    case 'data':
+      return readPath(contact.data, field.path);
+  }
+}
+
+/**
+ * The value a filter compares a field with: addresses are stored in lower case, and `subscribed`
+ * takes its two values as text too.
+ */
+export function comparedValue({ kind }: Field, value: unknown): unknown {
+  if (kind === 'email') return String(value).toLowerCase();
+  return kind === 'subscribed' ? value === true || value === 'true' : value;
+}
+
+/**
+ * True when the value meets a filter on a value.
+ * @param value a time as Date, or JSON; undefined and null: missing.
+ */
+export function evaluateFilter(
+  filter: Pick<Filter, 'operator' | 'value' | 'unit'>,
+  value: unknown,
+  now: Date,
+): boolean {
+  if (isValueOperator(filter.operator)) return compare(filter.operator, value, filter.value);
+  const instant = instantOf(value);
+  if (instant === null) return false;
+  const isYoung = instant >= cutOff(filter, now);
+  return (filter.operator as WindowOperator) === 'within' ? isYoung : !isYoung;
+}
+
+/**
+ * True when `value` stands in the relation to `given`.
+ * @param value as for `evaluateFilter`.
+ */
+export function compare(operator: ValueOperator, value: unknown, given: unknown): boolean {
+  const isPresent = value !== undefined && value !== null;
+  switch (operator) {
+    case 'exists':
+      return isPresent;
+    case 'notExists':
+      return !isPresent;
+    case 'equals':
+      return isPresent ? isEqual(value, given) : given === null;
+    case 'notEquals':
+      return isPresent && !isEqual(value, given);
+    case 'contains':
+      return isPresent && isIn(value, given);
+    case 'notContains':
+      return isPresent && !isIn(value, given);
+  }
+  const difference = isPresent ? orderOf(value, given) : null;
+  if (difference === null) return false;
+  switch (operator) {
+    case 'greaterThan':
+      return difference > 0;
+    case 'lessThan':
+      return difference < 0;
+    case 'greaterThanOrEqual':
+      return difference >= 0;
+    case 'lessThanOrEqual':
+      return difference <= 0;
+  }
+}
+
+/** A date equals every date and time of its day. */
+function isEqual(value: unknown, given: unknown): boolean {
+  const day = instantOf(given);
+  if (day === null) return isJsonEqual(value, given);
+  const instant = instantOf(value);
+  return instant !== null && startOfDay(instant) === startOfDay(day);
+}
+
+function isIn(value: unknown, given: unknown): boolean {
+  if (Array.isArray(value)) return value.some((item) => isEqual(item, given));
+  return typeof value === 'string' && typeof given === 'string' && value.includes(given);
+}
+
+/** As numbers, else as dates, else as texts; null: they have no order. */
+function orderOf(value: unknown, given: unknown): number | null {
+  for (const read of [numberOf, instantOf]) {
+    const [one, other] = [read(value), read(given)];
+    if (one !== null && other !== null) return one - other;
+  }
+  if (typeof value !== 'string' || typeof given !== 'string') return null;
+  return compareCodePoints(value, given);
+}
+
+function hasOccurred(filter: Filter, last: Date | null, now: Date): boolean {
+  const operator = filter.operator as OccurrenceOperator;
+  if (operator === 'triggered' || operator === 'notTriggered') {
+    return (last !== null) === (operator === 'triggered');
+  }
+  const isRecent = last !== null && last.getTime() >= cutOff(filter, now);
+  switch (operator) {
+    case 'triggeredWithin':
+      return isRecent;
+    case 'triggeredOlderThan':
+      return last !== null && !isRecent;
+    case 'notTriggeredWithin':
+      return !isRecent;
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The filter language of segments, campaign audiences and CONDITION steps: its shapes, its fields
+ * and which operators fit which field. What a filter means is said in `filter-evaluate.ts`, and a
+ * second time as SQL in `db/segments/filter-sql.ts`.
+ */
+export interface Condition {
+  /** How the groups are joined. */
+  logic: 'AND' | 'OR';
+  groups: FilterGroup[];
+}
+
+/** Filters and a nested condition, all joined by AND; at least one of them is there. */
+export interface FilterGroup {
+  filters: Filter[];
+  conditions?: Condition;
+}
+
+export interface Filter {
+  field: string;
+  operator: Operator;
+  /** JSON; absent for operators that compare with nothing. */
+  value?: unknown;
+  /** Of a `value` that is a length of time. */
+  unit?: Unit;
+}
+
+/** A condition without nesting, as a list. */
+export interface FlatCondition {
+  operator: 'AND' | 'OR';
+  conditions: Filter[];
+}
+
+const equality = ['equals', 'notEquals'] as const;
+const containment = ['contains', 'notContains'] as const;
+const order = ['greaterThan', 'lessThan', 'greaterThanOrEqual', 'lessThanOrEqual'] as const;
+const presence = ['exists', 'notExists'] as const;
+const window = ['within', 'olderThan'] as const;
+const occurrence = ['triggered', 'notTriggered'] as const;
+const occurrenceWindow = ['triggeredWithin', 'triggeredOlderThan', 'notTriggeredWithin'] as const;
+const membership = ['memberOfSegment', 'notMemberOfSegment'] as const;
+
+/** Operators on a value whose answer does not depend on the time: those of a CONDITION step. */
+export const valueOperators = [...equality, ...containment, ...order, ...presence] as const;
+
+export const operators = [
+  ...valueOperators,
+  ...window,
+  ...occurrence,
+  ...occurrenceWindow,
+  ...membership,
+] as const;
+
+export type ValueOperator = (typeof valueOperators)[number];
+export type OrderOperator = (typeof order)[number];
+export type WindowOperator = (typeof window)[number];
+export type OccurrenceOperator = (typeof occurrence)[number] | (typeof occurrenceWindow)[number];
+export type Operator = (typeof operators)[number];
+
+const withoutValue: readonly Operator[] = [...presence, ...occurrence, ...membership];
+const withUnit: readonly Operator[] = [...window, ...occurrenceWindow];
+
+/** What an operator needs beside its field: nothing, a value, or a length of time. */
+export function needsOf(operator: Operator): 'nothing' | 'value' | 'duration' {
+  if (withoutValue.includes(operator)) return 'nothing';
+  return withUnit.includes(operator) ? 'duration' : 'value';
+}
+
+/** True for operators that compare with any JSON value, not only with text, numbers and booleans. */
+export function isEquality(operator: Operator): boolean {
+  return (equality as readonly Operator[]).includes(operator);
+}
+
+export function isValueOperator(operator: Operator): operator is ValueOperator {
+  return (valueOperators as readonly Operator[]).includes(operator);
+}
+
+/** How long a unit is, in milliseconds. */
+export const unitMs = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
+
+export type Unit = keyof typeof unitMs;
+
+/** What became of an email, each with a time of its own. */
+export const emailActivities = [
+  'opened',
+  'clicked',
+  'bounced',
+  'complained',
+  'sent',
+  'delivered',
+] as const;
+
+export type EmailActivity = (typeof emailActivities)[number];
+
+/** A field that has a value in the contact, or, behind another root, in a JSON document. */
+export type ValueField =
+  | { kind: 'email' | 'subscribed' }
+  | { kind: 'time'; name: 'createdAt' | 'updatedAt' }
+  /** Keys from the outside in. */
+  | { kind: 'data'; path: string[] };
+
+export type Field =
+  | ValueField
+  | { kind: 'event'; name: string }
+  | { kind: 'activity'; name: EmailActivity }
+  | { kind: 'segment'; id: string };
+
+/** The operators that fit each kind of field. */
+export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> = {
+  email: [...equality, ...containment],
+  subscribed: equality,
+  time: [...equality, ...order, ...window],
+  data: [...valueOperators, ...window],
+  event: [...occurrence, ...occurrenceWindow],
+  activity: [...occurrence, ...occurrenceWindow],
+  segment: membership,
+};
+
+/** Reads the name of a field; null for a name no field has. */
+export function fieldOf(text: string): Field | null {
+  if (text === 'email' || text === 'subscribed') return { kind: text };
+  if (text === 'createdAt' || text === 'updatedAt') return { kind: 'time', name: text };
+  const dot = text.indexOf('.');
+  const rest = text.slice(dot + 1);
+  if (dot < 0 || rest === '') return null;
+  switch (text.slice(0, dot)) {
+    case 'data':
+      return { kind: 'data', path: rest.split('.') };
+    case 'event':
+      return { kind: 'event', name: rest };
+    case 'segment':
+      return { kind: 'segment', id: rest.toLowerCase() };
+    case 'email': {
+      const name = emailActivities.find((activity) => activity === rest);
+      return name ? { kind: 'activity', name } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/**
+ * Reads the field of a CONDITION step: `contact.` before a field of the contact (`data.` alone is
+ * enough), or `event.` or `workflow.` before a path in the context of the execution.
+ */
+export function stepFieldOf(
+  text: string,
+): { root: 'contact' | 'context'; field: ValueField } | null {
+  const inContext = /^(?:event|workflow)\.(.+)$/s.exec(text)?.[1];
+  if (inContext !== undefined) {
+    return { root: 'context', field: { kind: 'data', path: inContext.split('.') } };
+  }
+  const name = /^(?:contact\.|(?=data\.))(.*)$/s.exec(text)?.[1];
+  const field = name === undefined ? null : fieldOf(name);
+  return field && isValueField(field) ? { root: 'contact', field } : null;
+}
+
+function isValueField(field: Field): field is ValueField {
+  return field.kind !== 'event' && field.kind !== 'activity' && field.kind !== 'segment';
+}
+
+/** All filters of a condition, in reading order. */
+export function filtersOf(condition: Condition): Filter[] {
+  return condition.groups.flatMap(({ filters, conditions }) => [
+    ...filters,
+    ...(conditions ? filtersOf(conditions) : []),
+  ]);
+}
+
+/** The ids of the segments a condition names itself, each once. */
+export function segmentIdsOf(condition: Condition): string[] {
+  const fields = filtersOf(condition).map(({ field }) => fieldOf(field));
+  return [...new Set(fields.flatMap((field) => (field?.kind === 'segment' ? [field.id] : [])))];
+}

@@ -1,0 +1,44 @@
+import type { Condition, Filter, FlatCondition } from './filter.ts';
+import { isJsonEqual } from './value.ts';
+
+/** The two forms of a condition, and when two conditions are the same. */
+
+export function flatToCondition({ operator, conditions }: FlatCondition): Condition {
+  return operator === 'AND'
+    ? { logic: 'AND', groups: [{ filters: conditions }] }
+    : { logic: 'OR', groups: conditions.map((filter) => ({ filters: [filter] })) };
+}
+
+/** The flat form of a condition, or null when it cannot be written so. */
+export function conditionToFlat({ logic, groups }: Condition): FlatCondition | null {
+  if (groups.some(({ conditions }) => conditions)) return null;
+  const conditions = groups.flatMap(({ filters }) => filters);
+  if (logic === 'AND') return { operator: 'AND', conditions };
+  if (groups.every(({ filters }) => filters.length === 1)) return { operator: 'OR', conditions };
+  return groups.length === 1 ? { operator: 'AND', conditions } : null;
+}
+
+/**
+ * True when two conditions are one but for how they are written: brackets that change nothing do
+ * not count, the order of filters does.
+ */
+export function meansTheSame(one: Condition, other: Condition): boolean {
+  return isJsonEqual(simplify(one), simplify(other));
+}
+
+type Node = Filter | { all: Node[] } | { any: Node[] };
+
+function simplify({ logic, groups }: Condition): Node {
+  const parts = groups.map(({ filters, conditions }) =>
+    join('all', [...filters, ...(conditions ? [simplify(conditions)] : [])]),
+  );
+  return join(logic === 'AND' ? 'all' : 'any', parts);
+}
+
+function join(kind: 'all' | 'any', parts: Node[]): Node {
+  const nodes = parts.flatMap((part) =>
+    kind === 'all' && 'all' in part ? part.all : kind === 'any' && 'any' in part ? part.any : part,
+  );
+  if (nodes.length === 1) return nodes[0]!;
+  return kind === 'all' ? { all: nodes } : { any: nodes };
+}

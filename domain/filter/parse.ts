@@ -1,0 +1,325 @@
+import type { FieldCode, FieldProblem } from '../errors.ts';
+import {
+  type Condition,
+  type Field,
+  fieldOf,
+  type Filter,
+  type FilterGroup,
+  isEquality,
+  needsOf,
+  type Operator,
+  operators,
+  operatorsOf,
+  segmentIdsOf,
+  type Unit,
+  unitMs,
+} from './filter.ts';
+import { flatToCondition } from './forms.ts';
+import { isTimeInput } from './value.ts';
+import { limits } from '../limits.ts';
+
+/** A condition as it was read, or what is wrong with it. */
+export interface ParsedCondition {
+  /** Null when there are problems. Holds nothing that was not needed. */
+  condition: Condition | null;
+  problems: FieldProblem[];
+  /** Where the sent form names segments, which only the database knows. */
+  mentions: SegmentMention[];
+}
+
+export interface SegmentMention {
+  field: string;
+  segmentId: string;
+}
+
+/** The segments of a project: id → condition, null for a segment of hand-picked members. */
+export type Segments = ReadonlyMap<string, Condition | null>;
+
+/**
+ * Reads a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
+ * @param input JSON.
+ * @param field where it stands in the request; the prefix of the fields of all problems.
+ */
+export function parseCondition(input: unknown, field: string): ParsedCondition {
+  const reader = new Reader();
+  const condition = isFlat(input)
+    ? reader.flat(input, field)
+    : reader.condition(input, field, limits.filterDepth);
+  if (reader.filters > limits.filters) {
+    reader.add(field, 'too_big', `A condition holds at most ${limits.filters} filters.`);
+  }
+  const { problems, mentions } = reader;
+  return { condition: problems.length === 0 ? condition : null, problems, mentions };
+}
+
+/**
+ * Problems of segments that a condition names: unknown ones, those that lead back to the segment
+ * the condition is for, and too many of them, here or in a segment that names this one.
+ * @param segments all segments of the project.
+ * @param selfId the segment that is being changed; absent for a new one, and for audiences.
+ */
+export function segmentProblems(
+  mentions: readonly SegmentMention[],
+  segments: Segments,
+  selfId?: string,
+): FieldProblem[] {
+  const [first] = mentions;
+  if (!first) return [];
+  const problems = mentions.flatMap(({ field, segmentId }): FieldProblem[] => {
+    if (!segments.has(segmentId)) {
+      return [{ field, code: 'not_found', message: 'There is no such segment.' }];
+    }
+    if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
+    const message = 'The segment would refer to itself.';
+    return [{ field, code: 'circular_reference', message }];
+  });
+  if (problems.length > 0 || !reachesTooFar(mentions, segments, selfId)) return problems;
+  const most = limits.segmentReach;
+  const message = `Would lead to more than ${most} segments, directly or through others.`;
+  return [{ field: first.field, code: 'too_big', message }];
+}
+
+/** True when the condition, or a segment above the one it is for, leads to too many segments. */
+function reachesTooFar(
+  mentions: readonly SegmentMention[],
+  segments: Segments,
+  selfId: string | undefined,
+): boolean {
+  const below = reachableSegments(
+    mentions.map(({ segmentId }) => segmentId),
+    segments,
+  );
+  if (below.size > limits.segmentReach) return true;
+  if (selfId === undefined) return false;
+  const named = new Map<string, string[]>();
+  for (const [id, condition] of segments) {
+    if (condition) named.set(id, segmentIdsOf(condition));
+  }
+  const above = new Set([selfId]);
+  // A set hands out what is added while it is walked.
+  for (const id of above) {
+    for (const [other, names] of named) if (names.includes(id)) above.add(other);
+  }
+  above.delete(selfId);
+  return [...above].some((id) => {
+    const reached = reachableSegments([id], segments);
+    reached.delete(id);
+    return new Set([...reached, ...below]).size > limits.segmentReach;
+  });
+}
+
+/** The given segments with all they refer to, directly or through others. */
+export function reachableSegments(from: readonly string[], segments: Segments): Set<string> {
+  const reached = new Set(from);
+  // A set hands out what is added while it is walked.
+  for (const id of reached) {
+    const condition = segments.get(id);
+    if (condition) for (const next of segmentIdsOf(condition)) reached.add(next);
+  }
+  return reached;
+}
+
+/** One fault of a comparison. */
+export interface ComparisonFault {
+  at: 'operator' | 'value' | 'unit';
+  code: FieldCode;
+  message: string;
+  received?: string;
+}
+
+/** What is wrong with an operator and its value on a field. */
+export function comparisonFaults(
+  { kind }: Field,
+  { operator, value, unit }: { operator: Operator; value?: unknown; unit?: unknown },
+): ComparisonFault[] {
+  if (!operatorsOf[kind].includes(operator)) {
+    const message = 'Does not fit this field.';
+    return [{ at: 'operator', code: 'unsupported_operator', message }];
+  }
+  const needs = needsOf(operator);
+  if (needs === 'nothing') return [];
+  if (needs === 'duration') return [...durationFaults(value), ...unitFaults(unit)];
+  return valueFaults(kind, operator, value);
+}
+
+function durationFaults(value: unknown): ComparisonFault[] {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return [wrongType(value, 'a number')];
+  return value < 0 ? [{ at: 'value', code: 'too_small', message: 'Must be at least 0.' }] : [];
+}
+
+function unitFaults(unit: unknown): ComparisonFault[] {
+  if (unit === undefined) {
+    return [{ at: 'unit', code: 'invalid_type', message: 'Is required.', received: 'undefined' }];
+  }
+  if (typeof unit === 'string' && Object.hasOwn(unitMs, unit)) return [];
+  const message = `Must be one of ${Object.keys(unitMs).join(', ')}.`;
+  return [{ at: 'unit', code: 'invalid_enum_value', message }];
+}
+
+function valueFaults(kind: Field['kind'], operator: Operator, value: unknown): ComparisonFault[] {
+  switch (kind) {
+    case 'email':
+      return typeof value === 'string' ? [] : [wrongType(value, 'text')];
+    case 'subscribed': {
+      const isBoolean = typeof value === 'boolean' || value === 'true' || value === 'false';
+      return isBoolean ? [] : [wrongType(value, 'true or false')];
+    }
+    case 'time': {
+      if (typeof value !== 'string') return [wrongType(value, 'a date or a date with time')];
+      const message = 'Must be an existing date or date with time, in ISO 8601.';
+      return isTimeInput(value) ? [] : [{ at: 'value', code: 'invalid_date', message }];
+    }
+    default: {
+      if (isEquality(operator) && typeof value === 'object') return [];
+      // A number too large for a double is read from JSON as infinite.
+      const isScalar =
+        typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+      return isScalar ? [] : [wrongType(value, 'text, a number, true or false')];
+    }
+  }
+}
+
+function wrongType(value: unknown, wanted: string): ComparisonFault {
+  const message = value === undefined ? 'Is required.' : `Must be ${wanted}.`;
+  return { at: 'value', code: 'invalid_type', message, received: kindOf(value) };
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+type Json = Record<string, unknown>;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isFlat(input: unknown): input is Json {
+  if (!isObject(input) || 'logic' in input || 'groups' in input) return false;
+  return 'operator' in input || 'conditions' in input;
+}
+
+const logics = ['AND', 'OR'] as const;
+
+/** More than the filters of one condition can have; a hostile body could cause millions. */
+const problemsMax = 500;
+
+/** One reading: collects the problems while it goes on. What it gives back with any is unused. */
+class Reader {
+  readonly problems: FieldProblem[] = [];
+  readonly mentions: SegmentMention[] = [];
+  filters = 0;
+
+  add(field: string, code: FieldCode, message: string, received?: string): void {
+    if (this.problems.length >= problemsMax) return;
+    this.problems.push({ field, message, code, ...(received === undefined ? {} : { received }) });
+  }
+
+  flat(input: Json, field: string): Condition {
+    const operator = this.oneOf(logics, input['operator'], at(field, 'operator')) ?? 'AND';
+    const conditions = this.list(input['conditions'], at(field, 'conditions'), 1).map(
+      (filter, index) => this.filter(filter, at(field, 'conditions', index)),
+    );
+    return flatToCondition({ operator, conditions });
+  }
+
+  /** @param depth how many conditions deep this one may be, itself included. */
+  condition(input: unknown, field: string, depth: number): Condition {
+    const empty: Condition = { logic: 'AND', groups: [] };
+    if (depth === 0) {
+      const message = `Conditions nest at most ${limits.filterDepth} deep.`;
+      this.add(field, 'too_big', message);
+      return empty;
+    }
+    if (!isObject(input)) {
+      this.wrongType(field, input, 'an object');
+      return empty;
+    }
+    const logic = this.oneOf(logics, input['logic'], at(field, 'logic')) ?? 'AND';
+    const groups = this.list(input['groups'], at(field, 'groups'), 1).map((group, index) =>
+      this.group(group, at(field, 'groups', index), depth),
+    );
+    return { logic, groups };
+  }
+
+  private group(input: unknown, field: string, depth: number): FilterGroup {
+    if (!isObject(input)) {
+      this.wrongType(field, input, 'an object');
+      return { filters: [] };
+    }
+    const nested = input['conditions'] ?? null;
+    const filters = this.list(input['filters'], at(field, 'filters'), nested === null ? 1 : 0).map(
+      (filter, index) => this.filter(filter, at(field, 'filters', index)),
+    );
+    if (nested === null) return { filters };
+    return { filters, conditions: this.condition(nested, at(field, 'conditions'), depth - 1) };
+  }
+
+  private filter(input: unknown, field: string): Filter {
+    const none: Filter = { field: '', operator: 'exists' };
+    if (++this.filters > limits.filters) return none;
+    if (!isObject(input)) {
+      this.wrongType(field, input, 'an object');
+      return none;
+    }
+    const known = this.field(input['field'], at(field, 'field'));
+    const operator = this.oneOf(operators, input['operator'], at(field, 'operator'));
+    if (!known || !operator) return none;
+    const { value, unit } = input;
+    for (const fault of comparisonFaults(known, { operator, value, unit })) {
+      this.add(at(field, fault.at), fault.code, fault.message, fault.received);
+    }
+    const needs = needsOf(operator);
+    return {
+      field: known.kind === 'segment' ? `segment.${known.id}` : (input['field'] as string),
+      operator,
+      ...(needs === 'nothing' ? {} : { value }),
+      ...(needs === 'duration' ? { unit: unit as Unit } : {}),
+    };
+  }
+
+  private field(input: unknown, field: string): Field | null {
+    if (typeof input !== 'string') {
+      this.wrongType(field, input, 'text');
+      return null;
+    }
+    if (input.length > limits.filterFieldChars) {
+      this.add(field, 'too_big', `Has at most ${limits.filterFieldChars} characters.`);
+      return null;
+    }
+    const known = fieldOf(input);
+    if (!known) this.add(field, 'unsupported_field', 'There is no such field.');
+    if (known?.kind === 'segment') this.mentions.push({ field, segmentId: known.id });
+    return known;
+  }
+
+  private oneOf<T extends string>(words: readonly T[], value: unknown, field: string): T | null {
+    const word = words.find((candidate) => candidate === value);
+    if (word !== undefined) return word;
+    if (value === undefined) this.wrongType(field, value, 'text');
+    else this.add(field, 'invalid_enum_value', `Must be one of ${words.join(', ')}.`);
+    return null;
+  }
+
+  /** The items; none when there are too many: every item stands for at least one filter. */
+  private list(value: unknown, field: string, min: number): unknown[] {
+    if (!Array.isArray(value)) {
+      this.wrongType(field, value, 'a list');
+      return [];
+    }
+    if (value.length < min) this.add(field, 'too_small', `Must hold at least ${min}.`);
+    if (value.length <= limits.filters) return value;
+    this.add(field, 'too_big', `A condition holds at most ${limits.filters} filters.`);
+    return [];
+  }
+
+  private wrongType(field: string, value: unknown, wanted: string): void {
+    const message = value === undefined ? 'Is required.' : `Must be ${wanted}.`;
+    this.add(field, 'invalid_type', message, kindOf(value));
+  }
+}
+
+function at(field: string, ...more: (string | number)[]): string {
+  return [...(field === '' ? [] : [field]), ...more].join('.');
+}

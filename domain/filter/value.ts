@@ -1,0 +1,108 @@
+import { type Filter, type Unit, unitMs } from './filter.ts';
+
+/** What filters know about single values. `db/segments/filter-sql.ts` and its SQL functions agree with it. */
+
+const dateText =
+  /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/;
+
+/** The first instant a date text can mean. */
+export const firstInstant = Date.parse('0001-01-01T00:00:00.000Z');
+const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * The instant of a date text in milliseconds since 1970, or null for any other text.
+ * A date text is `2026-11-20` (midnight UTC) or an ISO 8601 date-time such as
+ * `2026-11-20T23:30:00.5+01:00`; seconds may be left out, and without an offset it is UTC. The day
+ * must exist, and the instant lies in the years 1 to 9999. Beyond milliseconds digits are cut.
+ */
+export function instantOfText(text: string): number | null {
+  const match = dateText.exec(text);
+  if (!match) return null;
+  const [, day = '', hours = 0, minutes = 0, seconds = 0, fraction = '', , sign, ...offset] = match;
+  const midnight = Date.parse(`${day}T00:00:00.000Z`);
+  // The 30th of February is either refused or read as the 2nd of March.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null;
+  const [offsetHours = 0, offsetMinutes = 0] = offset;
+  const ahead = Number(`${sign ?? '+'}1`) * (Number(offsetHours) * 60 + Number(offsetMinutes));
+  const instant =
+    midnight +
+    (Number(hours) * 60 + Number(minutes) - ahead) * unitMs.minutes +
+    Number(seconds) * 1000 +
+    Number(fraction.padEnd(3, '0').slice(0, 3));
+  return instant >= firstInstant && instant <= lastInstant ? instant : null;
+}
+
+/** True for a date, or a date-time with an offset: what a request may give as a time. */
+export function isTimeInput(text: string): boolean {
+  return instantOfText(text) !== null && /^[^T]*$|(Z|[+-]\d{2}:\d{2})$/.test(text);
+}
+
+/** The instant of a time or of a date text, or null. */
+export function instantOf(value: unknown): number | null {
+  if (value instanceof Date) return value.getTime();
+  return typeof value === 'string' ? instantOfText(value) : null;
+}
+
+/** The first instant of the UTC day of an instant. */
+export function startOfDay(instant: number): number {
+  return Math.floor(instant / unitMs.days) * unitMs.days;
+}
+
+const plainDecimal = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
+
+/** So many digits survive being read as a double; with more, exact arithmetic might disagree. */
+const decimalDigitsMax = 15;
+
+/** The number a value counts as in comparisons: a number, or a text in plain decimal notation. */
+export function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || !plainDecimal.test(value)) return null;
+  return value.replaceAll(/[-.]/g, '').length <= decimalDigitsMax ? Number(value) : null;
+}
+
+/** Negative, zero or positive: the order of two texts by Unicode code points. */
+export function compareCodePoints(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index++) {
+    if (one[index] !== other[index]) return one.codePointAt(index)! - other.codePointAt(index)!;
+  }
+  return one.length - other.length;
+}
+
+/** True when two JSON values are the same; the order of keys does not count. */
+export function isJsonEqual(one: unknown, other: unknown): boolean {
+  // Not recursive: stored data may be nested deeper than the call stack.
+  const pairs: [unknown, unknown][] = [[one, other]];
+  for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
+    const [a, b] = pair;
+    if (a === b) continue;
+    if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+    if (Array.isArray(a) !== Array.isArray(b)) return false;
+    const keys = Object.keys(a);
+    if (keys.length !== Object.keys(b).length) return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(b, key)) return false;
+      pairs.push([(a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]]);
+    }
+  }
+  return true;
+}
+
+/** The value at a path, or undefined. Paths lead through objects only, not into lists. */
+export function readPath(root: unknown, path: readonly string[]): unknown {
+  let value = root;
+  for (const key of path) {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isObject || !Object.hasOwn(value as object, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}
+
+/**
+ * The instant a length of time before `now`, in milliseconds since 1970; may lie before all dates.
+ * Rounded up: no instant of whole milliseconds lies between.
+ */
+export function cutOff({ value, unit }: Pick<Filter, 'value' | 'unit'>, now: Date): number {
+  return Math.ceil(now.getTime() - (value as number) * unitMs[unit as Unit]);
+}

@@ -1,0 +1,111 @@
+import { escapeHtml } from '../template/html.ts';
+import { withoutLinks } from '../text-rules.ts';
+
+/**
+ * The mails Everpost itself writes to its users. What their senders chose, the name of a project
+ * above all, is shown so that no mail program makes a link of it: the reader trusts these mails, and
+ * whoever invites may name a project `Verify your account at https://evil.example`.
+ */
+
+export interface AccountMail {
+  subject: string;
+  /** A fragment of HTML. */
+  html: string;
+}
+
+export function verificationMail(link: string): AccountMail {
+  return {
+    subject: 'Verify your email address',
+    html: letter(
+      'Somebody, hopefully you, made an account with this address. Verify it within an hour:',
+      link,
+      'Verify my address',
+      'Follow the link where you are logged in. If it was not you, do nothing.',
+    ),
+  };
+}
+
+export function passwordResetMail(link: string): AccountMail {
+  return {
+    subject: 'Choose a new password',
+    html: letter(
+      'A new password was asked for the account with this address. Choose it within an hour:',
+      link,
+      'Choose a new password',
+      'If you did not ask for it, do nothing: your password stays as it is.',
+    ),
+  };
+}
+
+/** `by`: the address of who invites; null for a key. */
+export function invitationMail(given: {
+  project: string;
+  by: string | null;
+  role: string;
+  link: string;
+}): AccountMail {
+  const project = quoted(given.project);
+  return {
+    subject: `Invitation to the project ${project}`,
+    html: letter(
+      `${inviter(given.by)} invites you to the project ${project} with the role ${given.role}. You ` +
+        'become a member when you log in and accept:',
+      given.link,
+      'Open Everpost',
+      'If you do not know who invites you, do nothing.',
+    ),
+  };
+}
+
+/** `category` in the words of the API: `campaigns` and so on. */
+export function limitWarningMail(given: {
+  project: string;
+  category: string;
+  limit: number;
+  usage: number;
+  link: string;
+}): AccountMail {
+  const { category, limit, usage, link } = given;
+  const project = quoted(given.project);
+  return {
+    subject: `The project ${project} has used ${Math.floor((usage / limit) * 100)} % of its limit`,
+    html: letter(
+      `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
+        'left, further mail of this kind is refused until the month ends.',
+      link,
+      'Look at the limits',
+    ),
+  };
+}
+
+export function paymentFailedMail(given: { project: string; link: string }): AccountMail {
+  const project = quoted(given.project);
+  return {
+    subject: `A payment for the project ${project} has failed`,
+    html: letter(
+      `The last invoice of the project ${project} could not be paid. We will try again. If the last try ` +
+        'fails, too, the project is disabled.',
+      given.link,
+      'Look at the payment',
+    ),
+  };
+}
+
+/** The name of a project in quotation marks, without anything that could become a link. */
+function quoted(name: string): string {
+  return `“${withoutLinks(name)}”`;
+}
+
+/** An address is a link, too: only one that could not be mistaken for anything else is shown. */
+function inviter(address: string | null): string {
+  return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : 'An administrator';
+}
+
+function letter(text: string, link: string, label: string, after = ''): string {
+  return [
+    `<p>${escapeHtml(text)}</p>`,
+    `<p><a href="${escapeHtml(link)}">${escapeHtml(label)}</a></p>`,
+    `<p>${escapeHtml(link)}</p>`,
+    ...(after ? [`<p>${escapeHtml(after)}</p>`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,265 @@
+import type { Header, MessageClass } from './class-headers.ts';
+import { escapeHtml } from '../template/html.ts';
+import { primaryLanguage, wrapDocument } from '../template/html-document.ts';
+import { completeMail, optOutUrls } from './content.ts';
+import { CompiledTemplate } from '../template/render.ts';
+import { readTemplate } from '../template/source.ts';
+import { trackedCharsMax, withTracking } from './tracking.ts';
+
+/**
+ * What all messages of a campaign have in common. Most templates are text with plain placeholders:
+ * then a message to a stand-in, made in the ordinary way, is the message to anybody, once the
+ * stand-in's values are replaced. Making it for each recipient anew costs ten times as much.
+ */
+
+/** Who nobody is. All three are letters, digits and `-`, and occur nowhere else. */
+export interface StandIn {
+  /** Two uuids. */
+  contactId: string;
+  emailId: string;
+  /** Part of all other stand-ins. */
+  mark: string;
+}
+
+/** What is put in: an id, or a value or the address of the pixel or of a tracked link, by number. */
+export type Slot = 'contactId' | 'emailId' | number;
+
+/** A text with gaps: one text more than there are slots between them. */
+export interface Gapped {
+  texts: string[];
+  slots: Slot[];
+}
+
+export interface MailSkeleton {
+  /** Renders to the values of the placeholders, separated by the mark. */
+  values: CompiledTemplate;
+  /** As the ledger keeps it. */
+  body: Gapped;
+  /** The document as it leaves, and its text part. */
+  html: Gapped;
+  text: Gapped;
+  /** The slot of the address of the pixel. */
+  pixel: number;
+  /** Where the tracked links lead, by the number of their slot. */
+  links: Map<number, Gapped>;
+  /** With the ids of the stand-in. */
+  headers: Header[];
+  /** Links are written in another way when there is nothing to see or to follow. */
+  hasValuesInLinks: boolean;
+}
+
+/** The text part of longer documents is cut somewhere: there a gap could be lost. */
+const htmlCharsMax = 400_000;
+
+/**
+ * Makes the skeleton of a mail, or null for a template with more than plain placeholders.
+ * @param mail.textOf makes the text part of a document.
+ */
+export function mailSkeleton(mail: {
+  template: CompiledTemplate;
+  messageClass: MessageClass;
+  locale: string;
+  hasBadge: boolean;
+  isTracked: boolean;
+  apiUrl: string;
+  standIn: StandIn;
+  textOf: (html: string) => string;
+}): MailSkeleton | null {
+  const { template, standIn, apiUrl, locale } = mail;
+  const read = readPlaceholders(template, standIn, apiUrl);
+  if (!read) return null;
+  const { contactId, emailId } = standIn;
+  const { body, headers } = completeMail(
+    {
+      messageClass: mail.messageClass,
+      sourceType: 'CAMPAIGN',
+      hasBadge: mail.hasBadge,
+      scope: {
+        contact: { id: contactId, email: '', subscribed: true, data: null },
+        locale,
+        urls: optOutUrls(apiUrl, contactId, emailId),
+      },
+    },
+    '',
+    read.rendered,
+  );
+  const html = wrapDocument(body, locale);
+  if (html.length > htmlCharsMax) return null;
+  const gaps = (text: string) => gapped(text, standIn);
+  const pixel = read.count;
+  const links = new Map<number, Gapped>();
+  const tracked = mail.isTracked
+    ? withTracking(html, {
+        pixelUrl: tokenOf(pixel, standIn),
+        clickUrl(target) {
+          const number = pixel + 1 + links.size;
+          links.set(number, gaps(target));
+          return tokenOf(number, standIn);
+        },
+      })
+    : html;
+  if (mail.isTracked && hasValueInAddress(tracked, standIn, read.count)) return null;
+  return {
+    values: read.values,
+    body: gaps(body),
+    html: gaps(tracked),
+    text: gaps(mail.textOf(html)),
+    pixel,
+    links,
+    headers,
+    hasValuesInLinks: hasValuesInLinks(html, standIn),
+  };
+}
+
+/** Whether a value stands in a link: in its tag, or in what it shows. */
+function hasValuesInLinks(html: string, { mark }: StandIn): boolean {
+  // Each piece but the last is followed by the end of a link.
+  const pieces = html.split(/<\/a/i).slice(0, -1);
+  return pieces.some((piece) => {
+    const start = piece.search(/<a\b/i);
+    return start >= 0 && piece.includes(mark, start);
+  });
+}
+
+/**
+ * Whether a value stands in the address of a link that was not tracked: with another value than
+ * the stand-in's it might be.
+ */
+function hasValueInAddress(html: string, standIn: StandIn, count: number): boolean {
+  const hasValue = (text: string): boolean =>
+    gapped(text, standIn).slots.some((slot) => typeof slot === 'number' && slot < count);
+  let isAddress = false;
+  // An address ends at a quote or a bracket, and with it what may stand between it and `href`.
+  return html.split(/["'>]/).some((piece) => {
+    const start = isAddress ? 0 : piece.search(/href\s*=/i);
+    isAddress = /href\s*=\s*$/i.test(piece);
+    return start >= 0 && hasValue(piece.slice(start));
+  });
+}
+
+/** In which mails of one content a skeleton is the same. */
+export function skeletonKey(mail: {
+  locale: string;
+  hasBadge: boolean;
+  isTracked: boolean;
+}): string {
+  return `${primaryLanguage(mail.locale)} ${mail.hasBadge} ${mail.isTracked}`;
+}
+
+/** A stand-in that is a number: it passes through HTML, texts and addresses unchanged. */
+function tokenOf(number: number, { mark }: StandIn): string {
+  return `v${number}v${mark}`;
+}
+
+/** Puts stand-ins into a template; null when one cannot be put for all there is. */
+function readPlaceholders(template: CompiledTemplate, standIn: StandIn, apiUrl: string) {
+  if (template.nodes === null || template.weight === Infinity) return null;
+  const system: Record<string, string> = {
+    id: standIn.contactId,
+    svc_id: standIn.contactId,
+    ...optOutUrls(apiUrl, standIn.contactId, standIn.emailId),
+  };
+  const placeholders: string[] = [];
+  let rendered = '';
+  for (const piece of readTemplate(template.source)) {
+    const { written, liquid, path } = piece;
+    if (!path) {
+      if (/\{[{%]/.test(written)) return null;
+      rendered += written;
+      continue;
+    }
+    // A dash takes away the white space around the placeholder.
+    if (/^\{\{-|-\}\}$/.test(liquid)) return null;
+    // A fallback is the template's own text, and not escaped.
+    if (/[&<>"'{]/.test(piece.fallback ?? '')) return null;
+    const [name = '', ...inside] = path;
+    const known = inside.length === 0 && Object.hasOwn(system, name) ? system[name] : undefined;
+    if (known !== undefined) {
+      rendered += known;
+      continue;
+    }
+    const number = placeholders.includes(written)
+      ? placeholders.indexOf(written)
+      : placeholders.push(written) - 1;
+    rendered += tokenOf(number, standIn);
+  }
+  const values = new CompiledTemplate(placeholders.join(standIn.mark));
+  return { rendered, values, count: placeholders.length };
+}
+
+function gapped(text: string, { contactId, emailId, mark }: StandIn): Gapped {
+  const texts: string[] = [];
+  const slots: Slot[] = [];
+  let done = 0;
+  // Safe regex: all three are letters, digits and `-`.
+  for (const match of text.matchAll(new RegExp(`${contactId}|${emailId}|v(\\d+)v${mark}`, 'g'))) {
+    texts.push(text.slice(done, match.index));
+    done = match.index + match[0].length;
+    const [found, number] = match;
+    slots.push(number ? Number(number) : found === contactId ? 'contactId' : 'emailId');
+  }
+  texts.push(text.slice(done));
+  return { texts, slots };
+}
+
+/** The values for one recipient, by number: as HTML, and as text. */
+export interface SlotValues {
+  html: string[];
+  text: string[];
+}
+
+/**
+ * Reads what the placeholders were rendered to. null when one of them is more than a text: a list
+ * or an object has HTML of its own, and the recipient's own opt-out link would change the headers.
+ * @param rendered the values of the skeleton, rendered as text.
+ */
+export function slotValues(
+  { values, hasValuesInLinks }: MailSkeleton,
+  { mark }: StandIn,
+  contactId: string,
+  rendered: string,
+): SlotValues | null {
+  if (values.source === '') return { html: [], text: [] };
+  const texts = rendered.split(mark);
+  if (texts.length !== values.source.split(mark).length) return null;
+  const isPlain = texts.every(
+    (value) =>
+      !value.includes('<li>') &&
+      !value.startsWith('{') &&
+      !value.includes(contactId) &&
+      !(hasValuesInLinks && value.trim() === ''),
+  );
+  if (!isPlain) return null;
+  return {
+    html: texts.map((value) => (/[&<>"']/.test(value) ? escapeHtml(value) : value)),
+    text: texts.map((value) => (/\s/.test(value) ? value.replace(/\s+/g, ' ') : value)),
+  };
+}
+
+/** Characters that are the same in a text, in HTML and in an address. */
+const plainInAddress = /^[\w.@+-]*$/;
+
+/**
+ * The address of a tracked link for one recipient; null when a value in it has to be read as a
+ * browser would, or makes it too long to be tracked.
+ */
+export function linkTarget(
+  target: Gapped,
+  ids: { contactId: string; emailId: string },
+  values: SlotValues,
+): string | null {
+  let address = target.texts[0] ?? '';
+  for (const [index, slot] of target.slots.entries()) {
+    const value = typeof slot === 'number' ? (values.text[slot] ?? '') : ids[slot];
+    if (!plainInAddress.test(value)) return null;
+    address += value + (target.texts[index + 1] ?? '');
+  }
+  return address.length > trackedCharsMax ? null : address;
+}
+
+/** A gapped text with its gaps filled. */
+export function filled({ texts, slots }: Gapped, valueOf: (slot: Slot) => string): string {
+  let text = texts[0] ?? '';
+  for (const [index, slot] of slots.entries()) text += valueOf(slot) + (texts[index + 1] ?? '');
+  return text;
+}

@@ -1,0 +1,273 @@
+import { fromBase64Url, toBase64Url } from '../base64-url.ts';
+import type { MessageClass } from './class-headers.ts';
+import { escapeHtml } from '../template/html.ts';
+
+export type TrackingSetting = 'ENABLED' | 'MARKETING_ONLY' | 'DISABLED';
+
+/** Whether opens and clicks of a message are counted, by the setting of its project. */
+export function isTracked(setting: TrackingSetting, messageClass: MessageClass): boolean {
+  if (setting === 'MARKETING_ONLY') return messageClass !== 'TRANSACTIONAL';
+  return setting === 'ENABLED';
+}
+
+/** The addresses one message is tracked by. */
+export interface TrackingLinks {
+  pixelUrl: string;
+  /** The address that counts a click and leads on to `target`. */
+  clickUrl(target: string): string;
+}
+
+/** Answers the same short text for the same text; nobody without the key can make it. */
+export type Sign = (text: string) => string;
+
+/** The tracking addresses of a message. */
+export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
+  return {
+    pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
+    clickUrl: (target) =>
+      `${apiUrl}/t/c/${emailId}?u=${toBase64Url(target)}&s=${sign(signedText(emailId, target))}`,
+  };
+}
+
+/** The target of a tracked link by the parameter `u`, with what its signature must be made of. */
+export function readTrackedTarget(
+  emailId: string,
+  u: string,
+): { target: string; signed: string } | null {
+  const target = fromBase64Url(u);
+  return target === null ? null : { target, signed: signedText(emailId, target) };
+}
+
+/** Bound to the message: a link of one cannot be passed off as a link of another. */
+function signedText(emailId: string, target: string): string {
+  return `${emailId} ${target}`;
+}
+
+/**
+ * The HTML with its web links counted and a pixel at its end. Nothing else changes. Links that
+ * opt out are left alone, and so are all but `http(s)`, and those with `data-track="false"`.
+ *
+ * Reads tags as browsers do (HTML standard, 13.2.5), so that text, comments and scripts that
+ * look like links stay what they are, and HTML that is broken is broken as before.
+ */
+export function withTracking(html: string, links: TrackingLinks): string {
+  const { anchors, end } = findAnchors(html);
+  // Not hidden by `display:none`: some programs do not load what they do not show.
+  const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
+  const edits = anchors.flatMap(({ from, to, quoted, value }) => {
+    const target = trackedTarget(value);
+    if (target === null) return [];
+    const url = escapeHtml(links.clickUrl(target));
+    return [{ from, to, text: quoted ? url : `"${url}"` }];
+  });
+  let tracked = '';
+  let done = 0;
+  // Links may follow the end of the body.
+  const inOrder = [...edits, { from: end, to: end, text: pixel }].sort((a, b) => a.from - b.from);
+  for (const { from, to, text } of inOrder) {
+    tracked += html.slice(done, from) + text;
+    done = to;
+  }
+  return tracked + html.slice(done);
+}
+
+const optOutLink = /\/(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-/i;
+
+/**
+ * A longer address is not counted, in characters: its request would be refused by proxies that
+ * take lines of at most 8 KB (nginx, Apache), because base64url makes it longer by a third.
+ */
+export const trackedCharsMax = 4_096;
+
+/** Where a link leads, or null when it is not to be counted. `value`: as written in the HTML. */
+function trackedTarget(value: string): string | null {
+  const decoded = decodeReferences(value);
+  if (decoded === null) return null;
+  const target = withoutBlanks(decoded).replace(/[\t\n\r]/g, '');
+  if (target.length > trackedCharsMax) return null;
+  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return null;
+  return optOutLink.test(target) ? null : target;
+}
+
+/** Without what the URL standard takes away from both ends: control characters and spaces. */
+function withoutBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && text[start]! <= ' ') start += 1;
+  while (start < end && text[end - 1]! <= ' ') end -= 1;
+  return text.slice(start, end);
+}
+
+const namedReferences: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+};
+
+/** Names that stand for a character without a semicolon, too (HTML standard, 13.5). */
+const legacyNames = new Set(
+  (
+    'AElig AMP Aacute Acirc Agrave Aring Atilde Auml COPY Ccedil ETH Eacute Ecirc Egrave Euml GT ' +
+    'Iacute Icirc Igrave Iuml LT Ntilde Oacute Ocirc Ograve Oslash Otilde Ouml QUOT REG THORN ' +
+    'Uacute Ucirc Ugrave Uuml Yacute aacute acirc acute aelig agrave amp aring atilde auml brvbar ' +
+    'ccedil cedil cent copy curren deg divide eacute ecirc egrave eth euml frac12 frac14 frac34 gt ' +
+    'iacute icirc iexcl igrave iquest iuml laquo lt macr micro middot nbsp not ntilde oacute ocirc ' +
+    'ograve ordf ordm oslash otilde ouml para plusmn pound quot raquo reg sect shy sup1 sup2 sup3 ' +
+    'szlig thorn times uacute ucirc ugrave uml uuml yacute yen yuml'
+  ).split(' '),
+);
+
+/** The text of an attribute; null when it holds a reference we do not read. */
+function decodeReferences(value: string): string | null {
+  let isReadable = true;
+  const text = value.replace(
+    /&(?:#(\d+)(;?)|#x([\da-f]+)(;?)|([a-z][a-z\d]*)(;|(?!=)))/gi,
+    (reference, decimal?: string, _a?: string, hex?: string, _b?: string, name = '', end = '') => {
+      if (decimal ?? hex) {
+        const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
+        // Those of other numbers are replaced by tables; nobody writes them in an address.
+        if (code >= 0xa0 ? code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) : isAscii(code)) {
+          return String.fromCodePoint(code);
+        }
+        isReadable = false;
+        return reference;
+      }
+      if (end === ';' && Object.hasOwn(namedReferences, name)) return namedReferences[name]!;
+      // An unknown name without a semicolon is a parameter: `?a=1&b`.
+      if (end === ';' || legacyNames.has(name)) isReadable = false;
+      return reference;
+    },
+  );
+  return isReadable ? text : null;
+}
+
+function isAscii(code: number): boolean {
+  return code >= 0x20 && code < 0x7f;
+}
+
+/** The value of the `href` of a link: `html.slice(from, to)`. */
+interface Anchor {
+  from: number;
+  to: number;
+  quoted: boolean;
+  value: string;
+}
+
+/** Elements whose content is text alone, up to their end tag. */
+const rawText = new Set([
+  'script',
+  'style',
+  'textarea',
+  'title',
+  'xmp',
+  'iframe',
+  'noembed',
+  'noframes',
+  'plaintext',
+]);
+
+/** The links to look at, in order, and where something may be added at the end of the document. */
+function findAnchors(html: string): { anchors: Anchor[]; end: number } {
+  const anchors: Anchor[] = [];
+  let bodyEnd: number | null = null;
+  let at = 0;
+  for (;;) {
+    const start = html.indexOf('<', at);
+    if (start < 0) return { anchors, end: bodyEnd ?? html.length };
+    const next = html[start + 1] ?? '';
+    const isEndTag = next === '/' && /[a-z]/i.test(html[start + 2] ?? '');
+    let after: number;
+    if (isEndTag || /[a-z]/i.test(next)) {
+      const tag = readTag(html, start + (isEndTag ? 2 : 1));
+      after = tag.end;
+      if (isEndTag) {
+        if (tag.name === 'body' && after > 0) bodyEnd = start;
+      } else if (after > 0) {
+        if (tag.name === 'a' && tag.href && !tag.isExempt) anchors.push(tag.href);
+        if (rawText.has(tag.name)) after = endOfRawText(html, tag.name, after);
+      }
+    } else if (next === '!' || next === '?' || next === '/') {
+      after = endOfComment(html, start);
+    } else {
+      after = start + 1;
+    }
+    // What is never closed swallows all that follows.
+    if (after < 0) return { anchors, end: bodyEnd ?? start };
+    at = after;
+  }
+}
+
+interface Tag {
+  name: string;
+  href: Anchor | null;
+  /** Marked by `data-track="false"`. */
+  isExempt: boolean;
+  /** Position after the tag; -1: it is never closed. */
+  end: number;
+}
+
+const blank = /[\t\n\f\r ]/;
+
+function skip(html: string, at: number, what: RegExp): number {
+  let position = at;
+  while (position < html.length && what.test(html[position]!)) position += 1;
+  return position;
+}
+
+function readTag(html: string, nameStart: number): Tag {
+  let at = skip(html, nameStart, /[^\t\n\f\r />]/);
+  const name = html.slice(nameStart, at).toLowerCase();
+  const tag: Tag = { name, href: null, isExempt: false, end: -1 };
+  const seen = new Set<string>();
+  for (;;) {
+    at = skip(html, at, /[\t\n\f\r /]/);
+    if (at >= html.length) return tag;
+    if (html[at] === '>') return { ...tag, end: at + 1 };
+    const keyEnd = skip(html, at + 1, /[^\t\n\f\r />=]/);
+    const key = html.slice(at, keyEnd).toLowerCase();
+    const value = readValue(html, keyEnd);
+    if (!value) return tag;
+    at = value.end;
+    // Of two of one name the first counts.
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (key === 'href') tag.href = value.anchor;
+    if (key === 'data-track') tag.isExempt = value.anchor?.value.trim().toLowerCase() === 'false';
+  }
+}
+
+/** What follows the name of an attribute; null when the tag ends in the middle of it. */
+function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: number } | null {
+  const equals = skip(html, keyEnd, blank);
+  if (html[equals] !== '=') return { anchor: null, end: keyEnd };
+  const start = skip(html, equals + 1, blank);
+  const quote = html[start];
+  if (quote === '"' || quote === "'") {
+    const to = html.indexOf(quote, start + 1);
+    if (to < 0) return null;
+    const value = html.slice(start + 1, to);
+    return { anchor: { from: start + 1, to, quoted: true, value }, end: to + 1 };
+  }
+  const to = skip(html, start, /[^\t\n\f\r >]/);
+  return { anchor: { from: start, to, quoted: false, value: html.slice(start, to) }, end: to };
+}
+
+/** Position after a comment, a doctype or what counts as a comment; -1: it is never closed. */
+function endOfComment(html: string, start: number): number {
+  if (!html.startsWith('<!--', start)) return html.indexOf('>', start + 2) + 1 || -1;
+  const short = /^<!--(?:-?>)/.exec(html.slice(start, start + 6));
+  if (short) return start + short[0].length;
+  const close = /--!?>/g;
+  close.lastIndex = start + 4;
+  return close.exec(html) ? close.lastIndex : -1;
+}
+
+/** Position of the end tag of an element whose content is text alone; -1: there is none. */
+function endOfRawText(html: string, name: string, start: number): number {
+  // Safe regex: `name` is one of `rawText`, letters alone.
+  const close = new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');
+  close.lastIndex = start;
+  return close.exec(html)?.index ?? -1;
+}

@@ -1,0 +1,96 @@
+import { domainOf } from './email-address.ts';
+import { popularDomains } from './mailbox-providers.ts';
+
+/** What DNS says about a domain as the home of mailboxes. */
+export interface MailHost {
+  exists: boolean;
+  /** It has an address. */
+  hasWebsite: boolean;
+  /** It takes mail: an MX record other than the null MX. */
+  hasMx: boolean;
+}
+
+/** Domains by what they are. Disposable and alias domains stand for their subdomains, too. */
+export interface DomainLists {
+  disposable: ReadonlySet<string>;
+  personal: ReadonlySet<string>;
+  alias: ReadonlySet<string>;
+}
+
+export interface AddressFindings {
+  email: string;
+  valid: boolean;
+  isDisposable: boolean;
+  isAlias: boolean;
+  isTypo: boolean;
+  isPlusAddressed: boolean;
+  isPersonalEmail: boolean;
+  domainExists: boolean;
+  hasWebsite: boolean;
+  hasMxRecords: boolean;
+  /** Only of an address that looks misspelled. */
+  suggestedEmail?: string;
+  /** For people: one sentence for each finding, or one that says that all is well. */
+  reasons: string[];
+}
+
+/**
+ * Judges an address in its stored form. Only a domain that does not exist or takes no mail makes
+ * it invalid; all else is a hint.
+ */
+export function judgeAddress(email: string, host: MailHost, lists: DomainLists): AddressFindings {
+  const domain = domainOf(email);
+  const meant = lists.personal.has(domain) ? undefined : closePopular(domain);
+  const findings = {
+    isDisposable: isWithin(domain, lists.disposable),
+    isAlias: isWithin(domain, lists.alias),
+    isTypo: meant !== undefined,
+    isPlusAddressed: email.slice(0, email.lastIndexOf('@')).includes('+'),
+    isPersonalEmail: lists.personal.has(domain),
+    domainExists: host.exists,
+    hasWebsite: host.exists && host.hasWebsite,
+    hasMxRecords: host.exists && host.hasMx,
+  };
+  const reasons = [
+    !findings.domainExists && 'The domain does not exist.',
+    findings.domainExists && !findings.hasMxRecords && 'The domain takes no mail.',
+    findings.isDisposable && 'The domain offers throw-away addresses.',
+    findings.isAlias && 'The domain forwards to another mailbox.',
+    findings.isTypo && 'The domain looks misspelled.',
+    findings.isPlusAddressed && 'The address has a plus sign and a label.',
+    findings.isPersonalEmail && 'The domain is one of personal mailboxes.',
+  ].filter((reason) => reason !== false);
+  return {
+    email,
+    valid: findings.domainExists && findings.hasMxRecords,
+    ...findings,
+    ...(meant ? { suggestedEmail: `${email.slice(0, -domain.length)}${meant}` } : {}),
+    reasons: reasons.length > 0 ? reasons : ['The domain exists and takes mail.'],
+  };
+}
+
+/** True for a domain of the list and for everything below one. */
+function isWithin(domain: string, list: ReadonlySet<string>): boolean {
+  const labels = domain.split('.');
+  return labels.some((_, index) => list.has(labels.slice(index).join('.')));
+}
+
+/** The large provider whose name a domain is one letter away from. */
+function closePopular(domain: string): string | undefined {
+  if (popularDomains.includes(domain)) return undefined;
+  return popularDomains.find((popular) => isOneEditAway(domain, popular));
+}
+
+/** Damerau-Levenshtein distance 1: one letter more, less or other, or two neighbours swapped. */
+export function isOneEditAway(a: string, b: string): boolean {
+  if (a === b) return false;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  const rest = (text: string, skipped: number) => text.slice(at + skipped);
+  return (
+    rest(a, 1) === rest(b, 1) ||
+    rest(a, 1) === rest(b, 0) ||
+    rest(a, 0) === rest(b, 1) ||
+    (a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, 2) === rest(b, 2))
+  );
+}

@@ -1,0 +1,87 @@
+import {
+  AssertionError,
+  filters as standardFilters,
+  toValue,
+  type FilterImplOptions,
+  type Liquid,
+} from 'liquidjs';
+import { escapeHtml, escapeHtmlOnce } from './html.ts';
+import { least, traced, type TracingContext } from './liquid-context.ts';
+import { mapStrings, origin } from './value.ts';
+
+type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
+
+/** Filters that neither decode text nor cut markup in two: escaped text stays safe. */
+const keepsEscaped = new Set(
+  `append prepend strip lstrip rstrip strip_newlines squish normalize_whitespace upcase downcase
+   capitalize newline_to_br escape_once raw default fallback`.split(/\s+/),
+);
+
+/**
+ * What Everpost's filters do differently from standard ones. `fallback` is what `??` becomes.
+ * After any other filter, escaped text counts as stored again: it may have been decoded.
+ */
+const ownFilters: Record<string, FilterHandler> = {
+  raw(value: unknown) {
+    traced(this.context).from = origin.trusted;
+    return value;
+  },
+  escape(value: unknown) {
+    return escapeWith(escapeHtml, value, traced(this.context));
+  },
+  xml_escape(value: unknown) {
+    return escapeWith(escapeHtml, value, traced(this.context));
+  },
+  escape_once(value: unknown) {
+    return escapeWith(escapeHtmlOnce, value, traced(this.context));
+  },
+  newline_to_br(value: unknown) {
+    const context = traced(this.context);
+    const escape = context.from === origin.stored ? context.target.escape : String;
+    return escapeWith((text) => escape(text).replace(/\r?\n/g, '<br />\n'), value, context);
+  },
+  fallback(value: unknown, text: string) {
+    const given: unknown = toValue(value);
+    if (given !== null && given !== undefined && given !== '') return given;
+    traced(this.context).from = origin.trusted;
+    return text;
+  },
+};
+
+function escapeWith(escape: (text: string) => string, value: unknown, context: TracingContext) {
+  if (context.from === origin.stored) context.from = origin.escaped;
+  return mapStrings(toValue(value), escape);
+}
+
+/** A filter that cannot use its input leaves it as it is; only a limit ends the rendering. */
+function traceFilter(name: string, handler: FilterHandler): FilterHandler {
+  return function* (value: unknown, ...args: unknown[]): Generator<unknown, unknown, unknown> {
+    const context = traced(this.context);
+    if (context.from === origin.escaped && !keepsEscaped.has(name)) context.from = origin.stored;
+    const before = context.from;
+    try {
+      const result = yield handler.call(this, value, ...args);
+      // The condition of where_exp and its like is an expression of its own, which may end on a
+      // number or on raw text: what it makes of the items says nothing about the items.
+      if (!Object.hasOwn(ownFilters, name)) context.from = least(before, context.from);
+      if (typeof result === 'number' || typeof result === 'boolean') context.from = origin.trusted;
+      return result;
+    } catch (error) {
+      if (isLimit(error)) throw error;
+      context.from = before;
+      return value;
+    }
+  };
+}
+
+function isLimit(error: unknown): boolean {
+  return error instanceof AssertionError && error.message.endsWith('limit exceeded');
+}
+
+/** Gives an engine all filters, each of them keeping track of where text comes from. */
+export function registerFilters(engine: Liquid): void {
+  for (const [name, filter] of Object.entries({ ...standardFilters, ...ownFilters })) {
+    const handler = typeof filter === 'function' ? filter : filter.handler;
+    engine.registerFilter(name, traceFilter(name, handler));
+  }
+}

@@ -1,0 +1,186 @@
+import {
+  AssignTag,
+  CaptureTag,
+  CycleTag,
+  EchoTag,
+  evalToken,
+  ForTag,
+  Liquid,
+  LiquidError,
+  Output,
+  ParseError,
+  Parser,
+  TablerowTag,
+  toValueSync,
+  TypeGuards,
+  Value,
+  type Context,
+  type Emitter,
+  type Template,
+  type TopLevelToken,
+} from 'liquidjs';
+import { evaluate, least, LimitedEmitter, traced, TracingContext } from './liquid-context.ts';
+import { registerFilters } from './liquid-filters.ts';
+import { origin, type Target, type TemplateScope } from './value.ts';
+
+/** One rendering may take this long, in milliseconds. */
+const renderMs = 1000;
+
+/** Characters one rendering may build: intermediate values, captured text and output together. */
+export const renderChars = 10 * 1024 * 1024;
+
+class TracedOutput extends Output {
+  override *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    const context = traced(ctx);
+    const value = yield evaluate(this.value, context);
+    emitter.write(context.show(value));
+  }
+}
+
+class TracedEcho extends EchoTag {
+  override *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    const context = traced(ctx);
+    for (const value of this.arguments()) {
+      if (!(value instanceof Value)) continue;
+      const result = yield evaluate(value, context);
+      emitter.write(context.show(result));
+    }
+  }
+}
+
+class TracedCycle extends CycleTag {
+  override *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    const context = traced(ctx);
+    context.from = origin.trusted;
+    const value = yield super.render(ctx, emitter);
+    emitter.write(context.show(value));
+  }
+}
+
+class TracedAssign extends AssignTag {
+  override *render(ctx: Context): Generator<unknown, void, unknown> {
+    const context = traced(ctx);
+    const [name] = this.localScope();
+    const [value] = this.arguments();
+    if (!name || !(value instanceof Value)) return;
+    const result = yield evaluate(value, context);
+    context.bind(name.content, result, context.from);
+  }
+}
+
+class TracedCapture extends CaptureTag {
+  override *render(ctx: Context): Generator<unknown, void, string> {
+    const context = traced(ctx);
+    const before = context.written;
+    context.written = origin.trusted;
+    const emitter = new LimitedEmitter(context);
+    yield this.liquid.renderer.renderTemplates(this.templates, ctx, emitter);
+    const from = context.written === origin.trusted ? origin.trusted : origin.escaped;
+    context.bind(this.variable, emitter.buffer, from);
+    context.written = least(before, context.written);
+  }
+}
+
+class TracedFor extends ForTag {
+  override *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    yield readLoopOrigin(this.collection, traced(ctx));
+    yield super.render(ctx, emitter);
+  }
+}
+
+class TracedTablerow extends TablerowTag {
+  override *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    yield readLoopOrigin(this.collection, traced(ctx));
+    yield super.render(ctx, emitter);
+  }
+}
+
+function* readLoopOrigin(collection: ForTag['collection'], context: TracingContext) {
+  context.from = origin.trusted;
+  // A range holds numbers only, and building it twice could be costly.
+  if (!TypeGuards.isRangeToken(collection)) yield evalToken(collection, context);
+  context.loopFrom = context.from;
+}
+
+function createEngine(strictFilters: boolean): Liquid {
+  const engine = new Liquid({
+    strictFilters,
+    jsTruthy: true,
+    ownPropertyOnly: true,
+    // Dates look the same on every server.
+    timezoneOffset: 0,
+    locale: 'en-US',
+    memoryLimit: renderChars,
+    renderLimit: renderMs,
+    // An empty set of files instead of the disk.
+    templates: {},
+  });
+  for (const name of ['include', 'render', 'layout', 'block']) delete engine.tags[name];
+  engine.registerTag('echo', TracedEcho);
+  engine.registerTag('cycle', TracedCycle);
+  engine.registerTag('assign', TracedAssign);
+  engine.registerTag('capture', TracedCapture);
+  engine.registerTag('for', TracedFor);
+  engine.registerTag('tablerow', TracedTablerow);
+  registerFilters(engine);
+  return engine;
+}
+
+/** For sending: a filter nobody knows leaves the value unchanged. */
+const lenient = createEngine(false);
+/** For saving: a filter nobody knows is an error. */
+const strict = createEngine(true);
+
+/**
+ * Tokens are taken one by one with `shift`, which moves the whole rest of a plain array each time:
+ * a template of 2 MB would take a minute to parse. Kept in reverse, each step costs the same.
+ */
+class TokenQueue extends Array<TopLevelToken> {
+  constructor(tokens: TopLevelToken[]) {
+    super();
+    for (const token of tokens.toReversed()) this.push(token);
+  }
+
+  override shift(): TopLevelToken | undefined {
+    return this.pop();
+  }
+}
+
+class TracingParser extends Parser {
+  readonly #engine: Liquid;
+
+  constructor(engine: Liquid) {
+    super(engine);
+    this.#engine = engine;
+  }
+
+  override parseTokens(tokens: TopLevelToken[]): Template[] {
+    return super.parseTokens(new TokenQueue(tokens));
+  }
+
+  override parseToken(token: TopLevelToken, rest: TopLevelToken[]) {
+    if (!TypeGuards.isOutputToken(token)) return super.parseToken(token, rest);
+    try {
+      return new TracedOutput(token, this.#engine);
+    } catch (error) {
+      if (LiquidError.is(error) || !(error instanceof Error)) throw error;
+      throw new ParseError(error, token);
+    }
+  }
+}
+
+/**
+ * Parses standard Liquid. Throws on a syntax error or an unknown tag, and with `strictFilters` on
+ * an unknown filter.
+ */
+export function parseLiquid(source: string, strictFilters: boolean): Template[] {
+  return new TracingParser(strictFilters ? strict : lenient).parse(source);
+}
+
+/** Renders what `parseLiquid` gave. Throws when a limit is exceeded. */
+export function renderLiquid(templates: Template[], scope: TemplateScope, target: Target): string {
+  const context = new TracingContext(lenient, scope, target);
+  const emitter = new LimitedEmitter(context);
+  toValueSync(lenient.renderer.renderTemplates(templates, context, emitter));
+  return emitter.buffer;
+}

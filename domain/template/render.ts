@@ -1,0 +1,246 @@
+import type { Template } from 'liquidjs';
+import { limits } from '../limits.ts';
+import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
+import { isCheap, templateWeight } from './render-cost.ts';
+import { readTemplate } from './source.ts';
+import { storableText } from '../text-rules.ts';
+import {
+  htmlTarget,
+  origin,
+  present,
+  subjectTarget,
+  textTarget,
+  type Target,
+  type TemplateScope,
+} from './value.ts';
+
+/** Everything a template can name. */
+export interface RenderScope {
+  /** The project whose template it is: where templates wait for each other, projects take turns. */
+  owner?: string;
+  contact: {
+    id: string;
+    email: string;
+    subscribed: boolean;
+    /** Stored data, as it is after the write of the request. */
+    data: Record<string, unknown> | null;
+  };
+  /**
+   * Values the `/v1/send` request itself gave, whether they were stored or not. They win over
+   * stored data and are inserted into HTML as they are: the secret key vouches for them.
+   */
+  given?: Record<string, unknown> | undefined;
+  /** Execution context of a workflow; also under `event.`. */
+  context?: Record<string, unknown> | null | undefined;
+  /** `data.locale` of the contact, else the language of the project. */
+  locale: string;
+  urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
+}
+
+/** A template ready to be rendered any number of times; it is parsed when it is first needed. */
+export class CompiledTemplate {
+  readonly source: string;
+  #nodes: Template[] | null | undefined;
+  #weight: number | undefined;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  /** null when it is no Liquid. */
+  get nodes(): Template[] | null {
+    this.#nodes ??= parsed(this.source);
+    return this.#nodes;
+  }
+
+  /** See `templateWeight`. */
+  get weight(): number {
+    this.#weight ??= templateWeight(this.source);
+    return this.#weight;
+  }
+}
+
+function parsed(source: string): Template[] | null {
+  if (isTooLong(source)) return null;
+  try {
+    return parseLiquid(toLiquid(source), false);
+  } catch {
+    return null;
+  }
+}
+
+/** Compiles a template. Never throws: a faulty one renders by plain replacement. */
+export function compileTemplate(source: string): CompiledTemplate {
+  return new CompiledTemplate(source);
+}
+
+export type TemplateCheck = { ok: true } | { ok: false; message: string };
+
+/**
+ * Judges a template before it is saved: at most 2 MB, correct Liquid, known tags and filters only.
+ * `message` says what is wrong and where (line and column).
+ */
+export function checkTemplate(source: string): TemplateCheck {
+  if (isTooLong(source)) return { ok: false, message: 'The template is longer than 2 MB.' };
+  try {
+    parseLiquid(toLiquid(source), true);
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, message: error instanceof Error ? error.message : 'Not valid Liquid.' };
+  }
+}
+
+/**
+ * What a template is rendered for.
+ *  - `html`: a body. Stored values are escaped.
+ *  - `text`: what is no HTML (webhooks, addresses). Nothing is escaped.
+ *  - `subject`: one header line. Control characters and line breaks become one space, at most 998
+ *    characters (the longest line of RFC 5322), never empty.
+ */
+export type RenderKind = 'html' | 'text' | 'subject';
+
+const targets = { html: htmlTarget, text: textTarget, subject: subjectTarget };
+
+/** Renders a template at once, however long it takes. Never throws. */
+export function renderTemplate(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  scope: RenderScope,
+): string {
+  if (template.nodes) {
+    try {
+      const target = targets[kind];
+      return finished(kind, renderLiquid(template.nodes, templateScope(scope), target));
+    } catch {
+      // A send is never blocked by its template.
+    }
+  }
+  return renderPlainly(kind, template, scope);
+}
+
+/** Only replaces `{{key}}` and `{{key ?? text}}`: for a template that exceeds a limit. */
+export function renderPlainly(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  scope: RenderScope,
+): string {
+  return finished(kind, replacePlainly(template.source, templateScope(scope), targets[kind]));
+}
+
+/** Whether rendering the templates is so cheap that it may be done wherever one is. */
+export function isCheapRendering(
+  templates: readonly CompiledTemplate[],
+  { contact, given, context }: RenderScope,
+): boolean {
+  const weight = templates.reduce((sum, template) => sum + template.weight, 0);
+  return isCheap(weight, [contact.data, given, context]);
+}
+
+/**
+ * Renders templates within the limits of one second and ten megabytes, while nobody else is kept
+ * waiting. Never rejects for what a template does.
+ */
+export interface Renderer {
+  render(kind: RenderKind, template: CompiledTemplate, scope: RenderScope): Promise<string>;
+  /** Texts that belong together, within the limits of one rendering. */
+  renderTexts(sources: readonly string[], scope: RenderScope): Promise<string[]>;
+}
+
+/** Filters can make what no database stores: half an emoji, a NUL that was percent-encoded. */
+function finished(kind: RenderKind, text: string): string {
+  if (kind !== 'subject') return storableText(text);
+  const line = storableText(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')).trim();
+  return cutText(line, limits.subjectChars).trimEnd() || '(no subject)';
+}
+
+/**
+ * The plan for a template that is no Liquid or exceeds a limit: `{{key}}` and `{{key ?? text}}` are
+ * replaced, all else stays as written, also a placeholder whose value would make the text too long.
+ */
+function replacePlainly(source: string, scope: TemplateScope, target: Target): string {
+  let room = Math.max(renderChars - source.length, 0);
+  let output = '';
+  for (const { written, path, fallback } of readTemplate(source)) {
+    const text = path ? plainValue(path, fallback, scope, target) : undefined;
+    if (text === undefined || text.length > room) {
+      output += written;
+    } else {
+      output += text;
+      room -= text.length;
+    }
+  }
+  return output;
+}
+
+/** Undefined when the value is nested too deeply to be written. */
+function plainValue(
+  path: readonly string[],
+  fallback: string | undefined,
+  scope: TemplateScope,
+  target: Target,
+): string | undefined {
+  let value: unknown = scope.values;
+  for (const key of path) {
+    const isObject = typeof value === 'object' && value !== null;
+    value =
+      isObject && Object.hasOwn(value as object, key)
+        ? (value as Record<string, unknown>)[key]
+        : undefined;
+  }
+  if (fallback !== undefined && (value === undefined || value === null || value === '')) {
+    return fallback;
+  }
+  try {
+    return present(value, scope.trusts(path) ? origin.trusted : origin.stored, target, scope);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Lays the names over each other; later ones win: context, contact data, given values, the
+ * namespaces `data.` and `event.`, system.
+ * Addresses and the locale are the system's names, but stored text: they stay escaped.
+ */
+function templateScope({ contact, given, context, locale, urls }: RenderScope): TemplateScope {
+  const data = Object.fromEntries([
+    ...Object.entries(contact.data ?? {}),
+    ...Object.entries(given ?? {}),
+  ]);
+  const stored = { email: contact.email, svc_email: contact.email, locale };
+  const system = { ...urls, id: contact.id, svc_id: contact.id, subscribed: contact.subscribed };
+  const values: Record<string, unknown> = Object.create(null);
+  const namespaces = context ? { data, event: context } : { data };
+  const layers = [context ?? {}, data, namespaces, stored, system];
+  for (const layer of layers) {
+    for (const [key, value] of Object.entries(layer)) values[key] = value;
+  }
+  const isGiven = (name: unknown): boolean => !!given && Object.hasOwn(given, String(name));
+  return {
+    values,
+    data,
+    trusts: ([name, key]) => {
+      if (name === 'data') return key !== undefined && isGiven(key);
+      if (Object.hasOwn(stored, String(name)) || (name === 'event' && context)) return false;
+      return Object.hasOwn(system, String(name)) || isGiven(name);
+    },
+  };
+}
+
+function toLiquid(source: string): string {
+  return readTemplate(source)
+    .map((piece) => piece.liquid)
+    .join('');
+}
+
+function isTooLong(source: string): boolean {
+  if (source.length > limits.templateBytes) return true;
+  return new TextEncoder().encode(source).length > limits.templateBytes;
+}
+
+/** Cuts to at most `max` UTF-16 units without splitting a character in two. */
+function cutText(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const splits = /[\ud800-\udbff]/.test(text[max - 1]!);
+  return text.slice(0, splits ? max - 1 : max);
+}

@@ -1,0 +1,207 @@
+import type { FieldProblem, ProblemCode } from '../errors.ts';
+
+/** The graph of a customer workflow and its rules. No clock, no zod: the engine runs on it too. */
+
+export const stepTypes = [
+  'TRIGGER',
+  'SEND_EMAIL',
+  'DELAY',
+  'WAIT_FOR_EVENT',
+  'CONDITION',
+  'WEBHOOK',
+  'UPDATE_CONTACT',
+  'EXIT',
+] as const;
+
+export type StepType = (typeof stepTypes)[number];
+
+export interface GraphStep {
+  id: string;
+  type: StepType;
+  name: string;
+  config: Record<string, unknown>;
+  templateId: string | null;
+}
+
+export interface GraphTransition {
+  id: string;
+  fromStepId: string;
+  toStepId: string;
+  /** Which result of the step takes this way; null takes any. */
+  branch: string | null;
+}
+
+/** One version of a workflow as an execution runs it. */
+export interface Graph {
+  steps: GraphStep[];
+  transitions: GraphTransition[];
+}
+
+/** The two results of a wait, as branches. */
+export const waitBranches = { EVENT: 'event', TIMEOUT: 'timeout' } as const;
+
+export function findStep(graph: Graph, stepId: string): GraphStep | undefined {
+  return graph.steps.find((step) => step.id === stepId);
+}
+
+/** The ways out of a step. */
+export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
+  return graph.transitions.filter((transition) => transition.fromStepId === stepId);
+}
+
+/**
+ * Where a step leads after `branch` (null: a step with one way on): the way of that branch, else
+ * the way without a branch, else nowhere.
+ */
+export function stepAfter(
+  graph: Graph,
+  stepId: string,
+  branch: string | null,
+): GraphStep | undefined {
+  const ways = waysOut(graph, stepId);
+  const way =
+    ways.find((transition) => transition.branch === branch) ??
+    ways.find((transition) => transition.branch === null);
+  return way && findStep(graph, way.toStepId);
+}
+
+/** The steps reachable from `stepId`, itself included. */
+export function reachableFrom(graph: Graph, stepId: string): Set<string> {
+  const seen = new Set([stepId]);
+  const open = [stepId];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const { toStepId } of waysOut(graph, next)) {
+      if (!seen.has(toStepId)) {
+        seen.add(toStepId);
+        open.push(toStepId);
+      }
+    }
+  }
+  return seen;
+}
+
+/**
+ * The rule a new transition would break, or null. Both ends are steps of the graph. When several
+ * are broken the order is: itself, from EXIT, into TRIGGER, a way that exists, a loop.
+ */
+export function transitionFault(
+  graph: Graph,
+  from: GraphStep,
+  to: GraphStep,
+  branch: string | null,
+): ProblemCode | null {
+  if (from.id === to.id) return 'TRANSITION_SELF';
+  if (from.type === 'EXIT') return 'TRANSITION_FROM_EXIT';
+  if (to.type === 'TRIGGER') return 'TRANSITION_TO_TRIGGER';
+  if (waysOut(graph, from.id).some((way) => way.branch === branch)) {
+    return branch === null ? 'TRANSITION_EXISTS' : 'TRANSITION_BRANCH_EXISTS';
+  }
+  if (reachableFrom(graph, to.id).has(from.id)) return 'TRANSITION_LOOP';
+  return null;
+}
+
+/** The branches a CONDITION step can take: yes and no, or its own ids and `default`. */
+export function conditionBranches(config: Record<string, unknown>): string[] {
+  if (config['mode'] !== 'multi') return ['yes', 'no'];
+  const branches = Array.isArray(config['branches']) ? config['branches'] : [];
+  return [...branches.map((branch: { id: string }) => branch.id), 'default'];
+}
+
+/**
+ * The step a new one is linked to by itself: the newest leaf reachable from TRIGGER that is
+ * neither CONDITION nor EXIT. `graph.steps` is in order of creation.
+ */
+export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
+  const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
+  if (!trigger) return undefined;
+  const reachable = reachableFrom(graph, trigger.id);
+  return graph.steps.findLast(
+    (step) =>
+      reachable.has(step.id) &&
+      step.type !== 'CONDITION' &&
+      step.type !== 'EXIT' &&
+      waysOut(graph, step.id).length === 0,
+  );
+}
+
+/** What the removal of a step takes with it. */
+export interface Removal {
+  /** The removed steps; their transitions go too. */
+  stepIds: string[];
+  /** Transitions that lead on to another step now, keeping their branch. */
+  relinked: { transitionId: string; toStepId: string }[];
+}
+
+/** The removal of a step and of every step that can be reached only through it. */
+export function pruning(graph: Graph, stepId: string): Removal {
+  const below = reachableFrom(graph, stepId);
+  const kept = new Set<string>();
+  const open = graph.steps.map((step) => step.id).filter((id) => !below.has(id));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const { toStepId } of waysOut(graph, next)) {
+      if (toStepId !== stepId && below.has(toStepId) && !kept.has(toStepId)) {
+        kept.add(toStepId);
+        open.push(toStepId);
+      }
+    }
+  }
+  return { stepIds: [...below].filter((id) => !kept.has(id)), relinked: [] };
+}
+
+/**
+ * The removal of one step out of the middle: what led to it leads to its successor, if it has
+ * one. Null when the step chooses between ways: no one of them is the successor.
+ */
+export function splicing(graph: Graph, step: GraphStep): Removal | null {
+  const [way, ...others] = waysOut(graph, step.id);
+  if (step.type === 'CONDITION' || others.length > 0) return null;
+  const waysIn = graph.transitions.filter((transition) => transition.toStepId === step.id);
+  return {
+    stepIds: [step.id],
+    relinked: way ? waysIn.map(({ id }) => ({ transitionId: id, toStepId: way.toStepId })) : [],
+  };
+}
+
+/** What a check for enabling needs to know of the templates the graph names. */
+export type TemplateSenders = ReadonlyMap<string, { hasSender: boolean }>;
+
+/** Everything that keeps a workflow from being enabled, one entry each; empty when it can run. */
+export function enablingProblems(
+  graph: Graph,
+  trigger: { type: string; eventName: string | null },
+  templates: TemplateSenders,
+): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (trigger.type === 'EVENT' && !trigger.eventName) {
+    problems.push({
+      field: 'triggerConfig',
+      code: 'required',
+      message: 'Choose the event that starts the workflow.',
+    });
+  }
+  for (const step of graph.steps) {
+    for (const message of stepProblems(graph, step, templates)) {
+      problems.push({ field: `steps.${step.id}`, code: 'custom', message });
+    }
+  }
+  return problems;
+}
+
+function stepProblems(graph: Graph, step: GraphStep, templates: TemplateSenders): string[] {
+  const ways = waysOut(graph, step.id);
+  if (step.type === 'TRIGGER' && ways.length === 0) return ['Nothing follows the trigger.'];
+  if (step.type === 'SEND_EMAIL') {
+    const template = step.templateId === null ? undefined : templates.get(step.templateId);
+    if (!template) return [`"${step.name}" has no template.`];
+    return template.hasSender ? [] : [`The template of "${step.name}" has no sender.`];
+  }
+  if (step.type === 'CONDITION') {
+    const taken = ways.flatMap((way) => way.branch ?? []);
+    if (taken.length === 0) return [`"${step.name}" leads nowhere.`];
+    const known = conditionBranches(step.config);
+    return taken
+      .filter((branch) => !known.includes(branch))
+      .map((branch) => `"${step.name}" has a way for the branch "${branch}" it no longer has.`);
+  }
+  return [];
+}

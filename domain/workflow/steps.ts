@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { planContactData } from '../contact/data.ts';
+import { normaliseEmail } from '../mail/email-address.ts';
+import type { FieldCode } from '../errors.ts';
+import {
+  type Field,
+  stepFieldOf,
+  type Unit,
+  unitMs,
+  type ValueOperator,
+  valueOperators,
+} from '../filter/filter.ts';
+import { comparisonFaults } from '../filter/parse.ts';
+import type { StepType } from './graph.ts';
+import { isUuid } from '../ids.ts';
+import { limits } from '../limits.ts';
+
+/**
+ * The settings of each type of step, stored as they were sent but for keys nobody knows. What is
+ * absent is not filled in: who reads a setting says what its absence means.
+ */
+
+/** A custom fault with one of the field codes. */
+function fault(code: FieldCode, message: string) {
+  return { params: { code }, message };
+}
+
+function addFault(
+  context: z.core.$RefinementCtx,
+  path: (string | number)[],
+  code: FieldCode,
+  message: string,
+): void {
+  context.addIssue({ code: 'custom', path, ...fault(code, message) });
+}
+
+/** The name of an event. Names are case-sensitive and never rewritten. */
+export const EventName = z.string().min(1).max(limits.eventNameChars);
+
+const JsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  fault('invalid_type', 'Must be an object.'),
+);
+
+const TriggerConfig = z.object({ eventName: EventName.optional() });
+
+const Recipient = z
+  .object({
+    /** Absent: the contact. */
+    type: z.enum(['CONTACT', 'CUSTOM']).optional(),
+    /** An address, or a template of one. */
+    customEmail: z.string().max(limits.headerValueChars).optional(),
+  })
+  .superRefine(({ type, customEmail }, context) => {
+    if (type !== 'CUSTOM') return;
+    if (customEmail === undefined) {
+      addFault(context, ['customEmail'], 'required', 'Give the address to send to.');
+    } else if (!/\{[{%]/.test(customEmail) && normaliseEmail(customEmail) === null) {
+      addFault(context, ['customEmail'], 'invalid_string', 'Must be an email address.');
+    }
+  });
+
+const SendEmailConfig = z.object({
+  recipient: Recipient.optional(),
+  /** A copy of the step's template id, which rules. */
+  templateId: z
+    .string()
+    .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+    .transform((id) => id.toLowerCase())
+    .nullable()
+    .optional(),
+});
+
+/** How long a unit of a delay is, in milliseconds. */
+export const delayUnitMs = unitMs;
+
+const DelayConfig = z
+  .object({
+    amount: z.int().min(1),
+    unit: z.enum(Object.keys(unitMs) as Unit[]),
+  })
+  .refine(({ amount, unit }) => amount * unitMs[unit] <= limits.delayDaysMax * unitMs.days, {
+    path: ['amount'],
+    ...fault('too_big', `A delay is at most ${limits.delayDaysMax} days.`),
+  });
+
+const WaitForEventConfig = z.object({
+  eventName: EventName,
+  /** Seconds; absent: waits for ever. */
+  timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
+});
+
+/** Faults of one comparison. `path` is where it stands in the config. */
+function checkComparison(
+  context: z.core.$RefinementCtx,
+  path: (string | number)[],
+  field: Field,
+  comparison: { operator: ValueOperator; value?: unknown },
+): void {
+  for (const { at, message, ...params } of comparisonFaults(field, comparison)) {
+    context.addIssue({ code: 'custom', path: [...path, at], message, params });
+  }
+}
+
+const unsupportedField = 'Must begin with contact., contact.data., data., event. or workflow.';
+
+const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };
+
+const BinaryCondition = z
+  .object({ mode: z.literal('binary').optional(), field: z.string(), ...Comparison })
+  .superRefine((config, context) => {
+    const place = stepFieldOf(config.field);
+    if (place) checkComparison(context, [], place.field, config);
+    else addFault(context, ['field'], 'unsupported_field', unsupportedField);
+  });
+
+const MultiCondition = z
+  .object({
+    mode: z.literal('multi'),
+    field: z.string(),
+    branches: z
+      .array(
+        z.object({
+          id: z.string().min(1).max(limits.nameChars),
+          name: z.string().min(1).max(limits.nameChars),
+          ...Comparison,
+        }),
+      )
+      .min(1)
+      .max(limits.conditionBranches),
+  })
+  .superRefine(({ field, branches }, context) => {
+    const place = stepFieldOf(field);
+    if (!place) addFault(context, ['field'], 'unsupported_field', unsupportedField);
+    const seen = new Set(['default']);
+    branches.forEach((branch, index) => {
+      if (place) checkComparison(context, ['branches', index], place.field, branch);
+      if (seen.has(branch.id)) {
+        const message = branch.id === 'default' ? 'Is a reserved id.' : 'Must be unique.';
+        addFault(context, ['branches', index, 'id'], 'custom', message);
+      }
+      seen.add(branch.id);
+    });
+  });
+
+const ConditionConfig = z.discriminatedUnion('mode', [BinaryCondition, MultiCondition]);
+
+/** Headers of a webhook that only the service sets, in lower case. */
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'user-agent',
+  'everpost-delivery',
+  'everpost-signature',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+]);
+
+/** RFC 9110 §5.6.2: what a header may be called. */
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+const WebhookHeaders = JsonObject.superRefine((headers, context) => {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!headerName.test(name)) {
+      addFault(context, [name], 'invalid_string', 'Is no name of a header.');
+    } else if (reservedHeaders.has(name.toLowerCase())) {
+      addFault(context, [name], 'not_allowed', 'This header is set by the service.');
+    } else if (typeof value !== 'string') {
+      addFault(context, [name], 'invalid_type', 'Must be text.');
+    } else if (value.length > limits.headerValueChars) {
+      addFault(context, [name], 'too_big', `Has at most ${limits.headerValueChars} characters.`);
+    } else if (/[\r\n]/.test(value)) {
+      addFault(context, [name], 'invalid_string', 'Must be one line.');
+    }
+  }
+})
+  .transform((headers) => headers as Record<string, string>)
+  .meta({ type: 'object', additionalProperties: { type: 'string' } });
+
+const WebhookConfig = z.object({
+  url: z.string().regex(/^https?:\/\/./is, 'Must begin with http:// or https://.'),
+  /** Absent: POST. */
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
+  headers: WebhookHeaders.optional(),
+  /** Any JSON. */
+  body: z.unknown().optional(),
+  /** What becomes of the execution when the receiver does not answer 2xx. Absent: it goes on. */
+  onFailure: z.enum(['continue', 'fail']).optional(),
+});
+
+const UpdateContactConfig = z
+  .object({
+    updates: JsonObject.meta({ type: 'object', additionalProperties: true }).optional(),
+    /** Absent: none. */
+    subscriptionAction: z.enum(['none', 'subscribe', 'unsubscribe']).optional(),
+  })
+  .superRefine(({ updates, subscriptionAction }, context) => {
+    const { set, remove } = planContactData(updates);
+    const locale = set['locale'];
+    if (locale !== undefined && typeof locale !== 'string') {
+      addFault(context, ['updates', 'locale'], 'invalid_type', 'Must be text.');
+    }
+    const changesData = Object.keys(set).length > 0 || remove.length > 0;
+    if (changesData || (subscriptionAction ?? 'none') !== 'none') return;
+    addFault(context, ['updates'], 'required', 'Give a change of data or of the subscription.');
+  });
+
+const ExitConfig = z.object({ reason: z.string().max(limits.exitReasonChars).optional() });
+
+/** The schema of the settings of each type of step. */
+export const stepConfigs = {
+  TRIGGER: TriggerConfig,
+  SEND_EMAIL: SendEmailConfig,
+  DELAY: DelayConfig,
+  WAIT_FOR_EVENT: WaitForEventConfig,
+  CONDITION: ConditionConfig,
+  WEBHOOK: WebhookConfig,
+  UPDATE_CONTACT: UpdateContactConfig,
+  EXIT: ExitConfig,
+} as const satisfies Record<StepType, z.ZodType<Record<string, unknown>>>;
+
+/** The stored settings of a type of step. */
+export type StepConfig<T extends StepType> = z.output<(typeof stepConfigs)[T]>;

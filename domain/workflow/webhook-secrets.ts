@@ -1,0 +1,143 @@
+import { readTemplate } from '../template/source.ts';
+import { mapStrings } from '../template/value.ts';
+
+/**
+ * Secrets of a project in the templates of a webhook: `{{secret.NAME}}`. A template is rendered
+ * with a mark in their place, so that neither the renderer nor anything that is kept sees them, and
+ * no text of a contact can name one: nobody but the project can know the mark.
+ */
+
+/** What is shown in place of a secret. */
+export const hidden = '•••';
+
+export const secretName = /^[A-Z][A-Z0-9_]{0,63}$/;
+
+/** The same text with a mark for each secret, and the names of those. */
+export function markSecrets(source: string, mark: string): { text: string; names: string[] } {
+  const names: string[] = [];
+  let text = '';
+  for (const { written, path } of readTemplate(source)) {
+    const [root, name] = path ?? [];
+    if (root !== 'secret' || name === undefined || path?.length !== 2) {
+      text += written;
+      continue;
+    }
+    names.push(name);
+    text += markOf(name, mark);
+  }
+  return { text, names };
+}
+
+function markOf(name: string, mark: string): string {
+  return `${mark}${name}${mark}`;
+}
+
+/** A rendered text with its marks replaced by what `valueOf` answers for the name. */
+export function revealed(text: string, mark: string, valueOf: (name: string) => string): string {
+  // Between two marks there is a name, or ordinary text: every second piece is a name.
+  return text
+    .split(mark)
+    .map((piece, index) => (index % 2 === 1 ? valueOf(piece) : piece))
+    .join('');
+}
+
+/**
+ * Hides secrets in what a receiver answers, also where it has written them in another way: as JSON,
+ * in an address, in HTML or in lower case, as host names are.
+ */
+export class SecretMask {
+  readonly #forms: string[];
+
+  constructor(secrets: Iterable<string>) {
+    const forms = [...secrets].flatMap(formsOf).filter((form) => form !== '');
+    // A secret may be part of another: the longer one goes first.
+    this.#forms = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+  }
+
+  /** @param isCut the text may end in the middle of a secret. */
+  text(text: string, isCut = false): string {
+    let masked = text;
+    for (const form of this.#forms) masked = masked.replaceAll(form, hidden);
+    return isCut ? this.#withoutBeginning(masked) : masked;
+  }
+
+  /** Every text in a JSON value, names too. */
+  value(value: unknown): unknown {
+    return this.#forms.length === 0 ? value : mapStrings(value, (text) => this.text(text));
+  }
+
+  #withoutBeginning(text: string): string {
+    for (const form of this.#forms) {
+      for (let length = Math.min(form.length - 1, text.length); length > 0; length -= 1) {
+        if (text.endsWith(form.slice(0, length))) return text.slice(0, -length) + hidden;
+      }
+    }
+    return text;
+  }
+}
+
+function formsOf(secret: string): string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const inUrl = encodeURIComponent(secret);
+  const path = new URL(`http://x/${secret.replaceAll(/[?#]/g, encodeURIComponent)}`).pathname;
+  const inHtml = secret
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+  return [
+    secret,
+    secret.trim(),
+    secret.toLowerCase(),
+    inJson,
+    inJson.replaceAll('/', '\\/'),
+    inUrl,
+    inUrl.replaceAll('%20', '+'),
+    path.slice(1),
+    inHtml,
+  ];
+}
+
+/** Headers whose values are credentials, in lower case. */
+const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-api-key']);
+
+type Config = Record<string, unknown>;
+
+/** The settings of a step as they are shown: values of headers that are credentials are hidden. */
+export function shownConfig(config: Config): Config {
+  return withHeaders(config, (name, value) => (isCredential(name) ? hidden : value));
+}
+
+/**
+ * The settings of a WEBHOOK step as they are to be stored: a hidden value means the one that is
+ * stored. Answers the names of headers that have none, too.
+ */
+export function keptConfig(given: Config, stored: Config): { config: Config; missing: string[] } {
+  const before = new Map(
+    Object.entries(headersOf(stored) ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const missing: string[] = [];
+  const config = withHeaders(given, (name, value) => {
+    if (value !== hidden || !isCredential(name)) return value;
+    const kept = before.get(name.toLowerCase());
+    if (kept === undefined) missing.push(name);
+    return kept ?? value;
+  });
+  return { config, missing };
+}
+
+function isCredential(name: string): boolean {
+  return credentialHeaders.has(name.toLowerCase());
+}
+
+function headersOf(config: Config): Record<string, unknown> | null {
+  const { headers } = config;
+  return typeof headers === 'object' && headers !== null ? (headers as Config) : null;
+}
+
+function withHeaders(config: Config, change: (name: string, value: unknown) => unknown): Config {
+  const headers = headersOf(config);
+  if (!headers) return config;
+  const changed = Object.entries(headers).map(([name, value]) => [name, change(name, value)]);
+  return { ...config, headers: Object.fromEntries(changed) };
+}

@@ -1,0 +1,219 @@
+import type { RenderScope } from '../template/render.ts';
+import type { StepConfig } from './steps.ts';
+import { mapStrings } from '../template/value.ts';
+
+/** What a webhook's template can name, and what its default body tells. */
+export interface WebhookScope extends RenderScope {
+  workflow: { id: string; name: string };
+  execution: {
+    id: string;
+    /** ISO 8601. */
+    startedAt: string;
+  };
+}
+
+/** A webhook as its step wants it; the sender adds what only the service says. */
+export interface WebhookCall {
+  url: string;
+  method: NonNullable<StepConfig<'WEBHOOK'>['method']>;
+  headers: Record<string, string>;
+  /** Null: no body at all. */
+  body: string | null;
+}
+
+/** What came of one attempt. */
+export type WebhookOutcome =
+  | {
+      kind: 'answered';
+      statusCode: number;
+      contentType: string | null;
+      retryAfter: string | null;
+      /** The body, at most 64 KB of it. */
+      text: string;
+      /** The body was longer. */
+      isCut: boolean;
+    }
+  /** Must not or cannot be asked, today or tomorrow. */
+  | { kind: 'refused'; error: string }
+  /** The network failed: no such name, no connection, no complete answer. */
+  | { kind: 'unreachable'; error: string }
+  | { kind: 'timeout' };
+
+/** How deep a JSON answer may be to be stored as one; PostgreSQL and we recurse into it. */
+const responseDepthMax = 100;
+const firstDelayMs = 2_000;
+const delayMsMax = 60_000;
+const retryAfterMsMax = 5 * 60_000;
+
+const jsonDefault = 'application/json';
+const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i;
+const control = /[^\P{Cc}\t]/u;
+/** NUL and halves of characters, which neither a URL nor a JSON column can hold. */
+const unstorable = /[\0\p{Cs}]/gu;
+
+/** The templates that building a webhook will ask for, each once. */
+export function webhookSources(config: StepConfig<'WEBHOOK'>, scope: WebhookScope): string[] {
+  const sources = new Set<string>();
+  buildWebhook(config, scope, (source) => {
+    sources.add(source);
+    return '';
+  });
+  return [...sources];
+}
+
+/**
+ * Builds the request of a WEBHOOK step: variables in the url, in header values and in every string of the body.
+ * GET has no body, DELETE only a given one; else a step without a body tells about the contact,
+ * the workflow, the execution and its context (`event`). A string is sent as it is when the step
+ * names a content type other than JSON; every other body is JSON.
+ * A `fault` is the step's own: it fails, and another attempt would fail the same way.
+ * @param render gives the text of a template over the scope
+ */
+export function buildWebhook(
+  config: StepConfig<'WEBHOOK'>,
+  scope: WebhookScope,
+  render: (source: string) => string,
+): WebhookCall | { fault: string } {
+  const headers: Record<string, string> = {};
+  let contentType: string | undefined;
+  for (const [name, source] of Object.entries(config.headers ?? {})) {
+    const value = render(source);
+    if (control.test(value)) {
+      return { fault: `The header ${name} has a line break or another control character.` };
+    }
+    headers[name] = value;
+    if (name.toLowerCase() === 'content-type') contentType = value;
+  }
+
+  const method = config.method ?? 'POST';
+  const url = renderUrl(config.url, render);
+  try {
+    const content = contentOf(method, config.body, scope, render);
+    if (content === undefined) return { url, method, headers, body: null };
+    const isText = typeof content === 'string' && !jsonType.test(contentType ?? jsonDefault);
+    const body = isText ? content : JSON.stringify(content);
+    if (contentType === undefined) headers['Content-Type'] = jsonDefault;
+    return { url, method, headers, body };
+  } catch (error) {
+    if (error instanceof RangeError) return { fault: 'The body is nested too deeply.' };
+    throw error;
+  }
+}
+
+function contentOf(
+  method: WebhookCall['method'],
+  given: unknown,
+  { contact, workflow, execution, context }: WebhookScope,
+  render: (source: string) => string,
+): unknown {
+  if (method === 'GET') return undefined;
+  if (given !== undefined) return mapStrings(given, render);
+  if (method === 'DELETE') return undefined;
+  return {
+    contact: {
+      id: contact.id,
+      email: contact.email,
+      subscribed: contact.subscribed,
+      data: contact.data,
+    },
+    workflow: { id: workflow.id, name: workflow.name },
+    execution: { id: execution.id, startedAt: execution.startedAt },
+    event: context ?? null,
+  };
+}
+
+/**
+ * White space and control characters are percent-encoded, because URL parsers drop some of them
+ * silently. All else is the template's say, so that a variable may be a whole path or a host: a
+ * value meant as one part of a path or query goes through the filter `url_encode`. Where the
+ * template itself ends the host (`https://host/…`), no value can change it, as a URL's host ends
+ * at the first `/`, `?` or `#`.
+ */
+function renderUrl(source: string, render: (source: string) => string): string {
+  return render(source)
+    .trim()
+    .replace(unstorable, '\ufffd')
+    .replace(/[\p{Cc}\p{Z}]/gu, encodeURIComponent);
+}
+
+/**
+ * How long to wait after the `attempt`-th failed attempt (from 1), in milliseconds; null: no other
+ * attempt. 408, 429, 5xx, a failing network and a time-out are tried again after 2 s, then twice
+ * as long each time, at most a minute; a `Retry-After` (RFC 9110 §10.2.3) can lengthen that to at
+ * most 5 minutes and never shortens it.
+ */
+export function retryAfterAttempt(
+  attempt: number,
+  outcome: WebhookOutcome,
+  { attemptsMax, now }: { attemptsMax: number; now: Date },
+): number | null {
+  if (attempt >= attemptsMax || !isWorthRetrying(outcome)) return null;
+  const delayMs = Math.min(firstDelayMs * 2 ** (attempt - 1), delayMsMax);
+  const askedMs = outcome.kind === 'answered' ? readRetryAfter(outcome.retryAfter, now) : 0;
+  return Math.max(delayMs, Math.min(askedMs, retryAfterMsMax));
+}
+
+function isWorthRetrying(outcome: WebhookOutcome): boolean {
+  if (outcome.kind !== 'answered') return outcome.kind !== 'refused';
+  const { statusCode } = outcome;
+  return statusCode === 408 || statusCode === 429 || (statusCode >= 500 && statusCode <= 599);
+}
+
+/** Seconds or an HTTP date as milliseconds from now; 0 for what is neither. */
+function readRetryAfter(value: string | null, now: Date): number {
+  if (value === null) return 0;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const at = value.endsWith('GMT') ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? 0 : at - now.getTime();
+}
+
+/**
+ * What a WEBHOOK step keeps of its last attempt. `success` says whether the receiver answered 2xx;
+ * only when it did not there is an `error`.
+ */
+export function webhookOutput(
+  { url, method }: WebhookCall,
+  outcome: WebhookOutcome,
+  attempts: number,
+) {
+  const answer = outcome.kind === 'answered' ? outcome : null;
+  const success = answer !== null && answer.statusCode >= 200 && answer.statusCode <= 299;
+  return {
+    url,
+    method,
+    statusCode: answer?.statusCode ?? null,
+    success,
+    response: answer ? readResponseBody(answer.text, answer.contentType) : null,
+    attempts,
+    ...(success ? {} : { error: errorOf(outcome) }),
+  };
+}
+
+function errorOf(outcome: WebhookOutcome): string {
+  if (outcome.kind === 'answered') return `The receiver answered ${outcome.statusCode}.`;
+  return outcome.kind === 'timeout' ? 'The receiver did not answer in time.' : outcome.error;
+}
+
+/**
+ * The body of an answer as it is stored: JSON as a value, all else as text, nothing as null. An
+ * answer that names no content type is tried as JSON. What a JSON column cannot hold is replaced
+ * (NUL, halves of characters) or left as text (more than 100 levels).
+ */
+export function readResponseBody(text: string, contentType: string | null): unknown {
+  if (text === '') return null;
+  const storable = (part: string) => part.replace(unstorable, '\ufffd');
+  if (contentType === null || jsonType.test(contentType)) {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (isShallow(value, responseDepthMax)) return mapStrings(value, storable);
+    } catch {
+      // Not JSON, or cut at the limit.
+    }
+  }
+  return storable(text);
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1));
+}

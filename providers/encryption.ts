@@ -1,0 +1,146 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+
+/** The secrets of this server: one of each kind in use, and those before, which are still read. */
+export interface Secrets {
+  jwtSecret: string;
+  jwtSecretsPrevious: readonly string[];
+  /** 32 bytes as base64; null: a key derived from `jwtSecret`. */
+  dataEncryptionKey: string | null;
+  dataEncryptionKeysPrevious: readonly string[];
+}
+
+/** Encrypts what must be readable again but not lie open in the database or its backups. */
+export interface Cipher {
+  encrypt(text: string): Buffer;
+  /** @throws Error when the bytes were changed, or encrypted with a key that is not known. */
+  decrypt(bytes: Buffer): string;
+  /**
+   * The same text under the key in use; null where it is under it already.
+   * @throws Error as `decrypt`.
+   */
+  reencrypt(bytes: Buffer): Buffer | null;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+/** What values begin with that name their key. Others are older, or of a server with one key. */
+const mark = Buffer.from('EPK1');
+const idBytes = 8;
+
+/**
+ * AES-256-GCM under the key in use. It also decrypts what is under a former key, or under a key derived
+ * from a `JWT_SECRET`: there may have been no `DATA_ENCRYPTION_KEY` then.
+ */
+export function createCipher(secrets: Secrets): Cipher {
+  const derived = [secrets.jwtSecret, ...secrets.jwtSecretsPrevious].map((secret) =>
+    derive(secret, 'data encryption'),
+  );
+  const previous = secrets.dataEncryptionKeysPrevious.map(fromBase64);
+  const current = secrets.dataEncryptionKey
+    ? fromBase64(secrets.dataEncryptionKey)
+    : derive(secrets.jwtSecret, 'data encryption');
+  const keys = [current, ...previous, ...derived].map((key) => ({ key, id: keyIdBytes(key) }));
+  // A server with one key of each kind names none: the version before this reads what it writes.
+  const isRotating =
+    secrets.jwtSecretsPrevious.length + secrets.dataEncryptionKeysPrevious.length > 0;
+  const encryptText = (text: string) =>
+    Buffer.concat([
+      ...(isRotating ? [mark, keyIdBytes(current)] : []),
+      encrypt(current, Buffer.from(text)),
+    ]);
+  return {
+    encrypt: encryptText,
+    decrypt: (bytes) => decryptWith(keys, bytes).text,
+    reencrypt(bytes) {
+      const { text, key } = decryptWith(keys, bytes);
+      return key.equals(current) ? null : encryptText(text);
+    },
+  };
+}
+
+/** Decrypts with the key that the value names, else with the first that fits. */
+function decryptWith(
+  keys: readonly { key: Buffer; id: Buffer }[],
+  bytes: Buffer,
+): { text: string; key: Buffer } {
+  const headBytes = mark.length + idBytes;
+  if (bytes.subarray(0, mark.length).equals(mark)) {
+    const id = bytes.subarray(mark.length, headBytes);
+    const named = keys.find((known) => known.id.equals(id));
+    const text = named && decrypt(named.key, bytes.subarray(headBytes));
+    if (named && text) return { text: text.toString('utf8'), key: named.key };
+  }
+  // Without a name; random bytes may look like one.
+  for (const { key } of keys) {
+    const text = decrypt(key, bytes);
+    if (text) return { text: text.toString('utf8'), key };
+  }
+  throw new Error('An encrypted value cannot be decrypted with any of the known keys.');
+}
+
+function encrypt(key: Buffer, text: Buffer): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const body = Buffer.concat([cipher.update(text), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+}
+
+/** null: the bytes were changed, or they were encrypted with another key. */
+function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
+  if (bytes.length < nonceBytes + tagBytes) return null;
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
+  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+  const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
+  try {
+    return Buffer.concat([body, decipher.final()]);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Signs texts with a key of its own for each `purpose`, derived from `secret`: HMAC-SHA256 in
+ * base64url.
+ */
+export function createSigner(secret: string, purpose: string): (text: string) => string {
+  const key = derive(secret, purpose);
+  return (text) => createHmac('sha256', key).update(text).digest('base64url');
+}
+
+/** Whether `signature` was made for `text` by a signer of `purpose`, with any of the secrets. */
+export function isSigned(
+  secrets: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
+  purpose: string,
+  text: string,
+  signature: string,
+): boolean {
+  const given = Buffer.from(signature);
+  return [secrets.jwtSecret, ...secrets.jwtSecretsPrevious].some((secret) => {
+    const expected = Buffer.from(createSigner(secret, purpose)(text));
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}
+
+/** The public name of a secret: the same for the same one, and nothing can be learned from it. */
+export function keyId(secret: string | Buffer): string {
+  return keyIdBytes(secret).toString('hex');
+}
+
+function keyIdBytes(secret: string | Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'everpost key id', idBytes));
+}
+
+function derive(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `everpost ${purpose}`, 32));
+}
+
+function fromBase64(text: string): Buffer {
+  return Buffer.from(text, 'base64');
+}

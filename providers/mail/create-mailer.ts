@@ -1,0 +1,71 @@
+import { domainToASCII } from 'node:url';
+import { localMailer, type StoredMessage } from './mailbox.ts';
+import { sesMailer, type SesSettings } from './ses.ts';
+import { smtpMailer, type SmtpSettings } from './smtp.ts';
+
+import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
+
+export interface MailSettings {
+  /** Set = SES mode. */
+  ses: SesSettings | null;
+  /** Without SES: hand mail to this server. */
+  smtp: SmtpSettings | null;
+}
+
+/** The longest provider text worth keeping in the ledger, in characters. */
+const ERROR_CHARS_MAX = 500;
+
+/**
+ * The mailer the settings ask for: SES, else SMTP, else the local mailbox.
+ * `deps.storeMessage` keeps a message of the local mailbox; storing one id twice must be harmless.
+ */
+export function createMailer(
+  settings: MailSettings,
+  deps: { storeMessage: (message: StoredMessage) => Promise<void> },
+): Mailer {
+  if (settings.ses) return guarded(sesMailer(settings.ses));
+  if (settings.smtp) return guarded(smtpMailer(settings.smtp));
+  return guarded(localMailer({ store: deps.storeMessage }));
+}
+
+/**
+ * What holds for every mailer: ASCII domains on the wire, short one-line errors, no exceptions, and
+ * a close that waits for the sends under way.
+ */
+function guarded(mailer: Mailer): Mailer {
+  const underWay = new Set<Promise<SendOutcome>>();
+  return {
+    ...mailer,
+    send(message) {
+      const sending = settled(mailer, message).finally(() => underWay.delete(sending));
+      underWay.add(sending);
+      return sending;
+    },
+    async close() {
+      await Promise.all(underWay);
+      await mailer.close();
+    },
+  };
+}
+
+async function settled(mailer: Mailer, message: OutgoingMessage): Promise<SendOutcome> {
+  try {
+    const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });
+    return outcome.kind === 'accepted' ? outcome : { ...outcome, error: oneLine(outcome.error) };
+  } catch (error) {
+    // A fault of ours, at a moment nobody foresaw: only "uncertain" can be no lie.
+    return { kind: 'uncertain', error: oneLine(String(error)) };
+  }
+}
+
+function withAsciiDomain(address: string): string {
+  const at = address.lastIndexOf('@');
+  // An empty answer means "no domain at all": the provider shall say so, in its own words.
+  const domain = domainToASCII(address.slice(at + 1)) || address.slice(at + 1);
+  return `${address.slice(0, at + 1)}${domain}`;
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return line.length > ERROR_CHARS_MAX ? `${line.slice(0, ERROR_CHARS_MAX - 1)}…` : line;
+}

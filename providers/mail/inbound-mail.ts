@@ -1,0 +1,28 @@
+import PostalMime from 'postal-mime';
+import sanitizeHtml from 'sanitize-html';
+import { cutHtml, escapeHtml } from '../../domain/template/html.ts';
+
+/**
+ * The body of a received mail as HTML that is safe to show: no scripts, styles, forms or frames,
+ * and links that lead only to the web, to mail and telephones. Null when the mail has no body.
+ * Of a very long one, or one with very many tags, only the beginning: anybody may have sent it.
+ * @param raw the MIME message as it arrived.
+ */
+export async function readMailBody(raw: Buffer): Promise<string | null> {
+  const { html, text } = await PostalMime.parse(raw);
+  if (html) return sanitizeHtml(cutHtml(html), safe);
+  if (!text) return null;
+  return `<p>${escapeHtml(text.trimEnd()).replaceAll(/\r?\n/g, '<br>\n')}</p>`;
+}
+
+const safe: sanitizeHtml.IOptions = {
+  allowedTags: [...sanitizeHtml.defaults.allowedTags, 'img'],
+  allowedAttributes: {
+    a: ['href', 'title'],
+    img: ['src', 'alt', 'title', 'width', 'height'],
+    td: ['colspan', 'rowspan'],
+    th: ['colspan', 'rowspan', 'scope'],
+  },
+  allowedSchemes: ['http', 'https', 'mailto', 'tel'],
+  allowProtocolRelative: false,
+};

@@ -1,0 +1,131 @@
+import {
+  filled,
+  type Gapped,
+  type MailSkeleton,
+  type Slot,
+} from '../../domain/mail/body-template.ts';
+import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from './mime.ts';
+
+/** A message with gaps, encoded as far as it can be. */
+export interface MessageSkeleton {
+  /** The finished message for one recipient. */
+  messageFor(given: {
+    to: string;
+    subject: string;
+    date: Date;
+    contactId: string;
+    emailId: string;
+    /** What is put into the gaps of the text part, and into those of the HTML. */
+    text: (slot: number) => string;
+    html: (slot: number) => string;
+  }): Buffer;
+}
+
+/**
+ * Encodes a skeleton, to `multipart/alternative` as `composeMessage` makes it. Each gap of a text
+ * stands in a line of its own, ended by soft line breaks (RFC 2045, 6.7): what is put in does not
+ * move what was encoded before.
+ * @param mail.standIn the email id for which the skeleton was made.
+ */
+export function encodeSkeleton(
+  skeleton: MailSkeleton,
+  mail: {
+    from: { name: string; address: string };
+    replyTo: string | null;
+    standIn: { contactId: string; emailId: string };
+  },
+): MessageSkeleton {
+  const { standIn } = mail;
+  // Text parts hold no "=_", so no body can contain such a boundary.
+  const boundary = `=_alternative_${standIn.emailId}`;
+  const shared = sharedHeaders({
+    from: mail.from,
+    replyTo: mail.replyTo,
+    emailId: standIn.emailId,
+    headers: skeleton.headers,
+  });
+  const head = gappedIds(
+    [...shared, `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`, '', ''].join(
+      '\r\n',
+    ),
+    standIn,
+  );
+  // The boundary stays the stand-in's: it only has to be the same everywhere.
+  const start = (contentType: string) =>
+    `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
+  const text = encodeGapped(skeleton.text);
+  const html = encodeGapped(skeleton.html);
+  const [textStart, htmlStart] = [start('text/plain'), `\r\n${start('text/html')}`];
+  const end = `\r\n--${boundary}--\r\n`;
+  return {
+    messageFor(given) {
+      const id = (slot: Slot) => (slot === 'contactId' ? given.contactId : given.emailId);
+      const message =
+        headerLines(given) +
+        filled(head, id) +
+        textStart +
+        filled(text, (slot) =>
+          encodeValue(typeof slot === 'number' ? given.text(slot) : id(slot)),
+        ) +
+        htmlStart +
+        filled(html, (slot) =>
+          encodeValue(typeof slot === 'number' ? given.html(slot) : id(slot)),
+        ) +
+        end;
+      return Buffer.from(message);
+    },
+  };
+}
+
+/** Header texts have no gaps but the ids; the boundary is none of them. */
+function gappedIds(
+  text: string,
+  { contactId, emailId }: { contactId: string; emailId: string },
+): Gapped {
+  const texts: string[] = [];
+  const slots: Slot[] = [];
+  let done = 0;
+  // Safe regex: both are letters, digits and `-`.
+  for (const match of text.matchAll(new RegExp(`${contactId}|(?<!_)${emailId}`, 'g'))) {
+    texts.push(text.slice(done, match.index));
+    slots.push(match[0] === contactId ? 'contactId' : 'emailId');
+    done = match.index + match[0].length;
+  }
+  texts.push(text.slice(done));
+  return { texts, slots };
+}
+
+/** With the soft break at its end no line is longer than 76. */
+const lineChars = 75;
+
+function encodeGapped({ texts, slots }: Gapped): Gapped {
+  const last = texts.length - 1;
+  return {
+    slots,
+    texts: texts.map(
+      (text, index) =>
+        (index === 0 ? '' : '=\r\n') +
+        quotedPrintable(text, lineChars) +
+        (index === last ? '' : '=\r\n'),
+    ),
+  };
+}
+
+/** Nothing to encode, and short enough for one line. */
+const plainValue = /^[ -<>-~]{0,74}$/;
+
+function encodeValue(value: string): string {
+  return plainValue.test(value) ? value : quotedPrintable(value, lineChars);
+}
+
+const plainAddress = /^[\w.+-]{1,64}@[\w.-]+$/;
+const plainSubject = /^(?!.*(?:=\?|"))[!-~](?:[ -~]{0,58}[!-~])?$/;
+
+function headerLines({ to, subject, date }: { to: string; subject: string; date: Date }): string {
+  // Most are plain, and nodemailer's encoder looks at each letter.
+  const lines =
+    plainAddress.test(to) && to.length < 70 && plainSubject.test(subject)
+      ? [`To: ${to}`, `Subject: ${subject}`, `Date: ${date.toUTCString().replace('GMT', '+0000')}`]
+      : recipientHeaders({ to: { name: null, address: to }, subject, date });
+  return `${lines.join('\r\n')}\r\n`;
+}

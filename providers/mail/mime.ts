@@ -1,0 +1,282 @@
+import { domainToASCII } from 'node:url';
+import { compile, type FormatCallback } from 'html-to-text';
+import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
+import MimeNode from 'nodemailer/lib/mime-node';
+import * as qp from 'nodemailer/lib/qp';
+import { cutHtml } from '../../domain/template/html.ts';
+import { limits } from '../../domain/limits.ts';
+import { safeFileName } from '../../domain/file-name.ts';
+import { isHeaderName, isStructuralHeader } from '../../domain/mail/headers.ts';
+
+interface Mailbox {
+  name: string | null;
+  address: string;
+}
+
+export interface MailAttachment {
+  filename: string;
+  /** `type/subtype`, as the sender gave it. */
+  contentType: string;
+  /** Only `inline` files go beside the HTML, to be shown in it by `cid:<contentId>`. */
+  disposition: 'attachment' | 'inline';
+  contentId: string | null;
+  /** Standard base64, with or without padding. */
+  content: string;
+}
+
+/** A mail ready to be put into MIME: rendered, wrapped, with footer and tracking. */
+export interface ComposedMail {
+  emailId: string;
+  date: Date;
+  from: Mailbox;
+  to: Mailbox;
+  replyTo: string | null;
+  subject: string;
+  html: string;
+  /** The text part, for a caller who has it already. Default: `textFromHtml(html)`. */
+  text?: string;
+  /** Custom and generated headers, one line each. Structural names are left out, see below. */
+  headers: readonly { name: string; value: string }[];
+  attachments: readonly MailAttachment[];
+  /** Marks a test of a campaign. */
+  isTest?: boolean;
+}
+
+/** A MIME part as it goes on the wire: header lines and body, both ASCII. */
+interface Part {
+  headers: string[];
+  body: string;
+}
+
+/** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
+const LINE_CHARS_MAX = 998;
+/** Line length to aim at (RFC 5322 wants 78, quoted-printable and base64 must keep 76). */
+const LINE_CHARS = 76;
+
+/**
+ * The finished message: `multipart/alternative` (text made from the HTML, then HTML), inside
+ * `related` with inline files, inside `mixed` with attachments. Quoted-printable UTF-8 texts,
+ * base64 files, CRLF line ends, no line over 998. The same mail gives the same bytes.
+ */
+export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
+  const inline = mail.attachments.filter((file) => file.disposition === 'inline');
+  const attached = mail.attachments.filter((file) => file.disposition !== 'inline');
+  // Text parts hold no "=_" and base64 holds no "_", so no body can contain such a boundary.
+  const boundary = (kind: string) => `=_${kind}_${mail.emailId}`;
+
+  const html = textPart('text/html', mail.html);
+  const shown =
+    inline.length === 0
+      ? html
+      : multipart('related; type="text/html"', boundary('related'), [
+          html,
+          ...inline.map(filePart),
+        ]);
+  const text = textPart('text/plain', mail.text ?? textFromHtml(mail.html));
+  const content = multipart('alternative', boundary('alternative'), [text, shown]);
+  const root =
+    attached.length === 0
+      ? content
+      : multipart('mixed', boundary('mixed'), [content, ...attached.map(filePart)]);
+  return Buffer.from(serialized({ ...root, headers: [...envelopeOf(mail), ...root.headers] }));
+}
+
+/**
+ * Beside the structural ones only we write Reply-To, and SES takes names with `X-SES-` as orders
+ * (tags, configuration set, sending identity).
+ */
+const OURS = /^(reply-to|x-ses-.*)$/i;
+
+/** Whether a name is one, and leaves room in its line. Requests with another are refused. */
+function canStand(name: string): boolean {
+  return isHeaderName(name) && name.length <= limits.headerNameChars;
+}
+
+function envelopeOf(mail: ComposedMail): string[] {
+  return [...sharedHeaders(mail), ...recipientHeaders(mail)];
+}
+
+/** The headers that one recipient's message has for itself. */
+export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'date'>): string[] {
+  return [
+    mailbox('To', mail.to),
+    unstructured('Subject', mail.subject),
+    header('Date', encoder.encodeHeaderValue('Date', mail.date)),
+  ];
+}
+
+/** All others. */
+export function sharedHeaders(
+  mail: Pick<ComposedMail, 'from' | 'replyTo' | 'emailId' | 'headers' | 'isTest'>,
+): string[] {
+  const { from, replyTo, emailId } = mail;
+  const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1));
+  return [
+    mailbox('From', from),
+    ...(replyTo ? [mailbox('Reply-To', { name: null, address: replyTo })] : []),
+    header('Message-ID', `<${emailId}@${domain}>`),
+    header('MIME-Version', '1.0'),
+    header('X-Everpost-Email', emailId),
+    ...(mail.isTest ? [header('X-Everpost-Test', 'true')] : []),
+    ...mail.headers
+      .filter(({ name }) => canStand(name) && !isStructuralHeader(name) && !OURS.test(name))
+      .map(({ name, value }) => unstructured(name, value)),
+  ];
+}
+
+/** nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
+const encoder = new MimeNode();
+
+function mailbox(headerName: 'From' | 'To' | 'Reply-To', { name, address }: Mailbox): string {
+  // A name comes from contact data: line breaks and the like in it are only noise.
+  const plain = (name ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return header(headerName, encoder.encodeHeaderValue(headerName, { name: plain, address }));
+}
+
+function header(name: string, value: string): string {
+  return mimeFuncs.foldLines(`${name}: ${value}`, LINE_CHARS);
+}
+
+/** A free text header. What cannot be folded into legal lines is encoded, whatever its letters. */
+function unstructured(name: string, value: string): string {
+  // Any name but the structured ones makes nodemailer keep the value as it is.
+  const line = header(name, encoder.encodeHeaderValue('Comments', value));
+  if (line.split('\r\n').every((part) => part.length <= LINE_CHARS_MAX)) return line;
+  const oneLine = value.replace(/\r?\n|\r/g, ' ');
+  return header(name, mimeFuncs.encodeWord(oneLine, 'Q', 52));
+}
+
+function textPart(contentType: string, content: string): Part {
+  return { headers: textHeaders(contentType), body: quotedPrintable(content) };
+}
+
+/** The headers of a text part. */
+export function textHeaders(contentType: string): string[] {
+  return [
+    `Content-Type: ${contentType}; charset=utf-8`,
+    'Content-Transfer-Encoding: quoted-printable',
+  ];
+}
+
+/** A text in quoted-printable, in short lines. */
+export function quotedPrintable(content: string, lineChars = LINE_CHARS): string {
+  return qp.wrap(qp.encode(content.replace(/\r\n?|\n/g, '\r\n')), lineChars);
+}
+
+function filePart(file: MailAttachment): Part {
+  const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
+  // Some readers take a name from the type, past the one that is cleaned.
+  const params = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !/^(file)?name\b/i.test(name)),
+  );
+  // A "multipart" file would be taken for structure of this message.
+  const type = /^multipart\//i.test(value) ? 'application/octet-stream' : value;
+  const disposition = {
+    value: file.disposition,
+    params: { filename: safeFileName(file.filename) },
+  };
+  const base64 = Buffer.from(file.content, 'base64').toString('base64');
+  return {
+    headers: [
+      header('Content-Type', mimeFuncs.buildHeaderValue({ value: type, params })),
+      header('Content-Disposition', mimeFuncs.buildHeaderValue(disposition)),
+      'Content-Transfer-Encoding: base64',
+      ...(file.contentId
+        ? [header('Content-ID', encoder.encodeHeaderValue('Content-ID', plain(file.contentId)))]
+        : []),
+    ],
+    body: base64.replace(/.{76}(?!$)/g, '$&\r\n'),
+  };
+}
+
+/** Without control characters, which end or confuse a header. */
+function plain(text: string): string {
+  return text.replace(/\p{Cc}+/gu, '');
+}
+
+function multipart(kind: string, boundary: string, parts: readonly Part[]): Part {
+  const body = parts.map((part) => `--${boundary}\r\n${serialized(part)}\r\n`).join('');
+  return {
+    headers: [header('Content-Type', `multipart/${kind}; boundary="${boundary}"`)],
+    body: `${body}--${boundary}--\r\n`,
+  };
+}
+
+function serialized({ headers, body }: Part): string {
+  return `${headers.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Bytes of a letter in UTF-8 at most. */
+const UTF8_BYTES = 3;
+/** Quoted-printable makes 3 characters of a byte at worst, and breaks the line every 24 bytes. */
+const QP_GROWTH = 3 + 3 / 24;
+/** Base64 makes 4 characters of 3 bytes and breaks the line every 76. */
+const BASE64_LINE_GROWTH = 1 + 2 / 76;
+/** All fixed headers, boundaries and part headers. */
+const FRAME_BYTES = 10_000;
+
+/**
+ * An upper bound of the finished message in bytes, without composing it. Far above the truth for
+ * mail in Latin letters; only when it exceeds the size limit is it worth composing to know.
+ */
+export function messageBytesEstimate(
+  mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
+): number {
+  const textBytes = Buffer.byteLength(mail.html) + TEXT_CHARS_MAX * UTF8_BYTES;
+  const headerChars = mail.headers.reduce(
+    (sum, { name, value }) => sum + name.length + value.length,
+    mail.subject.length,
+  );
+  const fileChars = mail.attachments.reduce(
+    (sum, file) => sum + file.content.length * BASE64_LINE_GROWTH + FRAME_BYTES,
+    0,
+  );
+  // An encoded word of the worst kind carries four letters in a line of 75 characters.
+  return Math.ceil(textBytes * QP_GROWTH + headerChars * 20 + fileChars + FRAME_BYTES);
+}
+
+/** Limits of the text part. It serves readers without HTML; nobody reads a book in it. */
+const TEXT_CHARS_MAX = 250_000;
+/** Five nested layout tables are 20 levels. Each level of lists indents all lines below it. */
+const HTML_DEPTH_MAX = 100;
+
+/** An image is its alternative text. */
+const alternativeText: FormatCallback = (element, _walk, builder) => {
+  const alt: unknown = element.attribs?.alt;
+  if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
+};
+
+const cell: FormatCallback = (element, walk, builder) => {
+  walk(element.children, builder);
+  builder.addInline(' ');
+};
+
+const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
+
+const convertHtml = compile({
+  wordwrap: false,
+  limits: { maxDepth: HTML_DEPTH_MAX, ellipsis: '…' },
+  formatters: { alternativeText, cell },
+  selectors: [
+    { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
+    { selector: 'img', format: 'alternativeText' },
+    // Quote marks in front of every line of every level multiply a hostile input.
+    { selector: 'blockquote', format: 'block' },
+    // Mail is laid out with tables: a line for each row, a space between cells.
+    { selector: 'tr', format: 'block' },
+    { selector: 'td', format: 'cell' },
+    { selector: 'th', format: 'cell' },
+    ...HEADINGS.map((selector) => ({ selector, options: { uppercase: false } })),
+  ],
+});
+
+/**
+ * The text part of a mail: HTML without tags, links as `text (url)`, images as their alternative
+ * text. Very long or deeply nested input is cut, so that its cost stays under a second.
+ */
+export function textFromHtml(html: string): string {
+  // A picture written into the HTML can be larger than all the rest, and is no text.
+  const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
+  const text = convertHtml(cutHtml(withoutData));
+  return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX - 1)}…` : text;
+}

@@ -1,0 +1,125 @@
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import type { FetchBytes } from '../web/bounded-fetch.ts';
+
+export interface CertificateStore {
+  /**
+   * The key of a certificate that is SNS's, vouched for by an authority, and valid now; null when it
+   * is not.
+   * @throws Error when the certificate, or one that vouches for it, cannot be fetched.
+   */
+  findKey(url: URL): Promise<KeyObject | null>;
+}
+
+/** A certificate is 2 KB long; a file may hold those that vouch for it, too. */
+const fileBytesMax = 64 * 1024;
+/** How long a verdict is kept, in ms; a certificate may end before. */
+const verdictMs = 24 * 3_600_000;
+/** A refusal is kept shortly: a certificate may begin to be valid, or be mended. */
+const refusalMs = 60_000;
+/** SNS has one certificate for each region at a time. */
+const verdictsMax = 100;
+/** Addresses that are asked at once: whoever makes them up must not keep others from theirs for long. */
+const fetchesMax = 10;
+/** Certificates from that of SNS to an authority: there are two or three. */
+const chainMax = 5;
+
+/**
+ * Names in certificates of SNS, by region and partition: `sns.amazonaws.com`,
+ * `sns.<region>.amazonaws.com`, `sns-signing.<region>.amazonaws.com`, `sns-<region>.amazonaws.com.cn`
+ * (as the AWS SDK for Java expects them).
+ */
+const snsName = /^sns(?:-signing)?(?:[.-][a-z0-9-]{1,32})?\.amazonaws\.com(?:\.cn)?$/;
+
+export function createCertificateStore(services: {
+  fetchBytes: FetchBytes;
+  authorities: readonly string[];
+  now: () => number;
+}): CertificateStore {
+  const { fetchBytes, authorities, now } = services;
+  const verdicts = new Map<string, { key: Promise<KeyObject | null>; until: number }>();
+  let fetching = 0;
+  let parsed: X509Certificate[] | undefined;
+  const trusted = () => (parsed ??= authorities.map((pem) => new X509Certificate(pem)));
+
+  const isCurrent = ({ validFrom, validTo }: X509Certificate): boolean =>
+    Date.parse(validFrom) <= now() && now() <= Date.parse(validTo);
+
+  /** Whether an authority vouches for a certificate, by way of others: found in its file, or named. */
+  async function isTrusted(leaf: X509Certificate, file: X509Certificate[]): Promise<boolean> {
+    let certificate = leaf;
+    for (let length = 1; length < chainMax; length += 1) {
+      if (trusted().some((root) => isCurrent(root) && hasIssued(root, certificate))) return true;
+      const issuer =
+        file.find((other) => hasIssued(other, certificate)) ?? (await fetchIssuer(certificate));
+      if (!issuer || !issuer.ca || !isCurrent(issuer) || !hasIssued(issuer, certificate)) {
+        return false;
+      }
+      certificate = issuer;
+    }
+    return false;
+  }
+
+  /** The file of SNS holds its own certificate alone, which names where its issuer's is. */
+  async function fetchIssuer(certificate: X509Certificate): Promise<X509Certificate | undefined> {
+    const [address = ''] = certificate.toLegacyObject().infoAccess?.['CA Issuers - URI'] ?? [];
+    const url = URL.parse(address);
+    if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.port) {
+      return undefined;
+    }
+    return readCertificates(await fetchBytes(url, fileBytesMax))[0];
+  }
+
+  async function judge(url: URL): Promise<{ key: KeyObject | null; until: number }> {
+    const [leaf, ...others] = readCertificates(await fetchBytes(url, fileBytesMax));
+    const refusal = { key: null, until: now() + refusalMs };
+    if (!leaf || !isCurrent(leaf) || !isOfSns(leaf)) return refusal;
+    if (!(await isTrusted(leaf, others))) return refusal;
+    return { key: leaf.publicKey, until: Math.min(now() + verdictMs, Date.parse(leaf.validTo)) };
+  }
+
+  return {
+    findKey(url) {
+      const known = verdicts.get(url.href);
+      if (known && known.until > now()) return known.key;
+      if (fetching >= fetchesMax) {
+        return Promise.reject(new Error('Too many certificates are being fetched.'));
+      }
+      fetching += 1;
+      const judged = judge(url).finally(() => (fetching -= 1));
+      const verdict = { key: judged.then(({ key }) => key), until: now() + verdictMs };
+      verdicts.delete(url.href);
+      verdicts.set(url.href, verdict);
+      const [oldest] = verdicts.keys();
+      if (verdicts.size > verdictsMax && oldest !== undefined) verdicts.delete(oldest);
+      judged.then(
+        ({ until }) => (verdict.until = until),
+        () => {
+          if (verdicts.get(url.href) === verdict) verdicts.delete(url.href);
+        },
+      );
+      return verdict.key;
+    },
+  };
+}
+
+function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+/** Whether a certificate was made out to SNS. */
+function isOfSns(certificate: X509Certificate): boolean {
+  const { CN: commonName = [] } = certificate.toLegacyObject().subject;
+  const listed = certificate.subjectAltName?.split(', ').map((name) => name.replace(/^DNS:/, ''));
+  const names = listed ?? [commonName].flat();
+  // The list is text of who made it; that a name stands in it is for the library to say.
+  return names.some((name) => snsName.test(name) && certificate.checkHost(name) !== undefined);
+}
+
+const pemEnd = '-----END CERTIFICATE-----';
+
+/** The certificates of a file, in PEM or one in DER. @throws Error when one cannot be read. */
+function readCertificates(file: Buffer): X509Certificate[] {
+  const blocks = file.toString('latin1').split(pemEnd).slice(0, -1);
+  if (blocks.length === 0) return [new X509Certificate(file)];
+  return blocks.map((block) => new X509Certificate(block + pemEnd));
+}

@@ -1,0 +1,131 @@
+import { verify } from 'node:crypto';
+import { rootCertificates } from 'node:tls';
+import { createCertificateStore } from './sns-certificates.ts';
+import { createFetcher, type Network } from '../web/bounded-fetch.ts';
+
+/** What Amazon SNS posts to a subscriber; only the signature says that it is from there. */
+export type SnsEnvelope = Record<string, unknown>;
+
+export interface Sns {
+  /**
+   * What keeps an envelope from being a message SNS has signed of late, as a sentence, as far as it
+   * shows without asking anybody; null: nothing.
+   */
+  findFlaw(envelope: SnsEnvelope): string | null;
+  /**
+   * Whether SNS itself has signed this, of late.
+   * @throws Error when the certificates cannot be fetched.
+   */
+  isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
+  /** Whether an address belongs to SNS. */
+  isSnsUrl(url: string): boolean;
+  /** Asks for the notifications of a topic. @throws Error when SNS does not answer 2xx. */
+  confirm(subscribeUrl: string): Promise<void>;
+}
+
+export interface SnsSettings extends Network {
+  /** Authorities that may vouch for a certificate of SNS, as PEM. Default: those of Node.js. */
+  authorities?: readonly string[];
+  /** Milliseconds since 1970. Default: the clock. */
+  now?: () => number;
+}
+
+/** For the confirmation, in bytes: a few hundred. */
+const confirmationBytesMax = 64 * 1024;
+/**
+ * How far the time of a message may be from now, in ms. SNS tries a message for an hour at most
+ * (SNS developer guide, message delivery retries); the same room is left for clocks that are late.
+ */
+const ageMsMax = 3_600_000;
+
+const snsHost = /^sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?$/;
+/** All of it: no port, user name, query or fragment. */
+const certificateUrl =
+  /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
+
+/** Signed fields by message type, in the order SNS signs them (SNS developer guide). */
+const notificationFields = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
+const confirmationFields = [
+  'Message',
+  'MessageId',
+  'SubscribeURL',
+  'Timestamp',
+  'Token',
+  'TopicArn',
+  'Type',
+];
+const confirmationTypes = new Set(['SubscriptionConfirmation', 'UnsubscribeConfirmation']);
+
+const digests: Record<string, string> = { '1': 'sha1', '2': 'sha256' };
+
+/** Certificates are fetched once a day and kept. */
+export function createSns(settings: SnsSettings = {}): Sns {
+  const { authorities = rootCertificates, now = Date.now } = settings;
+  const fetchBytes = createFetcher(settings);
+  const certificates = createCertificateStore({ fetchBytes, authorities, now });
+
+  /** The parts a signature is checked with, or a sentence. */
+  function read(envelope: SnsEnvelope) {
+    const { SignatureVersion: version, Signature: signature } = envelope;
+    const digest = typeof version === 'string' ? digests[version] : undefined;
+    const text = signedText(envelope);
+    if (!digest || text === null || typeof signature !== 'string' || signature === '') {
+      return 'The message is not signed as Amazon SNS signs.';
+    }
+    const url = envelope['SigningCertURL'];
+    if (typeof url !== 'string' || !certificateUrl.test(url)) {
+      return 'SigningCertURL is not the address of a certificate of Amazon SNS.';
+    }
+    const sentAt = Date.parse(envelope['Timestamp'] as string);
+    if (!(Math.abs(now() - sentAt) <= ageMsMax)) {
+      return 'The message is older than an hour, or of the future.';
+    }
+    return { digest, text, signature, url: new URL(url) };
+  }
+
+  return {
+    findFlaw(envelope) {
+      const parts = read(envelope);
+      return typeof parts === 'string' ? parts : null;
+    },
+    async isAuthentic(envelope) {
+      const parts = read(envelope);
+      if (typeof parts === 'string') return false;
+      const key = await certificates.findKey(parts.url);
+      if (!key) return false;
+      const signature = Buffer.from(parts.signature, 'base64');
+      return verify(parts.digest, Buffer.from(parts.text), key, signature);
+    },
+    isSnsUrl: isSnsAddress,
+    async confirm(subscribeUrl) {
+      if (!isSnsAddress(subscribeUrl)) throw new Error('Not an address of SNS.');
+      await fetchBytes(new URL(subscribeUrl), confirmationBytesMax);
+    },
+  };
+}
+
+function isSnsAddress(written: string): boolean {
+  const url = URL.parse(written);
+  return (
+    url !== null &&
+    url.protocol === 'https:' &&
+    snsHost.test(url.hostname) &&
+    url.port === '' &&
+    url.username === '' &&
+    url.password === ''
+  );
+}
+
+/** The text SNS signs; null when a field is none. */
+function signedText(envelope: SnsEnvelope): string | null {
+  const isConfirmation = confirmationTypes.has(envelope['Type'] as string);
+  let text = '';
+  for (const name of isConfirmation ? confirmationFields : notificationFields) {
+    const value = envelope[name];
+    // Only the subject may be missing.
+    if (name === 'Subject' && (value === undefined || value === null)) continue;
+    if (typeof value !== 'string') return null;
+    text += `${name}\n${value}\n`;
+  }
+  return text;
+}

@@ -1,0 +1,236 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { isQuicklyRead } from '../../domain/template/render-cost.ts';
+import {
+  checkTemplate,
+  type CompiledTemplate,
+  compileTemplate,
+  isCheapRendering,
+  type Renderer,
+  type RenderKind,
+  renderPlainly,
+  type RenderScope,
+  renderTemplate,
+  type TemplateCheck,
+} from '../../domain/template/render.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** What a thread is asked to do. */
+export type RenderTask =
+  | { kind: RenderKind; sources: string[]; scope: RenderScope }
+  | { kind: 'check'; source: string };
+
+export interface TemplateRenderer extends Renderer {
+  /**
+   * Judges a template of a project before it is saved; one that takes too long to read is refused.
+   */
+  check(source: string, owner?: string): Promise<TemplateCheck>;
+  /** Ends the threads; what they are at is given up. */
+  close(): Promise<void>;
+}
+
+export interface RendererSettings {
+  /** Threads for templates of unknown cost. Default: all cores but one, at most 4. */
+  threads?: number;
+  /** After this time a rendering is stopped, in milliseconds. */
+  renderMs?: number;
+}
+
+/** The limit of one second is Liquid's own; what does not heed it is stopped a little later. */
+const renderMsDefault = 1_200;
+/** Two megabytes of tags take seconds to be read. */
+const checkMs = 20_000;
+/** A template that was stopped so often in a row is not tried again for a while. */
+const stopsMax = 3;
+const restMs = 60_000;
+const stoppedMax = 1_000;
+
+/**
+ * Renders cheap templates at once, and all others in threads of their own, where they can be
+ * stopped: Liquid looks at the clock between tags only, and one filter may take minutes. Projects
+ * take turns at the threads, so that whoever has many costly templates keeps nobody waiting for
+ * longer than one of them may take.
+ */
+export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
+  const { renderMs = renderMsDefault } = settings;
+  const threads = settings.threads ?? Math.min(4, Math.max(1, availableParallelism() - 1));
+  const renderings = new ThreadPool(threads, renderMegabytes);
+  // Apart from the renderings: reading a large template may take long and is no fault.
+  const checks = new ThreadPool(1, checkMegabytes);
+  const stopped = new Map<string, { times: number; at: number }>();
+
+  const isAtRest = (source: string): boolean => {
+    const stops = stopped.get(source);
+    return stops !== undefined && stops.times >= stopsMax && Date.now() - stops.at < restMs;
+  };
+  const noteStop = (source: string): void => {
+    const times = (stopped.get(source)?.times ?? 0) + 1;
+    stopped.delete(source);
+    stopped.set(source, { times, at: Date.now() });
+    const [oldest] = stopped.keys();
+    if (stopped.size > stoppedMax && oldest !== undefined) stopped.delete(oldest);
+  };
+
+  async function renderAll(
+    kind: RenderKind,
+    templates: readonly CompiledTemplate[],
+    scope: RenderScope,
+  ): Promise<string[]> {
+    if (isCheapRendering(templates, scope)) {
+      return templates.map((template) => renderTemplate(kind, template, scope));
+    }
+    const sources = templates.map(({ source }) => source);
+    const owner = scope.owner ?? '';
+    const name = [owner, ...sources].join('\0');
+    const task = { kind, sources, scope };
+    const texts = await renderings.run(owner, task, renderMs, () => isAtRest(name));
+    if (texts === STOPPED) noteStop(name);
+    if (!Array.isArray(texts)) {
+      return templates.map((template) => renderPlainly(kind, template, scope));
+    }
+    stopped.delete(name);
+    return texts as string[];
+  }
+
+  return {
+    async render(kind, template, scope) {
+      const [text = ''] = await renderAll(kind, [template], scope);
+      return text;
+    },
+    renderTexts: (sources, scope) => renderAll('text', sources.map(compileTemplate), scope),
+    async check(source, owner = '') {
+      if (isQuicklyRead(source)) return checkTemplate(source);
+      const found = await checks.run(owner, { kind: 'check', source }, checkMs);
+      if (typeof found === 'object') return found as TemplateCheck;
+      return { ok: false, message: 'The template takes too long to be read.' };
+    },
+    async close() {
+      await Promise.all([renderings.close(), checks.close()]);
+    },
+  };
+}
+
+/** The answer for a task that was stopped, and for one that was never begun. */
+const STOPPED = Symbol('stopped');
+const SKIPPED = Symbol('skipped');
+
+interface Job {
+  task: RenderTask;
+  limitMs: number;
+  /** Asked when its turn comes. */
+  isPointless: () => boolean;
+  done: (answer: unknown) => void;
+  failed: (error: Error) => void;
+}
+
+/**
+ * Memory of a thread, in megabytes; one that needs more ends. Ten megabytes of text are many more
+ * as values on their way, and parsed, two megabytes of tags are hundreds.
+ */
+const renderMegabytes = 192;
+const checkMegabytes = 768;
+
+/** Threads that are started when there is work for them; each does one task at a time. */
+class ThreadPool {
+  readonly #max: number;
+  readonly #megabytes: number;
+  readonly #queue = new FairQueue<Job>();
+  readonly #idle: Worker[] = [];
+  /** Also those that were stopped and have not ended yet: there are never more than `max`. */
+  readonly #all = new Set<Worker>();
+
+  constructor(max: number, megabytes: number) {
+    this.#max = max;
+    this.#megabytes = megabytes;
+  }
+
+  /**
+   * The thread's answer, STOPPED when it exceeded its time or memory, SKIPPED when it was found
+   * pointless or cannot be told to a thread.
+   * @throws Error when no thread can be started.
+   */
+  run(
+    owner: string,
+    task: RenderTask,
+    limitMs: number,
+    isPointless = () => false,
+  ): Promise<unknown> {
+    return new Promise((done, failed) => {
+      this.#queue.push(owner, { task, limitMs, isPointless, done, failed });
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.done(SKIPPED);
+    await Promise.all([...this.#all].map((thread) => thread.terminate()));
+  }
+
+  #next(): void {
+    while (this.#queue.next?.isPointless()) this.#queue.shift()?.done(SKIPPED);
+    if (!this.#queue.next) return;
+    const thread = this.#idle.pop();
+    if (thread) this.#work(thread);
+    else if (this.#all.size < this.#max) this.#start();
+  }
+
+  #start(): void {
+    const thread = new Worker(new URL('./render-worker.mjs', import.meta.url), {
+      execArgv: [],
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: this.#megabytes, maxYoungGenerationSizeMb: 32 },
+    });
+    this.#all.add(thread);
+    let isReady = false;
+    let failure = new Error('A thread for rendering ended before it began.');
+    // An error is always followed by the exit.
+    thread.on('error', (error) => (failure = error));
+    thread.once('message', () => {
+      isReady = true;
+      this.#rest(thread);
+    });
+    thread.once('exit', () => {
+      this.#all.delete(thread);
+      const at = this.#idle.indexOf(thread);
+      if (at !== -1) this.#idle.splice(at, 1);
+      if (!isReady) this.#queue.shift()?.failed(failure);
+      this.#next();
+    });
+  }
+
+  #work(thread: Worker): void {
+    const job = this.#queue.shift();
+    if (!job) return this.#rest(thread);
+    const settle = (answer: unknown) => {
+      clearTimeout(timer);
+      thread.off('message', answered);
+      thread.off('exit', ended);
+      job.done(answer);
+    };
+    const answered = (answer: unknown) => {
+      settle(answer);
+      this.#rest(thread);
+    };
+    const ended = () => settle(STOPPED);
+    const timer = setTimeout(() => {
+      settle(STOPPED);
+      void thread.terminate();
+    }, job.limitMs);
+    thread.on('message', answered);
+    thread.on('exit', ended);
+    thread.ref();
+    try {
+      thread.postMessage(job.task, []);
+    } catch {
+      // A value that cannot be copied, such as one nested too deeply.
+      answered(SKIPPED);
+    }
+  }
+
+  #rest(thread: Worker): void {
+    // Nobody has to wait for an idle thread to end.
+    thread.unref();
+    this.#idle.push(thread);
+    this.#next();
+  }
+}

@@ -1,0 +1,242 @@
+import { createHmac } from 'node:crypto';
+import { lookup as resolve } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
+import { Client, errors, type Dispatcher } from 'undici';
+import type { WebhookCall, WebhookOutcome } from '../../domain/workflow/webhook.ts';
+import { isPublicAddress } from './address-guard.ts';
+
+/** One attempt at a webhook. */
+export interface WebhookAttempt extends WebhookCall {
+  /** The receiver's repeat key, the same at every attempt. */
+  deliveryId: string;
+  /** What the request is signed with, all of it. */
+  secret: string;
+  /** Unix seconds. */
+  timestamp: number;
+  /** The body holds credentials: it is for the origin of the address alone. Default: false. */
+  bodyIsSecret?: boolean;
+}
+
+export interface WebhookSender {
+  /**
+   * Asks the receiver once, following at most 5 redirects. Never rejects for what the network
+   * does. Keeps no connection afterwards: each request is checked and connected anew.
+   */
+  send(attempt: WebhookAttempt): Promise<WebhookOutcome>;
+}
+
+export interface WebhookSenderSettings {
+  /** For names, connections, redirects and the answer together. */
+  timeoutMs: number;
+  /** Turns the address guard off (development). */
+  allowPrivate: boolean;
+  /** All addresses of a host name. Default: the system's resolver. */
+  lookup?: (hostname: string) => Promise<LookupAddress[]>;
+  /** Which addresses may be asked. Default: those of the open Internet. */
+  isPublic?: (address: string) => boolean;
+}
+
+const redirectsMax = 5;
+const answerBytesMax = 64 * 1024;
+/**
+ * How long a connection to one address of a host may take before the next is tried. Node's 250 ms
+ * give up far receivers.
+ */
+const nextAddressMs = 1_000;
+
+/** The guard's no: not worth another attempt. */
+class Refusal extends Error {}
+
+/**
+ * Calls receivers on the open Internet only: every host, at every redirect, is resolved once, its
+ * addresses are checked, and the connection goes to one of those.
+ */
+export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
+  const { timeoutMs, allowPrivate } = settings;
+  const lookup = settings.lookup ?? ((hostname) => resolve(hostname, { all: true }));
+  const isPublic = settings.isPublic ?? isPublicAddress;
+
+  /**
+   * The addresses to connect to. One that is not public spoils them all: a receiver has no honest
+   * reason to name one, and which one is asked would be left to chance.
+   * @throws Refusal
+   */
+  async function findAddresses({ hostname }: URL): Promise<LookupAddress[]> {
+    const literal = hostname.replace(/^\[|\]$/g, '');
+    const family = isIP(literal);
+    const found = family ? [{ address: literal, family }] : await lookup(hostname);
+    if (found.length === 0) throw new Error(`${hostname} has no address.`);
+    if (allowPrivate || found.every(({ address }) => isPublic(address))) return found;
+    throw new Refusal(`${hostname} is not at a public address.`);
+  }
+
+  async function follow(attempt: WebhookAttempt, signal: AbortSignal): Promise<WebhookOutcome> {
+    let url = readUrl(attempt.url);
+    let call: Call = attempt;
+    for (let redirects = 0; ; redirects += 1) {
+      const addresses = await findAddresses(url);
+      signal.throwIfAborted();
+      const request = { ...call, headers: signed(call, attempt) };
+      const answer = await exchange(url, addresses, request, { timeoutMs, signal });
+      if (!('location' in answer)) return answer;
+      if (redirects === redirectsMax) {
+        throw new Refusal(`The receiver redirected more than ${redirectsMax} times.`);
+      }
+      const next = readUrl(answer.location, url);
+      const isForeign = next.origin !== url.origin;
+      if (url.protocol === 'https:' && next.protocol === 'http:') {
+        throw new Refusal('The receiver redirected from https to http.');
+      }
+      call = redirected(call, answer.statusCode, isForeign);
+      if (isForeign && attempt.bodyIsSecret && call.body !== null) {
+        throw new Refusal('The receiver redirected a body with a secret to another origin.');
+      }
+      url = next;
+    }
+  }
+
+  return {
+    async send(attempt) {
+      const deadline = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      // Not all of it heeds the signal: nothing stops a look-up. Then its answer comes too late.
+      const late = new Promise<WebhookOutcome>((done) => {
+        timer = setTimeout(() => {
+          done({ kind: 'timeout' });
+          deadline.abort();
+        }, timeoutMs);
+      });
+      try {
+        return await Promise.race([follow(attempt, deadline.signal).catch(failed), late]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+type Call = Pick<WebhookCall, 'method' | 'headers' | 'body'>;
+
+/**
+ * A user name in a URL is refused, not dropped: it would be the receiver's credentials, or a value
+ * that pushes the host of the template aside (`https://shop.example` + `@evil.example`).
+ * @throws Refusal
+ */
+function readUrl(written: string, base?: URL): URL {
+  if (!URL.canParse(written, base?.href)) throw new Refusal('The address is not a URL.');
+  const url = new URL(written, base);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new Refusal('Only http and https addresses can be called.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Refusal('An address must not hold a user name; use the header Authorization.');
+  }
+  return url;
+}
+
+/** The headers of a request; the signature is over the bytes this very request carries. */
+function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: WebhookAttempt) {
+  const signature = createHmac('sha256', secret)
+    .update(`${timestamp}.${body ?? ''}`)
+    .digest('hex');
+  // Header lines are bytes; those of a receiver of today are UTF-8.
+  const encoded = Object.entries(headers).map(([name, value]) => [
+    name,
+    Buffer.from(value).toString('latin1'),
+  ]);
+  return {
+    ...(Object.fromEntries(encoded) as Record<string, string>),
+    'User-Agent': 'Everpost/1',
+    'Everpost-Delivery': deliveryId,
+    'Everpost-Signature': `t=${timestamp},v1=${signature}`,
+  };
+}
+
+/**
+ * The request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch): 303, and
+ * 301 and 302 after POST, turn into GET without a body. Another origin gets none of the step's own
+ * headers but the type of the body: each of them may be a credential, whatever its name. It gets the
+ * signature, which it needs to believe the request and cannot sign anything else with.
+ */
+function redirected(call: Call, statusCode: number, isForeign: boolean): Call {
+  const becomesGet =
+    (statusCode === 303 && call.method !== 'GET') ||
+    ((statusCode === 301 || statusCode === 302) && call.method === 'POST');
+  const isDropped = (name: string) =>
+    (isForeign && name.toLowerCase() !== 'content-type') || (becomesGet && /^content-/i.test(name));
+  const headers = Object.entries(call.headers).filter(([name]) => !isDropped(name));
+  return {
+    ...(becomesGet ? { method: 'GET', body: null } : { method: call.method, body: call.body }),
+    headers: Object.fromEntries(headers),
+  };
+}
+
+/** Sends one request to one of the addresses, whatever the name resolves to by now. */
+async function exchange(
+  url: URL,
+  addresses: LookupAddress[],
+  { method, headers, body }: Call,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<WebhookOutcome | { statusCode: number; location: string }> {
+  const client = new Client(url.origin, {
+    // No keep-alive: the connection ends with the request.
+    pipelining: 0,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: {
+      timeout: timeoutMs,
+      // Not even NODE_TLS_REJECT_UNAUTHORIZED turns it off. The name checked is that of the URL.
+      rejectUnauthorized: true,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: nextAddressMs,
+      // Asked for names only; a literal is connected to as it is, and was checked as it is.
+      lookup: (_hostname, _options, done) => done(null, addresses),
+    },
+  });
+  try {
+    const path = url.pathname + url.search;
+    const answer = await client.request({ path, method, headers, body, signal });
+    const header = (name: string) => [answer.headers[name] ?? []].flat()[0] ?? null;
+    const { statusCode } = answer;
+    const location = header('location');
+    if (location !== null && [301, 302, 303, 307, 308].includes(statusCode)) {
+      return { statusCode, location };
+    }
+    return {
+      kind: 'answered',
+      statusCode,
+      contentType: header('content-type'),
+      retryAfter: header('retry-after'),
+      ...(await readText(answer.body)),
+    };
+  } finally {
+    await client.destroy();
+  }
+}
+
+/** The first 64 KB of an answer; a character cut in two is left out. */
+async function readText(
+  body: Dispatcher.ResponseData['body'],
+): Promise<{ text: string; isCut: boolean }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let room = answerBytesMax;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk.subarray(0, room), { stream: true });
+    room -= chunk.length;
+    if (room <= 0) return { text, isCut: true };
+  }
+  return { text: text + decoder.decode(), isCut: false };
+}
+
+function failed(error: unknown): WebhookOutcome {
+  if (error instanceof errors.ConnectTimeoutError) return { kind: 'timeout' };
+  if (error instanceof Refusal) return { kind: 'refused', error: error.message };
+  if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
+    return { kind: 'refused', error: `The request cannot be sent: ${error.message}` };
+  }
+  // Several addresses failing make an error with a code and no message.
+  const { message, code } = error as Error & { code?: string };
+  return { kind: 'unreachable', error: message || code || String(error) };
+}

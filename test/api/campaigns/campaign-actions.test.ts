@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApi } from '../../support/api.ts';
+import { type CampaignShop, pro, startCampaignShop } from '../../support/projects/campaign-shop.ts';
+import { refusal, type Shop } from '../../support/projects/shop.ts';
+
+let shop: Shop;
+let draft: CampaignShop['draft'];
+let made: CampaignShop['made'];
+let inState: CampaignShop['inState'];
+beforeAll(async () => {
+  ({ shop, draft, made, inState } = await startCampaignShop());
+});
+afterAll(() => shop.close());
+
+describe('removing campaigns', () => {
+  it.each(['SCHEDULED', 'SENDING', 'PAUSED'])(
+    'refuses a %s one with 409 CAMPAIGN_ACTIVE',
+    async (state) => {
+      const { id } = await inState(state);
+      expect(refusal(await shop.call('DELETE', `/campaigns/${id}`))).toEqual([
+        409,
+        'CAMPAIGN_ACTIVE',
+      ]);
+      const other = await made();
+      const many = await shop.call('POST', '/campaigns/bulk-update', {
+        ids: [other.id, id],
+        delete: true,
+      });
+      expect(refusal(many)).toEqual([409, 'CAMPAIGN_ACTIVE']);
+      expect((await shop.call('GET', `/campaigns/${other.id}`)).status).toBe(200);
+      await shop.api.db.deleteFrom('campaign').where('id', '=', id).execute();
+    },
+  );
+
+  it.each(['DRAFT', 'SENT', 'CANCELLED'])('deletes a %s one', async (state) => {
+    const { id } = await inState(state);
+    const { status, body } = await shop.call('DELETE', `/campaigns/${id}`);
+    expect([status, body.success, typeof body.message]).toEqual([200, true, 'string']);
+    expect(refusal(await shop.call('GET', `/campaigns/${id}`))).toEqual([
+      404,
+      'CAMPAIGN_NOT_FOUND',
+    ]);
+  });
+
+  it('deletes many or none, and nothing without delete', async () => {
+    const ids = [(await made()).id, (await made()).id];
+    const bulk = (body: object) => shop.call('POST', '/campaigns/bulk-update', body);
+    expect((await bulk({ ids })).body).toEqual({ updated: 0 });
+    expect(refusal(await bulk({ ids: [...ids, shop.project.id], delete: true }))).toEqual([
+      404,
+      'CAMPAIGN_NOT_FOUND',
+    ]);
+    expect((await bulk({ ids, delete: true })).body).toEqual({ deleted: 2 });
+    expect((await shop.call('GET', `/campaigns/${ids[0]}`)).status).toBe(404);
+  });
+});
+
+describe('POST /campaigns/{id}/duplicate', () => {
+  it('copies a sent campaign into a draft', async () => {
+    const { id } = await inState('SENT', { audienceType: 'FILTERED', audienceFilter: pro });
+    await shop.api.db
+      .updateTable('campaign')
+      .set({ sent_count: 2, archived: true, scheduled_for: new Date() })
+      .where('id', '=', id)
+      .execute();
+    const { status, body } = await shop.call('POST', `/campaigns/${id}/duplicate`);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      success: true,
+      message: expect.any(String),
+      data: {
+        name: 'Spring sale (Copy)',
+        status: 'DRAFT',
+        sentCount: 0,
+        sentAt: null,
+        scheduledFor: null,
+        archived: false,
+        totalRecipients: 2,
+        audienceFilter: pro,
+      },
+    });
+    expect(body.data.id).not.toBe(id);
+    expect(refusal(await shop.call('POST', `/campaigns/${shop.project.id}/duplicate`))).toEqual([
+      404,
+      'CAMPAIGN_NOT_FOUND',
+    ]);
+  });
+});
+
+describe('actions', () => {
+  const act = (id: string, action: string, body?: object) =>
+    shop.call('POST', `/campaigns/${id}/${action}`, body);
+
+  it.each([
+    ['SENT', 'send', 'CAMPAIGN_NOT_SENDABLE'],
+    ['PAUSED', 'send', 'CAMPAIGN_NOT_SENDABLE'],
+    ['SENDING', 'send', 'CAMPAIGN_NOT_SENDABLE'],
+    ['DRAFT', 'cancel', 'CAMPAIGN_NOT_CANCELLABLE'],
+    ['SENT', 'cancel', 'CAMPAIGN_NOT_CANCELLABLE'],
+    ['DRAFT', 'pause', 'CAMPAIGN_NOT_PAUSABLE'],
+    ['PAUSED', 'pause', 'CAMPAIGN_NOT_PAUSABLE'],
+    ['SENDING', 'resume', 'CAMPAIGN_NOT_RESUMABLE'],
+    ['PAUSED', 'archive', 'CAMPAIGN_NOT_ARCHIVABLE'],
+    ['SCHEDULED', 'archive', 'CAMPAIGN_NOT_ARCHIVABLE'],
+    ['SENDING', 'unarchive', 'CAMPAIGN_NOT_ARCHIVABLE'],
+  ])('a %s campaign refuses %s with 400 %s', async (state, action, code) => {
+    const { id } = await inState(state);
+    const refused = await act(id, action);
+    expect(refusal(refused)).toEqual([400, code]);
+    expect(refused.body.error.details).toEqual({ status: state });
+    await shop.api.db.deleteFrom('campaign').where('id', '=', id).execute();
+  });
+
+  it('are unknown for an unknown campaign', async () => {
+    for (const action of ['send', 'cancel', 'pause', 'resume', 'archive', 'unarchive']) {
+      expect(refusal(await act(shop.project.id, action))).toEqual([404, 'CAMPAIGN_NOT_FOUND']);
+    }
+  });
+
+  it('schedule for a time to come, given as text or number under both names', async () => {
+    const { id } = await made();
+    const at = new Date(Date.now() + 3_600_000);
+    for (const body of [
+      { scheduledFor: at.toISOString() },
+      { scheduledAt: at.getTime() },
+      { scheduledFor: at.toISOString(), scheduledAt: at.getTime() },
+    ]) {
+      const { status, body: answer } = await act(id, 'send', body);
+      expect([status, answer.message]).toEqual([200, 'The campaign is scheduled.']);
+      expect(answer.data).toMatchObject({
+        status: 'SCHEDULED',
+        scheduledFor: at.toISOString(),
+        scheduledAt: at.toISOString(),
+      });
+    }
+    expect(shop.api.dispatched.at(-1)).toEqual({ runs: [`campaign-${id}`] });
+    expect(refusal(await act(id, 'send', { scheduledFor: Date.now() - 86_400_000 }))).toEqual([
+      400,
+      'SCHEDULE_IN_PAST',
+    ]);
+    for (const scheduledFor of ['soon', '2026-02-30', 1e300, 0.5, true]) {
+      expect(refusal(await act(id, 'send', { scheduledFor }))).toEqual([
+        422,
+        'VALIDATION_ERROR',
+        'scheduledFor invalid_date',
+      ]);
+    }
+    const twice = { scheduledFor: at.toISOString(), scheduledAt: at.getTime() + 1 };
+    expect(refusal(await act(id, 'send', twice))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'scheduledAt custom',
+    ]);
+    expect((await act(id, 'cancel')).body.data).toMatchObject({ status: 'CANCELLED' });
+  });
+
+  it('refuse to send to nobody, and from a domain that is no longer verified', async () => {
+    const nobody = {
+      operator: 'AND',
+      conditions: [{ field: 'data.plan', operator: 'equals', value: 'none' }],
+    };
+    const empty = await made({ audienceType: 'FILTERED', audienceFilter: nobody });
+    expect(refusal(await act(empty.id, 'send'))).toEqual([400, 'CAMPAIGN_NO_RECIPIENTS']);
+    const later = { scheduledFor: Date.now() + 60_000 };
+    expect(refusal(await act(empty.id, 'send', later))).toEqual([400, 'CAMPAIGN_NO_RECIPIENTS']);
+    const { id } = await made();
+    const set = (status: string) =>
+      shop.api.db.updateTable('domain').set({ status }).where('name', '=', shop.domain).execute();
+    await set('failed');
+    expect(refusal(await act(id, 'send'))).toEqual([403, 'DOMAIN_NOT_VERIFIED']);
+    await set('verified');
+  });
+
+  it('of two sends at once let one win', async () => {
+    const { id } = await made();
+    const answers = await Promise.all([act(id, 'send'), act(id, 'send'), act(id, 'send')]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
+    expect(answers.flatMap(({ body }) => body.error?.code ?? [])).toEqual([
+      'CAMPAIGN_NOT_SENDABLE',
+      'CAMPAIGN_NOT_SENDABLE',
+    ]);
+    expect((await act(id, 'pause')).body.data).toMatchObject({
+      status: 'PAUSED',
+      pausedReason: 'requested',
+    });
+    expect((await act(id, 'resume')).body.data).toMatchObject({
+      status: 'SENDING',
+      pausedReason: null,
+    });
+    expect((await act(id, 'cancel')).body.data).toMatchObject({
+      status: 'CANCELLED',
+      pausedReason: null,
+    });
+  });
+
+  it('repeated with one key are replayed', async () => {
+    const { id } = await inState('SENDING');
+    const headers = { 'Idempotency-Key': `cancel ${id}` };
+    const first = await shop.call('POST', `/campaigns/${id}/cancel`, undefined, headers);
+    const second = await shop.call('POST', `/campaigns/${id}/cancel`, undefined, headers);
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+  });
+});
+
+describe('GET /campaigns/{id}/stats', () => {
+  it('counts and gives percent of what was sent', async () => {
+    const { id } = await inState('SENT');
+    const stats = async () => (await shop.call('GET', `/campaigns/${id}/stats`)).body;
+    expect((await stats()).data).toMatchObject({ sentCount: 0, openRate: 0, uncertainCount: 0 });
+    await shop.api.db
+      .updateTable('campaign')
+      .set({
+        total_recipients: 4,
+        sent_count: 4,
+        delivered_count: 3,
+        opened_count: 2,
+        clicked_count: 1,
+        bounced_count: 1,
+      })
+      .where('id', '=', id)
+      .execute();
+    expect(await stats()).toEqual({
+      success: true,
+      data: {
+        totalRecipients: 4,
+        sentCount: 4,
+        deliveredCount: 3,
+        openedCount: 2,
+        clickedCount: 1,
+        bouncedCount: 1,
+        complainedCount: 0,
+        unsubscribedCount: 0,
+        uncertainCount: 0,
+        deliveryRate: 75,
+        openRate: 50,
+        clickRate: 25,
+        bounceRate: 25,
+        complaintRate: 0,
+        unsubscribeRate: 0,
+      },
+    });
+  });
+});
+
+describe('POST /campaigns/{id}/test', () => {
+  it('goes to members of the project alone where mail leaves the machine', async () => {
+    const api = await startTestApi({
+      AWS_SES_REGION: 'eu-west-1',
+      AWS_SES_ACCESS_KEY_ID: 'id',
+      AWS_SES_SECRET_ACCESS_KEY: 'secret',
+    });
+    try {
+      const { cookie, email } = await api.signUp();
+      const project = await api.createProject(cookie);
+      const domain = { project_id: project.id, name: 'shop.dev', status: 'verified' };
+      await api.db
+        .insertInto('domain')
+        .values({ ...domain, dkim_tokens: ['a', 'b', 'c'] })
+        .execute();
+      const key = project.secretKey;
+      const body = { ...draft(), from: 'news@shop.dev' };
+      const made = await api.request('POST', '/campaigns', { key, body });
+      const path = `/campaigns/${made.body.data.id}/test`;
+      const test = (to: string) => api.request('POST', path, { key, body: { email: to } });
+      const invited = await api.signUp();
+      await api.db
+        .insertInto('invitation')
+        .values({ project_id: project.id, user_id: invited.userId, role: 'ADMIN' })
+        .execute();
+      for (const to of ['stranger@people.test', invited.email]) {
+        expect(refusal(await test(to))).toEqual([403, 'TEST_RECIPIENT_NOT_ALLOWED']);
+      }
+      expect((await test(email)).status).toBe(200);
+      expect(refusal(await test('nobody'))).toEqual([
+        422,
+        'VALIDATION_ERROR',
+        'email invalid_string',
+      ]);
+      const [mail] = await api.db.selectFrom('single_mail').selectAll().execute();
+      expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
+      expect(api.dispatched.at(-1)).toEqual({ runs: [`campaign-test-${mail!.id}`] });
+    } finally {
+      await api.close();
+    }
+  });
+});

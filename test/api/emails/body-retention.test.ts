@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { choresOf } from '../../support/sweep-now.ts';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await startShop();
+});
+afterAll(() => shop.close());
+
+/** Sends a mail with a file and makes it that old, delivered or not. Answers its id. */
+async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<string> {
+  const { body } = await shop.send({
+    to: newAddress(),
+    subject: 'Hi',
+    body: '<p>Hi</p>',
+    attachments: [{ filename: 'a.txt', content: 'YQ==', contentType: 'text/plain' }],
+  });
+  const id = body.data.emails[0].email as string;
+  const at = new Date(Date.now() - days * 86_400_000);
+  // Ids begin with their moment.
+  const aged = at.getTime().toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
+  const { rows } = await sql<{ id: string }>`
+    update email set id = ${aged}::uuid, created_at = ${at}, status = ${status},
+        sent_at = ${status === 'PENDING' ? null : at}
+      where id = ${id} returning id`.execute(shop.api.db);
+  await sql`update attachment set created_at = ${at} where id =
+    (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${rows[0]!.id})
+    `.execute(shop.api.db);
+  return rows[0]!.id;
+}
+
+const bodyOf = async (id: string) => (await shop.call('GET', `/emails/${id}`)).body.body;
+/** The items of a mail in the feed of activity. */
+const itemsOf = async (emailId: string) => {
+  const { body } = await shop.call('GET', '/activity?startDate=2020-01-01');
+  return body.data.filter(({ id }: { id: string }) => id.startsWith(emailId));
+};
+const clear = (bodyRetentionDays: number) =>
+  choresOf(shop.api, { bodyRetentionDays }).CLEAR_MAIL_BODIES();
+
+describe('bodies of mail', () => {
+  it('are removed with their files once they are older than they are kept', async () => {
+    const old = await mailOf(91, 'DELIVERED');
+    const unsent = await mailOf(91, 'PENDING');
+    const young = await mailOf(89, 'DELIVERED');
+    await clear(0);
+    expect(await bodyOf(old)).toContain('<p>Hi</p>');
+    expect(await itemsOf(old)).toMatchObject([
+      { type: 'email.sent', metadata: { body: expect.stringContaining('Hi') } },
+    ]);
+    await clear(90);
+    expect(await bodyOf(old)).toBeNull();
+    // It is still told that it was sent, and what about.
+    expect(await itemsOf(old)).toMatchObject([
+      { type: 'email.sent', metadata: { subject: 'Hi', body: null } },
+    ]);
+    expect(await bodyOf(young)).toContain('<p>Hi</p>');
+    // What is still to leave is not emptied.
+    expect(await bodyOf(unsent)).toContain('<p>Hi</p>');
+    const files = await shop.api.db.selectFrom('attachment').select('created_at').execute();
+    expect(files).toHaveLength(1);
+  });
+
+  it('are removed, too, of mail that waited for longer than that before it was sent', async () => {
+    const id = await mailOf(91, 'PENDING');
+    await clear(90);
+    const attemptId = randomUUID();
+    const { project_id: projectId } = await shop.api.db
+      .updateTable('email')
+      .set({ status: 'SENDING', attempt_id: attemptId, attempts: 1, lease_until: new Date() })
+      .where('id', '=', id)
+      .returning('project_id')
+      .executeTakeFirstOrThrow();
+    const accepted = { kind: 'accepted', messageId: id, delivered: true } as const;
+    await recordSettlements(shop.api.db, {
+      projectId,
+      attemptIds: [attemptId],
+      settlements: [{ emailId: id, ...accepted }],
+    });
+    expect(await bodyOf(id)).toContain('<p>Hi</p>');
+    await clear(90);
+    expect(await bodyOf(id)).toBeNull();
+  });
+});

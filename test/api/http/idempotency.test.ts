@@ -1,0 +1,206 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await startShop();
+});
+afterAll(() => shop.close());
+
+let keys = 0;
+/** The header with a key nobody has used before. */
+const newKey = () => ({ 'Idempotency-Key': `key ${(keys += 1)}` });
+const isReplay = ({ headers }: { headers: Headers }) =>
+  headers.get('idempotency-replayed') === 'true';
+
+/** Makes every insert into the ledger fail with an SQLSTATE while `act` runs. */
+async function whileLedgerFails<T>(sqlState: string, act: () => Promise<T>): Promise<T> {
+  const { db } = shop.api;
+  await sql`create function fail() returns trigger language plpgsql as
+    $$ begin raise exception 'broken' using errcode = ${sql.lit(sqlState)}; end $$`.execute(db);
+  await sql`create trigger fail before insert on email execute function fail()`.execute(db);
+  try {
+    return await act();
+  } finally {
+    await sql`drop function fail cascade`.execute(db);
+  }
+}
+
+describe('Idempotency-Key on /v1/track', () => {
+  it('answers a repeat with the first answer, and records one event', async () => {
+    const [email, key] = [newAddress(), newKey()];
+    const first = await shop.track({ email }, key);
+    const second = await shop.track({ email }, key);
+    expect([first.status, isReplay(first)]).toEqual([200, false]);
+    expect([second.status, isReplay(second)]).toEqual([200, true]);
+    expect(second.body).toEqual(first.body);
+    expect(await shop.eventsOf(email)).toHaveLength(1);
+    const third = await shop.track({ email, event: 'other' }, key);
+    expect(refusal(third)).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    expect(await shop.eventsOf(email)).toHaveLength(1);
+  });
+
+  it('is another one with the public key: nobody who has that can block the secret one', async () => {
+    const [email, headers] = [newAddress(), newKey()];
+    const body = { email, event: 'clicked' };
+    const { publicKey: key } = shop.project;
+    const first = await shop.api.request('POST', '/v1/track', { key, body, headers });
+    const second = await shop.track({ email }, headers);
+    expect([first.status, second.status, isReplay(second)]).toEqual([200, 200, false]);
+    expect(await shop.eventsOf(email)).toHaveLength(2);
+    const third = await shop.api.request('POST', '/v1/track', { key, body, headers });
+    expect([isReplay(third), third.body]).toEqual([true, first.body]);
+
+    const taken = newKey();
+    await shop.api.request('POST', '/v1/track', { key, body, headers: taken });
+    const made = await shop.call('POST', '/contacts', { email: newAddress() }, taken);
+    expect([made.status, isReplay(made)]).toEqual([201, false]);
+  });
+
+  it('is shared by the secret key and the session of a member', async () => {
+    const { cookie } = await shop.api.signUp();
+    const project = await shop.api.createProject(cookie);
+    const [body, key] = [{ email: newAddress(), event: 'clicked' }, newKey()];
+    const path = '/v1/track';
+    const by = { body, headers: key, key: project.secretKey };
+    const first = await shop.api.request('POST', path, by);
+    const headers = { ...key, 'X-Project-Id': project.id };
+    const second = await shop.api.request('POST', path, { body, cookie, headers });
+    expect([second.status, isReplay(second), second.body]).toEqual([200, true, first.body]);
+  });
+
+  it('takes another path as another request', async () => {
+    const [email, key] = [newAddress(), newKey()];
+    await shop.track({ email }, key);
+    const other = await shop.call('POST', '/contacts', { email, event: 'clicked' }, key);
+    expect(refusal(other)).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    expect(other.body.error.details).toMatchObject({
+      key: key['Idempotency-Key'],
+      originalRequest: 'POST /v1/track',
+      originalStatusCode: 200,
+    });
+  });
+
+  it('that is empty answers 400 INVALID_IDEMPOTENCY_KEY', async () => {
+    const email = newAddress();
+    const answer = await shop.track({ email }, { 'Idempotency-Key': '' });
+    expect(refusal(answer)).toEqual([400, 'INVALID_IDEMPOTENCY_KEY']);
+    expect(await shop.contact(email)).toBeUndefined();
+  });
+
+  it('of a request that never ended is taken for 5 minutes, then new', async () => {
+    const [email, key] = [newAddress(), newKey()];
+    await shop.track({ email }, key);
+    const endless = (seconds: number) =>
+      shop.api.db
+        .updateTable('idempotency')
+        .set({
+          status_code: null,
+          response: null,
+          created_at: new Date(Date.now() - seconds * 1000),
+        })
+        .where('key', '=', key['Idempotency-Key'])
+        .execute();
+    await endless(4.9 * 60);
+    expect(refusal(await shop.track({ email }, key))).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
+    await endless(5.1 * 60);
+    const anew = await shop.track({ email, event: 'other' }, key);
+    expect([anew.status, isReplay(anew)]).toEqual([200, false]);
+    expect(isReplay(await shop.track({ email, event: 'other' }, key))).toBe(true);
+    expect(await shop.eventsOf(email)).toHaveLength(2);
+  });
+
+  it('is judged before the body is', async () => {
+    const answer = await shop.track({ email: 'bad' }, { 'Idempotency-Key': 'x'.repeat(256) });
+    expect(refusal(answer)).toEqual([400, 'INVALID_IDEMPOTENCY_KEY']);
+  });
+});
+
+describe('Idempotency-Key on /v1/send', () => {
+  it('is free again after a refused request', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    expect((await shop.send({ to: 'bad' }, key)).status).toBe(422);
+    expect((await shop.send({ to, from: 'a@unknown.test' }, key)).status).toBe(403);
+    const sent = await shop.send({ to }, key);
+    expect([sent.status, isReplay(sent)]).toEqual([200, false]);
+  });
+
+  it('lets one of ten requests at once through: one mail', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    const answers = await Promise.all(Array.from({ length: 10 }, () => shop.send({ to }, key)));
+    const [first, ...more] = answers.filter((answer) => answer.status === 200 && !isReplay(answer));
+    expect(more).toEqual([]);
+    for (const answer of answers) {
+      if (answer.status === 200) expect(answer.body).toEqual(first!.body);
+      else expect(refusal(answer)).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
+    }
+    expect(await shop.emailsTo(to)).toHaveLength(1);
+  });
+
+  it('repeats the answer of our own failure: part of the work may be done', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    const failed = await whileLedgerFails('XX000', () => shop.send({ to }, key));
+    expect(refusal(failed)).toEqual([500, 'INTERNAL_SERVER_ERROR']);
+    const again = await shop.send({ to }, key);
+    expect([again.status, isReplay(again)]).toEqual([500, true]);
+    expect(again.body.error).toEqual(failed.body.error);
+    expect(await shop.emailsTo(to)).toEqual([]);
+  });
+
+  it('is free again when a service was away', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    const away = await whileLedgerFails('57P01', () => shop.send({ to }, key));
+    expect(refusal(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    const again = await shop.send({ to }, key);
+    expect([again.status, isReplay(again)]).toEqual([200, false]);
+  });
+
+  it('keeps answers where nobody can read them', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    await shop.send({ to }, key);
+    const { response } = await shop.api.db
+      .selectFrom('idempotency')
+      .select('response')
+      .where('key', '=', key['Idempotency-Key'])
+      .executeTakeFirstOrThrow();
+    expect(response!.includes(to)).toBe(false);
+  });
+});
+
+describe('Idempotency-Key elsewhere', () => {
+  it('is ignored where a request changes nothing', async () => {
+    const key = newKey();
+    await shop.track({ email: newAddress() }, key);
+    const lookup = await shop.call('POST', '/contacts/lookup', { emails: ['a@b.test'] }, key);
+    expect([lookup.status, isReplay(lookup)]).toEqual([200, false]);
+    // Refused for its body and for nothing else, and twice: the key is not even read.
+    const verify = () => shop.call('POST', '/v1/verify', { email: 'no address' }, key);
+    expect(refusal(await verify())).toEqual([422, 'VALIDATION_ERROR', 'email invalid_string']);
+    const badKey = { 'Idempotency-Key': 'x'.repeat(256) };
+    const bad = await shop.call('POST', '/v1/verify', { email: 'no address' }, badKey);
+    expect(bad.status).toBe(422);
+  });
+
+  it('is ignored on requests that are no POST', async () => {
+    const key = newKey();
+    await shop.track({ email: newAddress() }, key);
+    const read = await shop.call('GET', '/events', undefined, key);
+    expect([read.status, isReplay(read)]).toEqual([200, false]);
+  });
+
+  it('makes a start of an execution happen once', async () => {
+    const { body: contact } = await shop.call('POST', '/contacts', { email: newAddress() });
+    const { body: workflow } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
+    const path = `/workflows/${workflow.id}`;
+    await shop.call('POST', `${path}/steps`, { type: 'EXIT', name: 'Out', config: {} });
+    await shop.call('PATCH', path, { enabled: true });
+    const start = (key: Record<string, string>) =>
+      shop.call('POST', `${path}/executions`, { contactId: contact.id }, key);
+    const key = newKey();
+    const first = await start(key);
+    const second = await start(key);
+    expect([second.status, isReplay(second), second.body]).toEqual([201, true, first.body]);
+    expect(refusal(await start(newKey()))).toEqual([409, 'EXECUTION_EXISTS']);
+  });
+});

@@ -1,0 +1,234 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { createTestDatabase, databaseAt, execute } from '../../support/processes/servers.ts';
+
+const program = join(import.meta.dirname, '../../../api/main.ts');
+const children = new Set<ChildProcess>();
+const releases: (() => Promise<void>)[] = [];
+let database: { url: string; drop: () => Promise<void> };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+  for (const release of releases.splice(0)) await release();
+});
+afterAll(() => database.drop());
+
+/** Starts the API with nothing set but what is given, and no Temporal server to be found. */
+function start(env: Record<string, string>) {
+  const child = fork(program, {
+    execArgv: ['--import', 'tsx'],
+    env: { PATH: process.env['PATH'], TEMPORAL_ADDRESS: '127.0.0.1:1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  children.add(child);
+  let output = '';
+  child.stdout?.on('data', (chunk) => (output += String(chunk)));
+  child.stderr?.on('data', (chunk) => (output += String(chunk)));
+  // Not "close" of the child: it never comes once the channel was closed by hand.
+  const ended = Promise.all([
+    once(child, 'exit'),
+    ...[child.stdout, child.stderr].map((stream) => stream && once(stream, 'close')),
+  ]).then(([[code]]) => code as number | null);
+  return {
+    child,
+    ended,
+    output: () => output,
+    async ready() {
+      const first = await Promise.race([once(child, 'message'), ended]);
+      if (!Array.isArray(first)) throw new Error(`Ended with ${first}: ${output}`);
+      expect(first[0]).toEqual({ ready: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const { port, release } = await claimFreePort();
+  releases.push(release);
+  return port;
+}
+
+const settings = async (databaseUrl = database.url) => {
+  const port = await freePort();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    env: { DATABASE_URL: databaseUrl, JWT_SECRET: 'j'.repeat(32), PORT: String(port) },
+  };
+};
+
+describe('a start', () => {
+  it.each([
+    [['JWT_SECRET'], {}],
+    [
+      ['JWT_SECRET', 'DATABASE_URL', 'PORT'],
+      { JWT_SECRET: 'short', DATABASE_URL: '', PORT: 'abc' },
+    ],
+  ])('is refused with one line for each of %j', async (names, env) => {
+    const api = start({ DATABASE_URL: database.url, ...(env as Record<string, string>) });
+    expect(await api.ended).toBe(1);
+    const lines = api.output().trim().split('\n').slice(1);
+    expect(lines.map((line) => line.trim().split(' ')[0]).toSorted()).toEqual(names.toSorted());
+  });
+
+  it('is refused with one sentence when the port is taken', async () => {
+    const { port, env } = await settings();
+    const other = createServer().listen(port, '0.0.0.0');
+    await once(other, 'listening');
+    const api = start(env);
+    const code = await api.ended;
+    other.close();
+    expect(code).toBe(1);
+    expect(api.output()).toContain(`Port ${port} is taken.`);
+  });
+
+  it('is refused with one sentence when the database does not answer', async () => {
+    const { env } = await settings('postgres://nobody@127.0.0.1:1/none');
+    const api = start(env);
+    expect(await api.ended).toBe(1);
+    expect(api.output()).toMatch(/^The API did not start\. .*ECONNREFUSED/);
+  });
+});
+
+describe('a start with unsafe settings', () => {
+  it('is refused in production with a sentence each', { timeout: 60_000 }, async () => {
+    const { env } = await settings();
+    const api = start({ ...env, NODE_ENV: 'production', API_URL: 'http://api.shop.dev' });
+    expect(await api.ended).toBe(1);
+    const lines = api.output().trim().split('\n').slice(1);
+    expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(['API_URL', 'JWT_SECRET']);
+  });
+
+  it('says in the log that the receiver of SNS is closed', { timeout: 60_000 }, async () => {
+    const { env } = await settings();
+    const api = start({
+      ...env,
+      AWS_SES_REGION: 'eu-west-1',
+      AWS_SES_ACCESS_KEY_ID: 'id',
+      AWS_SES_SECRET_ACCESS_KEY: 'secret',
+    });
+    await api.ready();
+    const warnings = api
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { level: number; msg: string })
+      .filter(({ level }) => level === 40);
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed/),
+    ]);
+    api.child.kill('SIGTERM');
+    expect(await api.ended).toBe(0);
+  });
+});
+
+describe('two processes on one empty database', () => {
+  it(
+    'migrate it once, both start without Temporal, and share users, keys and mail',
+    { timeout: 120_000 },
+    async () => {
+      const adminUrl = inject('databaseUrl');
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await execute(adminUrl, `create database ${name}`);
+      const url = databaseAt(adminUrl, name);
+      const [first, second] = [await settings(url), await settings(url)];
+      const processes = [start(first.env), start(second.env)];
+      await Promise.all(processes.map((api) => api.ready()));
+
+      const post = (
+        base: string,
+        path: string,
+        body: unknown,
+        headers: Record<string, string> = {},
+      ) =>
+        fetch(`${base}${path}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', ...headers },
+          body: JSON.stringify(body),
+        });
+      const ready = await fetch(`${first.url}/health/ready`);
+      expect([ready.status, await ready.json()]).toEqual([
+        503,
+        { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
+      ]);
+      const account = { email: 'ada@users.test', password: 'a password' };
+      const made = await post(first.url, '/auth/signup', account);
+      const Cookie = made.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const created = await post(second.url, '/users/@me/projects', { name: 'Shop' }, { Cookie });
+      const project = (await created.json()) as { id: string; secret: string };
+      const add = (domain: string) =>
+        post(first.url, '/domains', { domain }, { Authorization: `Bearer ${project.secret}` });
+      expect((await add('x.test')).status).toBe(201);
+      const mail = { to: 'bob@people.test', from: 'team@x.test', subject: 'Hi', body: 'Hi' };
+      const key = { Authorization: `Bearer ${project.secret}` };
+      expect((await post(second.url, '/v1/send', mail, key)).status).toBe(200);
+      const { features } = (await (await fetch(`${first.url}/config`)).json()) as {
+        features: { email: { mode: string } };
+      };
+      expect(features.email.mode).toBe('local');
+      const path = `/users/@me/projects/${project.id}/regenerate-keys`;
+      expect((await post(second.url, path, {}, { Cookie })).status).toBe(200);
+      expect((await add('y.test')).status).toBe(401);
+
+      for (const { child } of processes) child.kill('SIGTERM');
+      expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0]);
+      await execute(adminUrl, `drop database ${name} with (force)`);
+    },
+  );
+});
+
+describe('a stop', () => {
+  it('lets the running request end and takes no new one', async () => {
+    const { env, port, url } = await settings();
+    const api = start(env);
+    await api.ready();
+    const body = JSON.stringify({ email: `${randomUUID()}@users.test`, password: 'a password' });
+    const socket = connect(port, '127.0.0.1');
+    socket.write(
+      'POST /auth/signup HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n' +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    // The server says so when it has begun with the request.
+    await answerWith(socket, '100 Continue');
+    api.child.kill('SIGTERM');
+    await refused(url);
+    socket.write(body);
+    await answerWith(socket, 'HTTP/1.1 200 OK');
+    expect(await api.ended).toBe(0);
+  });
+
+  it('comes with the end of the parent, also for idle connections', async () => {
+    const { env, url } = await settings();
+    const api = start(env);
+    await api.ready();
+    await (await fetch(`${url}/health`)).text();
+    api.child.disconnect();
+    expect(await api.ended).toBe(0);
+  });
+});
+
+async function answerWith(socket: Socket, text: string): Promise<void> {
+  let seen = '';
+  while (!seen.includes(text)) {
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    seen += chunk.toString();
+  }
+}
+
+/** Resolves when nobody takes connections any more. */
+async function refused(url: string): Promise<void> {
+  while (
+    await fetch(`${url}/health`).then(
+      (answer) => answer.ok,
+      () => false,
+    )
+  );
+}

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { endpoints } from '../../../api/endpoints.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
+
+const { version } = packageJson;
+
+describe('GET /', () => {
+  it('answers name and version', async () => {
+    const { status, body } = await api.request('GET', '/');
+    expect([status, body]).toEqual([200, { name: 'everpost', version }]);
+  });
+
+  it('leads to LANDING_URL when there is one', async () => {
+    const landed = await startTestApi({ LANDING_URL: 'https://shop.example/start' });
+    const { status, headers, body } = await landed.request('GET', '/');
+    await landed.close();
+    expect([status, headers.get('location'), body]).toEqual([
+      302,
+      'https://shop.example/start',
+      '',
+    ]);
+  });
+});
+
+describe('GET /health', () => {
+  it('answers ok without limits', async () => {
+    const { status, body } = await api.request('GET', '/health');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      status: 'ok',
+      time: expect.any(Number),
+      environment: 'development',
+      uptime: expect.any(Number),
+      version,
+    });
+    expect(Math.abs(Date.now() - body.time)).toBeLessThan(5_000);
+  });
+});
+
+describe('GET /health/ready', () => {
+  it('answers 200 when both answer', async () => {
+    const { status, body } = await api.request('GET', '/health/ready');
+    expect([status, body]).toEqual([
+      200,
+      { status: 'ok', checks: { database: 'ok', temporal: 'ok' } },
+    ]);
+  });
+
+  it('answers 503 and names Temporal when that is away', async () => {
+    const broken = await startTestApi();
+    broken.services.temporalAnswers = async () => false;
+    const { status, body } = await broken.request('GET', '/health/ready');
+    await broken.close();
+    expect([status, body]).toEqual([
+      503,
+      { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
+    ]);
+  });
+
+  it('answers 503 and names the database when that is away; /health answers on', async () => {
+    const broken = await startTestApi({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    const [ready, alive, asked] = await Promise.all([
+      broken.request('GET', '/health/ready'),
+      broken.request('GET', '/health'),
+      broken.request('POST', '/v1/track', { key: `sk_${'0'.repeat(64)}`, body: {} }),
+    ]);
+    await broken.close();
+    expect([ready.status, ready.body]).toEqual([
+      503,
+      { status: 'failed', checks: { database: 'failed', temporal: 'ok' } },
+    ]);
+    expect(alive.status).toBe(200);
+    expect([asked.status, asked.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  });
+});
+
+describe('GET /config', () => {
+  it('answers exactly these keys in local mode', async () => {
+    const { status, headers, body } = await api.request('GET', '/config');
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('public, max-age=60');
+    expect(body).toEqual({
+      environment: 'development',
+      urls: { api: api.url, dashboard: 'http://localhost:3000', landing: null, wiki: null },
+      features: {
+        billing: { enabled: false },
+        storage: { s3Enabled: true },
+        authProviders: { github: false, google: false },
+        email: { trackingToggleEnabled: true, mode: 'local' },
+        smtp: { enabled: false, domain: null, ports: null },
+        signups: { enabled: true },
+      },
+      aws: { sesRegion: null },
+    });
+  });
+
+  it('tells the settings of an installation and no secret', async () => {
+    const secrets = {
+      AWS_SES_ACCESS_KEY_ID: 'AKIAEXAMPLE',
+      AWS_SES_SECRET_ACCESS_KEY: 'wJalrX',
+      STRIPE_SECRET_KEY: 'sk_test_example',
+      STRIPE_WEBHOOK_SECRET: 'whsec_example',
+      STRIPE_PRICE_ONBOARDING: 'price_onboarding',
+      STRIPE_PRICE_EMAIL_USAGE: 'price_usage',
+      GITHUB_OAUTH_CLIENT: 'client-example',
+      GITHUB_OAUTH_SECRET: 'secret-example',
+    };
+    const hosted = await startTestApi({
+      ...secrets,
+      AWS_SES_REGION: 'eu-west-1',
+      DISABLE_SIGNUPS: '1',
+      DOCS_URL: 'https://docs.shop.example',
+    });
+    const { body } = await hosted.request('GET', '/config');
+    const { jwtSecret, databaseUrl } = hosted.services.config;
+    await hosted.close();
+    expect(body).toMatchObject({
+      urls: { wiki: 'https://docs.shop.example' },
+      features: {
+        billing: { enabled: true },
+        authProviders: { github: true, google: false },
+        email: { mode: 'ses', trackingToggleEnabled: true },
+        signups: { enabled: false },
+      },
+      aws: { sesRegion: 'eu-west-1' },
+    });
+    for (const secret of [...Object.values(secrets), jwtSecret, databaseUrl]) {
+      expect(JSON.stringify(body)).not.toContain(secret);
+    }
+  });
+});
+
+describe('the documentation', () => {
+  it('describes every endpoint as OpenAPI 3.1', async () => {
+    const { status, body } = await api.request('GET', '/openapi.json');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      openapi: '3.1.0',
+      servers: [{ url: api.url }],
+      info: { version },
+    });
+    const described = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.toSorted()).toEqual(
+      endpoints.map(({ method, path }) => `${method} ${path}`).toSorted(),
+    );
+  });
+
+  it('shows it as a page that asks no other host', async () => {
+    const { status, headers, body } = await api.request('GET', '/docs');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const files = [...(body as string).matchAll(/(?:src|href)="([^"]+)"/g)].map(
+      (match) => match[1],
+    );
+    expect(files).toContain('/openapi.json');
+    for (const file of files) {
+      expect(file).toMatch(/^\/[^/]/);
+      expect((await api.request('GET', file ?? '')).status).toBe(200);
+    }
+  });
+
+  it('serves no other file beside the page', async () => {
+    for (const name of ['package.json', '..%2fpackage.json', 'constructor']) {
+      expect((await api.request('GET', `/docs/assets/${name}`)).status).toBe(404);
+    }
+  });
+});

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { formWith } from '../../support/projects/upload.ts';
+
+let api: TestApi;
+let dir: string;
+let project: { id: string; publicKey: string; secretKey: string };
+beforeAll(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'everpost-uploads-'));
+  api = await startTestApi({ STORAGE_LOCAL_DIR: dir });
+  project = await api.createProject((await api.signUp()).cookie);
+});
+afterAll(async () => {
+  await api.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const signatures = {
+  'image/png': [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+  'image/jpeg': [0xff, 0xd8, 0xff, 0xe0],
+  'image/gif': [...Buffer.from('GIF89a')],
+  'image/webp': [...Buffer.from('RIFF\0\0\0\0WEBP')],
+};
+const extensions = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+};
+
+/** What counts as an image of the type, of some bytes. */
+function image(type: keyof typeof signatures, size = 20_480): Buffer {
+  const bytes = Buffer.alloc(size, 7);
+  bytes.set(signatures[type]);
+  return bytes;
+}
+
+async function upload(
+  content: string | Uint8Array,
+  type = 'image/png',
+  { filename = 'logo.png', field = 'image', key = project.secretKey } = {},
+) {
+  return api.request('POST', '/uploads/image', {
+    key,
+    ...(await formWith(content, { field, filename, type })),
+  });
+}
+
+const codeOf = (answer: { status: number; body: { error?: { code: string } } }) => [
+  answer.status,
+  answer.body.error?.code,
+];
+
+describe('POST /uploads/image', () => {
+  it.each(Object.keys(signatures) as (keyof typeof signatures)[])(
+    'keeps %s and serves the same bytes to everybody',
+    async (type) => {
+      const bytes = image(type);
+      const { status, body } = await upload(bytes, type);
+      expect(status).toBe(200);
+      expect(body).toEqual({
+        url: `${api.url}/uploads/files/${body.key}`,
+        key: expect.stringMatching(
+          new RegExp(
+            `^${project.id}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.${extensions[type]}$`,
+          ),
+        ),
+        filename: 'logo.png',
+        contentType: type,
+        size: 20_480,
+      });
+      const served = await fetch(body.url);
+      expect(served.status).toBe(200);
+      expect(served.headers.get('content-type')).toBe(type);
+      expect(served.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(served.headers.get('content-disposition')).toBe('inline');
+      expect(served.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(Buffer.from(await served.arrayBuffer()).equals(bytes)).toBe(true);
+      const encoded = await fetch(`${api.url}/uploads/files/${encodeURIComponent(body.key)}`);
+      expect(encoded.status).toBe(200);
+    },
+  );
+
+  it('refuses text that calls itself a PNG with 400 FILE_CONTENT_MISMATCH', async () => {
+    expect(codeOf(await upload('just text', 'image/png'))).toEqual([400, 'FILE_CONTENT_MISMATCH']);
+    const gif = await upload(image('image/gif'), 'image/png');
+    expect(codeOf(gif)).toEqual([400, 'FILE_CONTENT_MISMATCH']);
+    expect(codeOf(await upload('', 'image/png'))).toEqual([400, 'FILE_CONTENT_MISMATCH']);
+  });
+
+  it('refuses SVG and all other types with 415', async () => {
+    for (const type of ['image/svg+xml', 'text/html', 'application/octet-stream']) {
+      expect(codeOf(await upload('<svg/>', type))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    }
+  });
+
+  it('takes 10 MiB and refuses a byte more with 413 FILE_TOO_LARGE', async () => {
+    const limit = 10 * 1024 * 1024;
+    expect((await upload(image('image/png', limit))).status).toBe(200);
+    expect(codeOf(await upload(image('image/png', limit + 1)))).toEqual([413, 'FILE_TOO_LARGE']);
+  });
+
+  it('asks for the field image: 422 required', async () => {
+    for (const request of [
+      await upload(image('image/png'), 'image/png', { field: 'file' }),
+      await api.request('POST', '/uploads/image', { key: project.secretKey }),
+    ]) {
+      expect(request.status).toBe(422);
+      expect(request.body.error.errors).toEqual([
+        expect.objectContaining({ field: 'image', code: 'required' }),
+      ]);
+    }
+  });
+
+  it('refuses JSON with 415 and broken multipart with 400', async () => {
+    const json = await api.request('POST', '/uploads/image', {
+      key: project.secretKey,
+      body: { image: 'x' },
+    });
+    expect(json.status).toBe(415);
+    const broken = await api.request('POST', '/uploads/image', {
+      key: project.secretKey,
+      headers: { 'Content-Type': 'multipart/form-data' },
+      body: 'x',
+    });
+    expect(codeOf(broken)).toEqual([400, 'INVALID_REQUEST_BODY']);
+  });
+
+  it('refuses a public key with 401 INVALID_API_KEY', async () => {
+    const refused = await upload(image('image/png'), 'image/png', { key: project.publicKey });
+    expect(codeOf(refused)).toEqual([401, 'INVALID_API_KEY']);
+  });
+
+  it.each(['../../x.png', '..\\..\\x.png', '/etc/passwd.png', 'x.png.html', 'é.png'])(
+    'never makes the name %s part of a path',
+    async (filename) => {
+      const { status, body } = await upload(image('image/png'), 'image/png', { filename });
+      expect(status).toBe(200);
+      expect(body.key).toMatch(/^[0-9a-f-]{36}\/[0-9a-f-]{36}\.png$/);
+      expect(await readdir(dir)).toEqual([project.id]);
+      const files = await readdir(path.join(dir, project.id));
+      expect(files.every((file) => /^[0-9a-f-]{36}\.(png|jpg|gif|webp)$/.test(file))).toBe(true);
+    },
+  );
+});
+
+describe('GET /uploads/files/{key}', () => {
+  it.each([
+    '..%2f..%2fetc%2fpasswd',
+    '%2e%2e%2f%2e%2e%2fx.png',
+    `${randomUUID()}/${randomUUID()}.png`,
+    `${randomUUID()}/..%2f..%2fx.png`,
+    `a/b/c/${randomUUID()}.png`,
+    'x.png',
+    '.png',
+    '%2fetc%2fpasswd.png',
+    `${'a'.repeat(300)}/x.png`,
+  ])('answers %s 404 FILE_NOT_FOUND', async (key) => {
+    const { status, body } = await api.request('GET', `/uploads/files/${key}`);
+    expect([status, body.error.code]).toEqual([404, 'FILE_NOT_FOUND']);
+  });
+});
+
+describe('without storage', () => {
+  it('uploads answer 503 UPLOADS_DISABLED, and /config says so', async () => {
+    const bare = await startTestApi({ STORAGE_DRIVER: 'none' });
+    const { secretKey } = await bare.createProject((await bare.signUp()).cookie);
+    const refused = await bare.request('POST', '/uploads/image', {
+      key: secretKey,
+      ...(await formWith(image('image/png'), {
+        field: 'image',
+        filename: 'a.png',
+        type: 'image/png',
+      })),
+    });
+    const config = await bare.request('GET', '/config');
+    const file = await bare.request('GET', `/uploads/files/${randomUUID()}/${randomUUID()}.png`);
+    await bare.close();
+    expect(codeOf(refused)).toEqual([503, 'UPLOADS_DISABLED']);
+    expect(config.body.features.storage).toEqual({ s3Enabled: false });
+    expect(file.status).toBe(404);
+  });
+});

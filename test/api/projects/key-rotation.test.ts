@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { SignJWT } from 'jose';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reEncrypt, encryptedColumns } from '../../../db/projects/re-encryption.ts';
+import { createCipher, createSigner, type Secrets } from '../../../providers/encryption.ts';
+import { trackingLinks } from '../../../domain/mail/tracking.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+/** A server, and the same one after its secrets were replaced: two APIs on one database. */
+
+const oldSecret = 'a secret of thirty-two characters or more';
+const newSecret = 'another secret of thirty-two characters or more';
+const newKey = randomBytes(32).toString('base64');
+
+let before: TestApi;
+let after: TestApi;
+/** Replaced without keeping what was before. */
+let careless: TestApi;
+let cookie: string;
+let project: { id: string; secretKey: string };
+
+beforeAll(async () => {
+  before = await startTestApi({ JWT_SECRET: oldSecret });
+  ({ cookie } = await before.signUp());
+  project = await before.createProject(cookie);
+  const DATABASE_URL = before.services.config.databaseUrl;
+  after = await startTestApi({
+    DATABASE_URL,
+    JWT_SECRET: newSecret,
+    JWT_SECRET_PREVIOUS: `${'x'.repeat(40)}, ${oldSecret}`,
+    DATA_ENCRYPTION_KEY: newKey,
+  });
+  careless = await startTestApi({ DATABASE_URL, JWT_SECRET: newSecret });
+});
+afterAll(async () => {
+  await after.close();
+  await careless.close();
+  await before.close();
+});
+
+const projectOn = async (api: TestApi) => {
+  const { body } = await api.request('GET', '/users/@me/projects', { cookie });
+  return (body as { id: string; webhookSigningSecret: string }[]).find(
+    ({ id }) => id === project.id,
+  );
+};
+
+describe('after the secrets were replaced', () => {
+  it('sessions go on that were begun before', async () => {
+    expect((await after.request('GET', '/users/@me', { cookie })).status).toBe(200);
+    expect((await careless.request('GET', '/users/@me', { cookie })).status).toBe(401);
+  });
+
+  it('sessions go on that name no key, as those of the version before', async () => {
+    const { userId } = await before.signUp();
+    const token = await new SignJWT({ id: userId, sv: 1 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuedAt()
+      .setExpirationTime('7d')
+      .sign(new TextEncoder().encode(oldSecret));
+    const me = { cookie: `everpost_session=${token}` };
+    expect((await after.request('GET', '/users/@me', me)).status).toBe(200);
+    expect((await careless.request('GET', '/users/@me', me)).status).toBe(401);
+  });
+
+  it('new sessions are under the new secret', async () => {
+    const made = await after.signUp();
+    expect((await careless.request('GET', '/users/@me', made)).status).toBe(200);
+    expect((await before.request('GET', '/users/@me', made)).status).toBe(401);
+  });
+
+  it('links of mail that was sent before still count and lead on', async () => {
+    const links = trackingLinks('', project.id, createSigner(oldSecret, 'tracking links'));
+    const path = links.clickUrl('https://shop.test/');
+    const followed = await after.request('GET', path);
+    expect([followed.status, followed.headers.get('location')]).toEqual([
+      302,
+      'https://shop.test/',
+    ]);
+    expect((await careless.request('GET', path)).status).toBe(404);
+  });
+
+  it('opt-out links of mail that was sent before still work', async () => {
+    const made = await before.request('POST', '/contacts', {
+      key: project.secretKey,
+      body: { email: 'ada@x.example' },
+    });
+    const { status } = await after.request('POST', `/unsubscribe/${made.body.id}`);
+    const { body } = await after.request('GET', `/contacts/${made.body.id}`, {
+      key: project.secretKey,
+    });
+    expect([status, body.subscribed]).toEqual([200, false]);
+  });
+
+  it('encrypted secrets and answers are read that were stored before', async () => {
+    const stored = await projectOn(before);
+    expect(stored?.webhookSigningSecret).toMatch(/^whsec_/);
+    expect(await projectOn(after)).toEqual(stored);
+    const request = {
+      key: project.secretKey,
+      headers: { 'Idempotency-Key': 'before' },
+      body: { email: 'grace@x.example', event: 'bought' },
+    };
+    const first = await before.request('POST', '/v1/track', request);
+    const again = await after.request('POST', '/v1/track', request);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+  });
+
+  it('re-encryption lets the former secret go', async () => {
+    const stored = await projectOn(before);
+    const finished: Secrets = {
+      jwtSecret: newSecret,
+      jwtSecretsPrevious: [],
+      dataEncryptionKey: newKey,
+      dataEncryptionKeysPrevious: [],
+    };
+    const encrypted = () =>
+      before.db
+        .selectFrom('project')
+        .select('webhook_signing_secret')
+        .where('id', '=', project.id)
+        .executeTakeFirstOrThrow();
+    const decrypted = async () =>
+      createCipher(finished).decrypt((await encrypted()).webhook_signing_secret);
+    await expect(decrypted()).rejects.toThrow('cannot be decrypted');
+    const { stdout } = await promisify(execFile)(
+      'node',
+      ['--import', 'tsx', 'db/main.ts', 're-encrypt'],
+      {
+        env: {
+          ...process.env,
+          DATABASE_URL: before.services.config.databaseUrl,
+          JWT_SECRET: newSecret,
+          JWT_SECRET_PREVIOUS: oldSecret,
+          DATA_ENCRYPTION_KEY: newKey,
+        },
+      },
+    );
+    expect(stdout).toBe('1 encrypted values were brought under the key in use.\n');
+    expect(await decrypted()).toBe(stored?.webhookSigningSecret);
+    expect(await reEncrypt(after.db, after.services.cipher)).toBe(0);
+    expect(await projectOn(after)).toEqual(stored);
+  });
+});
+
+it('every encrypted column is re-encrypted', async () => {
+  // What else is kept as bytes: hashes, files, and answers that are gone in a day.
+  const others = [
+    'account_token.token_hash',
+    'attachment.content',
+    'idempotency.body_hash',
+    'idempotency.response',
+    'import_file.content',
+    'mailbox_message.raw',
+    'project.secret_key_hash',
+  ];
+  const { rows } = await sql<{ name: string }>`
+    select table_name || '.' || column_name as name from information_schema.columns
+      where table_schema = 'public' and data_type = 'bytea'`.execute(before.db);
+  const encrypted = encryptedColumns.map(({ table, column }) => `${table}.${column}`);
+  const names = rows.map(({ name }) => name);
+  expect(names.filter((name) => !others.includes(name)).toSorted()).toEqual(encrypted.toSorted());
+});
+
+describe('a cipher', () => {
+  const key = () => randomBytes(32).toString('base64');
+  const [first, second] = [key(), key()];
+  const secrets = (dataEncryptionKey: string | null, ...previous: string[]): Secrets => ({
+    jwtSecret: oldSecret,
+    jwtSecretsPrevious: [],
+    dataEncryptionKey,
+    dataEncryptionKeysPrevious: previous,
+  });
+
+  it('names its key once there are several, and nothing before: the version before reads it', () => {
+    const marked = (cipher: { encrypt(text: string): Buffer }) =>
+      cipher.encrypt('text').subarray(0, 4).toString('latin1') === 'EPK1';
+    expect(marked(createCipher(secrets(first)))).toBe(false);
+    expect(marked(createCipher(secrets(second, first)))).toBe(true);
+  });
+
+  it('decrypts what a former key has encrypted, and encrypts anew under the key in use', () => {
+    const old = createCipher(secrets(first)).encrypt('text');
+    const cipher = createCipher(secrets(second, first));
+    expect(cipher.decrypt(old)).toBe('text');
+    const renewed = cipher.reencrypt(old);
+    expect(renewed && createCipher(secrets(second)).decrypt(renewed)).toBe('text');
+    expect(renewed && cipher.reencrypt(renewed)).toBeNull();
+    expect(() => createCipher(secrets(second)).decrypt(old)).toThrow('cannot be decrypted');
+  });
+
+  it('decrypts what was encrypted before there was a key, with the secret of that time', () => {
+    const derived = createCipher(secrets(null)).encrypt('text');
+    expect(createCipher(secrets(first)).decrypt(derived)).toBe('text');
+  });
+
+  it('refuses bytes that were changed', () => {
+    const cipher = createCipher(secrets(second, first));
+    const bytes = cipher.encrypt('text');
+    for (const at of [0, 5, 13, 30, bytes.length - 1]) {
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 1;
+      expect(() => cipher.decrypt(changed)).toThrow('cannot be decrypted');
+    }
+    expect(() => cipher.decrypt(Buffer.alloc(3))).toThrow('cannot be decrypted');
+  });
+});

@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  deleteOldSecurityEvents,
+  insertSecurityEvent,
+} from '../../../db/accounts/security-events.ts';
+import { cookieOf, startTestApi, type TestApi } from '../../support/api.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ PLATFORM_FROM_ADDRESS: '' });
+});
+afterAll(() => api.close());
+
+const password = 'a password';
+const logIn = (email: string, given = password) =>
+  api.request('POST', '/auth/login', { body: { email, password: given } });
+const rows = (column: 'user_id' | 'project_id', id: string) =>
+  api.db
+    .selectFrom('security_event')
+    .select(['event', 'user_id', 'project_id', 'ip', 'details'])
+    .where(column, '=', id)
+    .orderBy('id')
+    .execute();
+const eventsOf = async (userId: string) => (await rows('user_id', userId)).map((r) => r.event);
+/** The lines of the security log about a user. */
+const linesOf = (userId: string) =>
+  api.log
+    .entries()
+    .filter((entry) => entry['msg'] === 'security' && entry['userId'] === userId)
+    .map((entry) => entry['event']);
+
+describe('the security log', () => {
+  it('tells the life of an account: who, from where, as rows and as lines', async () => {
+    const { email, userId, cookie } = await api.signUp();
+    await logIn(email);
+    await logIn(email, 'a wrong password');
+    await waitFor('the row of the refusal', async () =>
+      (await eventsOf(userId)).includes('login.refused'),
+    );
+    await api.request('POST', '/auth/request-password-reset', { body: { email } });
+    const [{ id }] = (await api.request('GET', '/users/@me/sessions', { cookie })).body;
+    await api.request('DELETE', `/users/@me/sessions/${id}`, { cookie });
+    const changed = await api.request('POST', '/users/@me/password', {
+      cookie,
+      body: { currentPassword: password, newPassword: 'another password' },
+    });
+    await api.request('GET', '/auth/logout', { cookie: cookieOf(changed) });
+    const expected = [
+      'account.created',
+      'login.succeeded',
+      'login.refused',
+      'password.reset_requested',
+      'session.ended',
+      'password.changed',
+      'logout',
+    ];
+    expect(await eventsOf(userId)).toEqual(expected);
+    expect(linesOf(userId)).toEqual(expected);
+    const [created] = await rows('user_id', userId);
+    expect(created).toEqual({
+      event: 'account.created',
+      user_id: userId,
+      project_id: null,
+      ip: '127.0.0.1',
+      details: { by: 'PASSWORD' },
+    });
+  });
+
+  it('tells what is done to a project, and goes on when it is reset', async () => {
+    const { userId, cookie } = await api.signUp();
+    const { id } = await api.createProject(cookie);
+    const post = (path: string) =>
+      api.request('POST', `/users/@me/projects/${id}/${path}`, { cookie });
+    await post('regenerate-keys');
+    await post('regenerate-webhook-secret');
+    await post('reset');
+    await post('regenerate-keys');
+    const { id: inside } = await api.db
+      .selectFrom('project')
+      .select('id')
+      .where('public_id', '=', id)
+      .where('removal', 'is', null)
+      .executeTakeFirstOrThrow();
+    const expected = [
+      'project.created',
+      'keys.regenerated',
+      'webhook_secret.regenerated',
+      'project.reset',
+      'keys.regenerated',
+    ];
+    expect((await rows('project_id', inside)).map(({ event }) => event)).toEqual(expected);
+    await api.request('DELETE', `/users/@me/projects/${id}`, { cookie });
+    const deleted = (await rows('user_id', userId)).at(-1);
+    expect(deleted).toMatchObject({
+      event: 'project.deleted',
+      project_id: null,
+      details: { projectId: id },
+    });
+    const lines = api.log.entries().filter((entry) => entry['userId'] === userId);
+    expect(lines.filter(({ event }) => event === 'keys.regenerated')).toEqual([
+      expect.objectContaining({ projectId: id, ip: '127.0.0.1', requestId: expect.any(String) }),
+      expect.objectContaining({ projectId: id }),
+    ]);
+  });
+
+  it('tells who changed members, or that a key did', async () => {
+    const { userId, cookie } = await api.signUp();
+    const member = await api.signUp();
+    const { id, secretKey: key } = await api.createProject(cookie);
+    const path = `/projects/${id}/members`;
+    await api.request('POST', path, { cookie, body: { email: member.email } });
+    const role = { role: 'ADMIN' };
+    await api.request('PATCH', `${path}/${member.userId}`, { key, body: role });
+    await api.request('DELETE', `${path}/${member.userId}`, { cookie });
+    await api.request('POST', path, { key, body: { email: member.email } });
+    const mine = { cookie: member.cookie };
+    await api.request('DELETE', `/users/@me/projects/${id}/membership`, mine);
+    const memberId = member.userId;
+    const by = 'secret key';
+    const told = (await rows('project_id', id)).map((r) => [r.event, r.user_id, r.details]);
+    expect(told).toEqual([
+      ['project.created', userId, {}],
+      ['member.added', userId, { memberId, role: 'MEMBER' }],
+      ['member.role_changed', null, { by, memberId, role: 'ADMIN' }],
+      ['member.removed', userId, { memberId }],
+      ['member.added', null, { by, memberId, role: 'MEMBER' }],
+      ['member.left', memberId, {}],
+    ]);
+  });
+
+  it('tells who set and deleted a secret, by its name', async () => {
+    const { userId, cookie } = await api.signUp();
+    const { id, secretKey: key } = await api.createProject(cookie);
+    const headers = { 'X-Project-Id': id };
+    const path = '/secrets/CRM_TOKEN';
+    await api.request('PUT', path, { cookie, headers, body: { value: `tok ${randomUUID()}` } });
+    await api.request('DELETE', path, { key });
+    await api.request('DELETE', path, { key });
+    const told = (await rows('project_id', id)).map((r) => [r.event, r.user_id, r.details]);
+    expect(told.slice(1)).toEqual([
+      ['secret.set', userId, { name: 'CRM_TOKEN' }],
+      ['secret.deleted', null, { by: 'secret key', name: 'CRM_TOKEN' }],
+    ]);
+  });
+
+  it('notes nothing of what did not happen', async () => {
+    const owner = await api.signUp();
+    const stranger = await api.signUp();
+    const { id } = await api.createProject(owner.cookie);
+    const path = `/users/@me/projects/${id}/regenerate-keys`;
+    const refused = await api.request('POST', path, { cookie: stranger.cookie });
+    expect(refused.status).toBe(404);
+    expect(await eventsOf(stranger.userId)).toEqual(['account.created']);
+  });
+
+  it('forgets a user who deletes the account, but not what was done to projects', async () => {
+    const { userId, cookie } = await api.signUp();
+    const { id } = await api.createProject(cookie);
+    await api.db.deleteFrom('membership').where('user_id', '=', userId).execute();
+    const gone = await api.request('DELETE', '/users/@me', { cookie, body: { password } });
+    expect(gone.status).toBe(200);
+    expect(await rows('user_id', userId)).toEqual([]);
+    expect(await rows('project_id', id)).toMatchObject([
+      { event: 'project.created', user_id: null },
+    ]);
+    const { rows: deleted } = await sql`select event from security_event
+      where details->>'userId' = ${userId}`.execute(api.db);
+    expect(deleted).toEqual([{ event: 'account.deleted' }]);
+  });
+
+  it('has a line for a login to no account, and no row', async () => {
+    const count = async () =>
+      (await sql<{ n: number }>`select count(*)::int n from security_event`.execute(api.db))
+        .rows[0];
+    const before = await count();
+    const lines = () =>
+      api.log.entries().filter(({ event, userId }) => event === 'login.refused' && userId === null);
+    const known = lines().length;
+    await logIn(`${randomUUID()}@users.test`);
+    expect(lines()).toHaveLength(known + 1);
+    expect(await count()).toEqual(before);
+  });
+
+  it('has a line for who is refused', async () => {
+    const { userId, cookie } = await api.signUp();
+    await api.request('GET', '/contacts', { key: `sk_${'0'.repeat(64)}` });
+    await api.request('GET', '/contacts', { cookie, headers: { 'X-Project-Id': randomUUID() } });
+    const refused = api.log.entries().filter(({ event }) => event === 'access.refused');
+    expect(refused.slice(-2)).toEqual([
+      expect.objectContaining({ code: 'INVALID_API_KEY', path: '/contacts', ip: '127.0.0.1' }),
+      expect.objectContaining({ code: 'PROJECT_ACCESS_DENIED', method: 'GET' }),
+    ]);
+    expect(userId).toBeTruthy();
+  });
+
+  it('keeps the newest 10,000 of a user, and none that is too old', async () => {
+    const { userId } = await api.signUp();
+    await sql`insert into security_event (event, user_id, created_at)
+      select 'login.succeeded', ${userId}, now() - interval '10 days'
+        from generate_series(1, 10010)`.execute(api.db);
+    const event = {
+      event: 'logout' as const,
+      userId,
+      projectId: null,
+      ip: '127.0.0.1',
+      requestId: 'x',
+      details: {},
+    };
+    await insertSecurityEvent(api.db, event);
+    const kept = await eventsOf(userId);
+    expect([kept.length, kept.at(-1)]).toEqual([10_000, 'logout']);
+    expect(await deleteOldSecurityEvents(api.db, 9, 20_000)).toBe(false);
+    expect(await eventsOf(userId)).toEqual(['logout']);
+  });
+});
+
+describe('no line of the log', () => {
+  it('tells the id of an opt-out link, a token or a signature', async () => {
+    const { cookie } = await api.signUp();
+    const { secretKey: key } = await api.createProject(cookie);
+    const made = await api.request('POST', '/contacts', { key, body: { email: 'ada@x.example' } });
+    const contactId = made.body.id as string;
+    const emailId = randomUUID();
+    for (const path of [
+      `/unsubscribe/${contactId}`,
+      `/UNSUBSCRIBE/${contactId}/`,
+      `/%75nsubscribe/${contactId}`,
+      `/unsubscribe/${contactId}/more`,
+      `/manage/${contactId}?e=${emailId}`,
+      `/contacts/public/${contactId}`,
+      `/contacts/${contactId}`,
+      `/events/contact/${contactId}`,
+      `/t/o/${emailId}.gif`,
+      `/t/c/${emailId}?u=aHR0cHM6Ly9zaG9wLnRlc3Q&s=${'s'.repeat(43)}`,
+      `/auth/verify-email/${'8f'.repeat(32)}`,
+      `/auth/verify-email?token=${'8f'.repeat(32)}`,
+    ]) {
+      await api.request('GET', path, { key });
+    }
+    await api.request('POST', `/unsubscribe/${contactId}`);
+    const text = JSON.stringify(api.log.entries());
+    for (const secret of [contactId, emailId, '8f'.repeat(32), 's'.repeat(43)]) {
+      expect(text).not.toContain(secret);
+    }
+    expect(text).toContain('"path":"/unsubscribe/{contactId}"');
+  });
+});

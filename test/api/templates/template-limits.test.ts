@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { cpuMs } from '../../support/processes/cpu-time.ts';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await startShop();
+});
+afterAll(() => shop.close());
+
+const saveTemplate = (body: string) =>
+  shop.call('POST', '/templates', { name: 'Loop', subject: 's', body, type: 'TRANSACTIONAL' });
+
+/** The body of a mail made from this one, and what the request cost, in milliseconds of the processor. */
+async function sent(given: object): Promise<{ body: string | null; ms: number }> {
+  const to = newAddress();
+  const start = cpuMs();
+  const answer = await shop.send({ to, ...given });
+  const ms = cpuMs() - start;
+  expect(answer.status).toBe(200);
+  const [email] = await shop.emailsTo(to);
+  return { body: email?.body ?? null, ms };
+}
+
+describe('a template that would never end', () => {
+  const loop = '{% for i in (1..1000000000) %}x{% endfor %}';
+
+  it('is saved, and sent at the cost of 3 seconds at most, with its tags as written', async () => {
+    const saved = await saveTemplate(`{{name}}${loop}`);
+    expect(saved.status).toBe(201);
+    const { body, ms } = await sent({
+      template: saved.body.id,
+      subject: undefined,
+      body: undefined,
+      data: { name: 'Ada' },
+    });
+    expect(body).toBe(`Ada${loop}`);
+    expect(ms).toBeLessThan(3_000);
+  });
+
+  it('leaves the server answering while it is rendered', async () => {
+    const slow = '{% assign a = v | split: "" | sort_natural | sort | uniq %}{{ name }}';
+    const data = {
+      name: 'Ada',
+      v: { value: 'ab'.repeat(1_000_000), persistent: false },
+    };
+    let isDone = false;
+    const sending = sent({ body: slow, data }).finally(() => (isDone = true));
+    let answered = 0;
+    while (!isDone) {
+      expect((await shop.api.request('GET', '/health')).status).toBe(200);
+      answered += 1;
+    }
+    expect((await sending).body).toBe(slow.replace('{{ name }}', 'Ada'));
+    expect(answered).toBeGreaterThan(5);
+  });
+});
+
+describe('a large template', () => {
+  it('is checked when it is saved and refused for a fault at its end', async () => {
+    const large = '{{a}}'.repeat(20_000);
+    expect((await saveTemplate(large)).status).toBe(201);
+    const refused = await saveTemplate(`${large}{% if x %}`);
+    expect(refused.status).toBe(422);
+    expect(refused.body.error.errors).toMatchObject([{ field: 'body', code: 'invalid_template' }]);
+  });
+
+  it('of more than 2 MB is refused', async () => {
+    const { status, body } = await saveTemplate('x'.repeat(2 * 1024 * 1024 + 1));
+    expect([status, body.error.errors[0].code]).toEqual([422, 'invalid_template']);
+  });
+});
+
+describe('a template with a syntax error', () => {
+  it('arrives unchanged when it is sent inline', async () => {
+    expect((await sent({ body: '{% if x %}' })).body).toBe('{% if x %}');
+  });
+});

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  errorFields,
+  startWorkflowApi,
+  type WorkflowApi,
+} from '../../support/projects/workflow-api.ts';
+
+let api: WorkflowApi['api'];
+let projectId: WorkflowApi['projectId'];
+let call: WorkflowApi['call'];
+let make: WorkflowApi['make'];
+let createWorkflow: WorkflowApi['createWorkflow'];
+let addDelay: WorkflowApi['addDelay'];
+let read: WorkflowApi['read'];
+beforeAll(async () => {
+  ({ api, projectId, call, make, createWorkflow, addDelay, read } = await startWorkflowApi());
+});
+afterAll(() => api?.close());
+
+/** The kept versions of a workflow with the names of their steps. */
+async function versions(workflowId: string) {
+  const rows = await api.db
+    .selectFrom('workflow_version')
+    .select(['version', 'graph'])
+    .where('workflow_id', '=', workflowId)
+    .orderBy('version')
+    .execute();
+  return rows.map(({ version, graph }) => [
+    version,
+    (graph as unknown as { steps: { name: string }[] }).steps.map(({ name }) => name),
+  ]);
+}
+
+describe('enabling a workflow', () => {
+  it('names every problem in one 422 WORKFLOW_INVALID and changes nothing', async () => {
+    const { id } = await make('/workflows', { name: 'W' });
+    const noSuccessor = await call('PATCH', `/workflows/${id}`, { enabled: true, name: 'X' });
+    const [trigger] = (await read(id)).steps;
+    expect([noSuccessor.status, noSuccessor.body.error.code]).toEqual([422, 'WORKFLOW_INVALID']);
+    expect(errorFields(noSuccessor.body)).toEqual([
+      'triggerConfig required',
+      `steps.${trigger.id} custom`,
+    ]);
+    const mail = await make(`/workflows/${id}/steps`, {
+      type: 'SEND_EMAIL',
+      name: 'Mail',
+      config: {},
+    });
+    await call('PATCH', `/workflows/${id}`, { triggerConfig: { eventName: 'e' } });
+    const noTemplate = await call('PATCH', `/workflows/${id}`, { enabled: true });
+    expect(errorFields(noTemplate.body)).toEqual([`steps.${mail.id} custom`]);
+    expect(await read(id)).toMatchObject({ name: 'W', enabled: false });
+    expect(await versions(id)).toEqual([]);
+  });
+
+  it('asks for a sender of each template and a way of each condition', async () => {
+    const { id } = await createWorkflow();
+    const template = await make('/templates', {
+      name: 'T',
+      subject: 's',
+      body: 'b',
+      type: 'MARKETING',
+    });
+    const mail = await make(`/workflows/${id}/steps`, {
+      type: 'SEND_EMAIL',
+      name: 'Mail',
+      config: {},
+      templateId: template.id,
+    });
+    const condition = await make(`/workflows/${id}/steps`, {
+      type: 'CONDITION',
+      name: 'Pro?',
+      config: { field: 'data.plan', operator: 'equals', value: 'pro' },
+    });
+    const enable = async () => (await call('PATCH', `/workflows/${id}`, { enabled: true })).body;
+    expect(errorFields(await enable())).toEqual([
+      `steps.${mail.id} custom`,
+      `steps.${condition.id} custom`,
+    ]);
+    await api.db
+      .insertInto('domain')
+      .values({
+        project_id: projectId,
+        name: 'shop.test',
+        status: 'verified',
+        dkim_tokens: ['a', 'b', 'c'],
+      })
+      .execute();
+    await call('PATCH', `/templates/${template.id}`, { from: 'a@shop.test' });
+    const exit = await make(`/workflows/${id}/steps`, { type: 'EXIT', name: 'End', config: {} });
+    await make(`/workflows/${id}/transitions`, {
+      fromStepId: condition.id,
+      toStepId: exit.id,
+      branch: 'yes',
+    });
+    expect(await enable()).toMatchObject({ enabled: true });
+  });
+});
+
+describe('versions of a workflow', () => {
+  it('are kept from enabling on, one for each edit, and never change', async () => {
+    const { id } = await createWorkflow();
+    await addDelay(id, 'A');
+    expect(await versions(id)).toEqual([]);
+    const enabled = await call('PATCH', `/workflows/${id}`, { enabled: true });
+    expect(enabled.body).toMatchObject({ enabled: true, version: 2 });
+    const first = [2, ['Trigger: signed_up', 'A']];
+    expect(await versions(id)).toEqual([first]);
+
+    await call('PATCH', `/workflows/${id}`, { name: 'No edit of the graph', enabled: true });
+    expect(await versions(id)).toEqual([first]);
+
+    const b = await addDelay(id, 'B');
+    const second = [3, ['Trigger: signed_up', 'A', 'B']];
+    expect(await versions(id)).toEqual([first, second]);
+
+    await call('PATCH', `/workflows/${id}`, { enabled: false });
+    expect((await call('DELETE', `/workflows/${id}/steps/${b.id}`)).status).toBe(204);
+    expect(await versions(id)).toEqual([first, second]);
+
+    const again = await call('PATCH', `/workflows/${id}`, {
+      enabled: true,
+      triggerConfig: { eventName: 'e' },
+    });
+    expect(again.body.version).toBe(5);
+    expect(await versions(id)).toEqual([first, second, [5, ['Trigger: e', 'A']]]);
+  });
+
+  it('hold what an execution needs of each step and transition', async () => {
+    const { id } = await createWorkflow();
+    const delay = await addDelay(id, 'A');
+    await call('PATCH', `/workflows/${id}`, { enabled: true });
+    const { steps, transitions } = await read(id);
+    const { graph } = await api.db
+      .selectFrom('workflow_version')
+      .select('graph')
+      .where('workflow_id', '=', id)
+      .executeTakeFirstOrThrow();
+    expect(graph).toEqual({
+      steps: [
+        {
+          id: steps[0].id,
+          type: 'TRIGGER',
+          name: 'Trigger: signed_up',
+          config: { eventName: 'signed_up' },
+          templateId: null,
+        },
+        {
+          id: delay.id,
+          type: 'DELAY',
+          name: 'A',
+          config: { amount: 1, unit: 'days' },
+          templateId: null,
+        },
+      ],
+      transitions: [
+        { id: transitions[0].id, fromStepId: steps[0].id, toStepId: delay.id, branch: null },
+      ],
+    });
+  });
+});

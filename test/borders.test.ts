@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { importsOf } from './support/imports.ts';
+
+/** Who may import whom: the borders between the rooms, read from the code's own imports. */
+
+interface Room {
+  /** The longest prefix decides which room a file is in. */
+  prefix: string;
+  /** Prefixes of what it may import, beside itself. */
+  uses: readonly string[];
+  /** The same for what it may only import as types. */
+  types?: readonly string[];
+  /** The packages it may import; when not given: any but Temporal's. */
+  packages?: RegExp;
+}
+
+const product = ['domain/', 'db/', 'providers/', 'workflows/client/'];
+const anything = [''];
+
+const rooms: readonly Room[] = [
+  // What is true without a computer: no clock, no files, no network.
+  { prefix: 'domain/', uses: ['domain/'], packages: /^liquidjs$/ },
+  { prefix: 'domain/workflow/steps.ts', uses: ['domain/'], packages: /^zod$/ },
+  { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
+  { prefix: 'providers/', uses: ['domain/'] },
+  // Deterministic: everything else happens in activities, known by their types alone.
+  {
+    prefix: 'workflows/',
+    uses: ['domain/'],
+    types: ['activities/'],
+    packages: /^@temporalio\/(workflow|common)$/,
+  },
+  { prefix: 'workflows/client/', uses: ['domain/'], packages: /^@temporalio\/(client|common)$/ },
+  {
+    prefix: 'activities/',
+    uses: ['domain/', 'db/', 'providers/'],
+    packages: /^(?!@temporalio\/(?!(activity|common)$))/,
+  },
+  { prefix: 'api/', uses: [...product, 'package.json'], types: ['config.ts'] },
+  {
+    prefix: 'worker/',
+    uses: [...product, 'workflows/', 'activities/'],
+    types: ['config.ts'],
+    packages: /./,
+  },
+  { prefix: 'config.ts', uses: ['domain/'] },
+  // The process entries put together what the rooms take as arguments.
+  { prefix: 'api/main.ts', uses: [...product, 'api/', 'config.ts'] },
+  { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
+  {
+    prefix: 'worker/main.ts',
+    uses: [...product, 'worker/', 'config.ts'],
+    packages: /./,
+  },
+  { prefix: 'dev/', uses: [...product, 'dev/', 'worker/', 'api/', 'config.ts'], packages: /./ },
+  { prefix: 'bench/', uses: anything, packages: /./ },
+];
+
+const root = path.join(import.meta.dirname, '..');
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => roomOf(file) !== undefined && /\.(ts|mjs)$/.test(file));
+
+function roomOf(file: string): Room | undefined {
+  return rooms
+    .filter(({ prefix }) => file.startsWith(prefix))
+    .toSorted((a, b) => b.prefix.length - a.prefix.length)[0];
+}
+
+const imports = files.flatMap((file) =>
+  importsOf(file, readFileSync(path.join(root, file), 'utf8')).map((one) => ({ file, ...one })),
+);
+
+describe('the borders between the rooms', () => {
+  it('are read from every file of the product', () => {
+    expect(files.length).toBeGreaterThan(300);
+    expect(imports.length).toBeGreaterThan(1_500);
+  });
+
+  it.each(rooms.map((room) => [room.prefix, room] as const))('%s keeps to its own', (_, room) => {
+    const may = (prefixes: readonly string[], target: string) =>
+      prefixes.some((prefix) => target.startsWith(prefix));
+    const crossed = imports
+      .filter(({ file }) => roomOf(file) === room)
+      .filter(({ target, isPackage, isType }) => {
+        if (isPackage) {
+          return !(room.packages ?? /^(?!@temporalio\/)/).test(target);
+        }
+        const own = target.startsWith(room.prefix) && roomOf(target) === room;
+        return !own && !may(room.uses, target) && !(isType && may(room.types ?? [], target));
+      })
+      .map(({ file, target }) => `${file} imports ${target}`);
+    expect(crossed).toEqual([]);
+  });
+
+  it('are crossed in no circle, not even by types', () => {
+    const targets = new Map<string, string[]>();
+    for (const { file, target, isPackage } of imports) {
+      if (!isPackage) targets.set(file, [...(targets.get(file) ?? []), target]);
+    }
+    expect(circleIn(targets)).toBeNull();
+  });
+
+  it('leave no folder with more files than one can look over', () => {
+    const counts = new Map<string, number>();
+    for (const file of files) {
+      const folder = path.dirname(file);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > 16)).toEqual([]);
+  });
+});
+
+/** The first circle that is found: its files in order, the first once more at the end. */
+function circleIn(targets: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>();
+  function visit(file: string, trail: string[]): string[] | null {
+    if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file];
+    if (done.has(file)) return null;
+    done.add(file);
+    for (const target of targets.get(file) ?? []) {
+      const circle = visit(target, [...trail, file]);
+      if (circle) return circle;
+    }
+    return null;
+  }
+  for (const file of targets.keys()) {
+    const circle = visit(file, []);
+    if (circle) return circle;
+  }
+  return null;
+}

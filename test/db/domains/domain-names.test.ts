@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertDomain, type NewClaim, recordDomainCheck } from '../../../db/domains/domains.ts';
+import { forgetUnclaimedIdentity, insertSesIdentity } from '../../../db/domains/ses-identities.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+let api: TestApi;
+let projectIds: string[];
+beforeAll(async () => {
+  api = await startTestApi();
+  const { cookie } = await api.signUp();
+  const projects = [1, 2, 3].map(() => api.createProject(cookie));
+  projectIds = (await Promise.all(projects)).map(({ id }) => id);
+});
+afterAll(() => api.close());
+
+const newName = () => `${randomUUID()}.dev`;
+const claim = (name: string, which = 0) =>
+  insertDomain(api.db, { projectId: projectIds[which]!, name });
+const claimed = async (name: string, which = 0) => (await claim(name, which)) as NewClaim;
+const release = ({ id }: { id: string }) =>
+  api.db.deleteFrom('domain').where('id', '=', id).execute();
+const notToBeCalled = () => Promise.reject(new Error('not to be called'));
+
+/** What the columns `name` and `host_name` say, in the order of `projectIds`. */
+async function namesOf(name: string) {
+  const rows = await api.db
+    .selectFrom('domain')
+    .select(['project_id', 'name', 'host_name', 'status'])
+    .where('host_name', '=', name)
+    .execute();
+  return projectIds.flatMap((id) => rows.find((row) => row.project_id === id) ?? []);
+}
+
+describe('the identity of a name', () => {
+  it('is forgotten when it is ours and nobody claims the name', async () => {
+    const name = newName();
+    await insertSesIdentity(api.db, name);
+    let forgotten = 0;
+    const forget = async () => void (forgotten += 1);
+    await forgetUnclaimedIdentity(api.db, name, forget);
+    await forgetUnclaimedIdentity(api.db, name, forget);
+    expect(forgotten).toBe(1);
+  });
+
+  it('is kept when it is not ours, or somebody claims the name', async () => {
+    const name = newName();
+    await forgetUnclaimedIdentity(api.db, name, notToBeCalled);
+    await insertSesIdentity(api.db, name);
+    await claim(name);
+    await forgetUnclaimedIdentity(api.db, name, notToBeCalled);
+  });
+
+  it('lets nobody claim the name while it is being forgotten, by one alone', async () => {
+    const name = newName();
+    await insertSesIdentity(api.db, name);
+    await forgetUnclaimedIdentity(api.db, name, async () => {
+      expect(await claim(name)).toBe('releasing');
+      // Another name does not wait, and nobody else forgets this one.
+      expect(await claim(`x.${name}`)).toMatchObject({ name: `x.${name}` });
+      await forgetUnclaimedIdentity(api.db, name, notToBeCalled);
+    });
+    expect(await claim(name)).toMatchObject({ name });
+  });
+
+  it('is forgotten at the next try when the provider fails', async () => {
+    const name = newName();
+    await insertSesIdentity(api.db, name);
+    const fail = () => Promise.reject(new Error('away'));
+    await expect(forgetUnclaimedIdentity(api.db, name, fail)).rejects.toThrow('away');
+    let forgotten = false;
+    await forgetUnclaimedIdentity(api.db, name, async () => void (forgotten = true));
+    expect(forgotten).toBe(true);
+  });
+
+  it('is forgotten by the next when somebody dies at it', async () => {
+    const name = newName();
+    await insertSesIdentity(api.db, name);
+    const overdue = sql<Date>`now() - interval '1 second'`;
+    await api.db
+      .updateTable('ses_identity')
+      .set({ removing_until: overdue })
+      .where('name', '=', name)
+      .execute();
+    let forgotten = false;
+    await forgetUnclaimedIdentity(api.db, name, async () => void (forgotten = true));
+    expect(forgotten).toBe(true);
+  });
+});
+
+describe('claims of one name', () => {
+  const prove = (domain: NewClaim) =>
+    recordDomainCheck(
+      api.db,
+      domain,
+      { recordStatuses: {}, isProven: true },
+      { isScheduled: false },
+    );
+  const complete = () =>
+    api.db
+      .updateTable('domain')
+      .set({ dkim_tokens: ['a', 'b', 'c'] })
+      .execute();
+
+  it('are verified one at a time: of several at one moment one is, the others stay', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const name = newName();
+      const claims = [await claimed(name), await claimed(name, 1), await claimed(name, 2)];
+      await complete();
+      const checks = await Promise.all(claims.map(prove));
+      const statuses = checks.map((check) => check?.row.status).toSorted();
+      expect(statuses).toEqual(['pending', 'pending', 'verified']);
+      // Whoever holds the name is found by the version before.
+      const [holder] = (await namesOf(name)).filter((row) => row.name === name);
+      expect(holder?.status).toBe('verified');
+    }
+  });
+
+  it('are verified in turn: the next one when the holder gives the name up', async () => {
+    const name = newName();
+    const [first, second] = [await claimed(name), await claimed(name, 1)];
+    await complete();
+    expect((await prove(first))?.row.status).toBe('verified');
+    expect((await prove(second))?.row.status).toBe('pending');
+    expect(await claim(name, 2)).toBe('taken');
+    await release(first);
+    expect((await prove(second))?.row.status).toBe('verified');
+    expect(await prove(first)).toBeUndefined();
+    expect(await namesOf(name)).toEqual([
+      { project_id: projectIds[1], name, host_name: name, status: 'verified' },
+    ]);
+  });
+
+  it('keep the version before at work: it finds a name taken, or has it alone', async () => {
+    const name = newName();
+    const mine = await claimed(name);
+    await complete();
+    // As the version before inserts and verifies.
+    const insert = (projectId: string) =>
+      sql`insert into domain (project_id, name, dkim_tokens) values (${projectId}, ${name}, '{a}')
+        on conflict (name) do update set id = excluded.id where domain.dkim_tokens = '{}'
+        returning id`.execute(api.db);
+    expect((await insert(projectIds[1]!)).rows).toEqual([]);
+    await release(mine);
+    expect((await insert(projectIds[1]!)).rows).toHaveLength(1);
+    expect(await namesOf(name)).toEqual([
+      { project_id: projectIds[1], name, host_name: name, status: 'pending' },
+    ]);
+    const { ownership_token } = await api.db
+      .selectFrom('domain')
+      .select('ownership_token')
+      .where('host_name', '=', name)
+      .executeTakeFirstOrThrow();
+    expect(ownership_token).toMatch(/^[0-9a-f]{32}$/);
+  });
+});

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deleteRunWakes, insertRunWake, listRunWakes } from '../../../db/outbox/outbox.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
+
+/** As a campaign that is paused, resumed or edited asks for it. */
+const wake = (campaignId: string) =>
+  api.db.transaction().execute((tx) =>
+    insertRunWake(tx, {
+      kind: 'campaignSend',
+      input: { projectId: randomUUID(), campaignId },
+      summary: 'News',
+    }),
+  );
+
+it('what was asked for again while Temporal was told stays', async () => {
+  const campaignId = randomUUID();
+  const runId = await wake(campaignId);
+  const told = await listRunWakes(api.db, [runId]);
+  await wake(campaignId);
+  await deleteRunWakes(api.db, told);
+  expect(await listRunWakes(api.db, [runId])).toHaveLength(1);
+});
+
+it('so does what was asked for after another process had told it and forgotten it', async () => {
+  const campaignId = randomUUID();
+  const runId = await wake(campaignId);
+  const told = await listRunWakes(api.db, [runId]);
+  await deleteRunWakes(api.db, told);
+  expect(await listRunWakes(api.db, [runId])).toEqual([]);
+  await wake(campaignId);
+  await deleteRunWakes(api.db, told);
+  expect(await listRunWakes(api.db, [runId])).toHaveLength(1);
+});

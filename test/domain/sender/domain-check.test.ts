@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type DnsAnswers,
+  inspectDomain,
+  stateAfterCheck,
+} from '../../../domain/sender/domain-check.ts';
+
+const settings = { dkimTargetHost: 'dkim.test', mailFromSubdomain: 'mail', region: 'eu-west-1' };
+const claim = {
+  name: 'shop.dev',
+  dkimTokens: ['a', 'b', 'c'],
+  ownershipToken: 'o1',
+  ownershipRecordNeeded: true,
+};
+const keys = {
+  a: 'CNAME a._domainkey.shop.dev',
+  b: 'CNAME b._domainkey.shop.dev',
+  c: 'CNAME c._domainkey.shop.dev',
+  mx: 'MX mail.shop.dev',
+  spf: 'TXT mail.shop.dev',
+  dmarc: 'TXT _dmarc.shop.dev',
+};
+const dkim = { [keys.a]: ['a.dkim.test'], [keys.b]: ['b.dkim.test'], [keys.c]: ['c.dkim.test'] };
+const ownership = 'TXT _everpost.shop.dev';
+const owner = 'everpost-verification=o1';
+const mx = (exchange: string, priority = 10) => ({ exchange, priority });
+
+interface Given {
+  mode?: 'ses' | 'local';
+  /** What SES says of DKIM; null: it does not know the domain. */
+  isSigned?: boolean | null;
+  ownershipRecordNeeded?: boolean;
+}
+
+/** `zone`: records by type and name; an Error is a resolver that does not answer. */
+function inspect(zone: Record<string, unknown>, given: Given = {}) {
+  const { mode = 'local', isSigned = true, ownershipRecordNeeded = true } = given;
+  const records = { ...settings, ownershipRecord: mode === 'ses' };
+  return inspectDomain({ ...claim, ownershipRecordNeeded }, records, {
+    dns: {
+      async findRecords<T extends keyof DnsAnswers>(type: T, name: string) {
+        const found = zone[`${type} ${name}`] ?? [];
+        if (found instanceof Error) throw found;
+        return found as DnsAnswers[T];
+      },
+    },
+    identities: { mode, find: async () => (isSigned === null ? null : { dkimVerified: isSigned }) },
+  });
+}
+
+describe('a check', () => {
+  it('finds nothing', async () => {
+    const { recordStatuses, isProven } = await inspect({});
+    expect(recordStatuses).toEqual(
+      Object.fromEntries(Object.values(keys).map((key) => [key, 'pending'])),
+    );
+    expect(isProven).toBe(false);
+  });
+
+  it('needs the three DKIM records only, in any case and with a dot at the end', async () => {
+    expect((await inspect(dkim)).isProven).toBe(true);
+    const odd = { ...dkim, [keys.a]: ['A.Dkim.Test.'] };
+    expect((await inspect(odd)).isProven).toBe(true);
+    expect((await inspect({ ...dkim, [keys.c]: [] })).isProven).toBe(false);
+  });
+
+  it('tells a wrong record from a missing one', async () => {
+    const { recordStatuses, isProven } = await inspect({ ...dkim, [keys.b]: ['x.dkim.test'] });
+    expect(recordStatuses).toMatchObject({ [keys.a]: 'verified', [keys.b]: 'failed' });
+    expect(isProven).toBe(false);
+  });
+
+  it.each([
+    [keys.mx, [mx('Feedback-SMTP.eu-west-1.amazonses.com')], 'verified'],
+    [keys.mx, [mx('feedback-smtp.us-east-1.amazonses.com')], 'failed'],
+    [keys.mx, [mx('feedback-smtp.eu-west-1.amazonses.com', 20)], 'failed'],
+    [keys.mx, [mx('feedback-smtp.eu-west-1.amazonses.com'), mx('mx.shop.dev')], 'failed'],
+    [keys.spf, ['other', 'v=spf1  include:amazonses.com ~ALL'], 'verified'],
+    [keys.spf, ['v=spf1 -all'], 'failed'],
+    [keys.spf, ['other'], 'pending'],
+    [keys.dmarc, ['v=DMARC1; p=reject; rua=mailto:a@b.c'], 'verified'],
+    [keys.dmarc, ['v=DMARC1;p=none'], 'verified'],
+    [keys.dmarc, ['other'], 'pending'],
+  ])('%s %j → %s', async (key, records, status) => {
+    expect((await inspect({ [key]: records })).recordStatuses[key]).toBe(status);
+  });
+
+  it.each([
+    [true, true],
+    [false, false],
+    [null, false],
+  ])('wants SES to agree, which says %s', async (isSigned, isProven) => {
+    const zone = { ...dkim, [ownership]: [owner] };
+    expect((await inspect(zone, { mode: 'ses', isSigned })).isProven).toBe(isProven);
+  });
+
+  it.each([
+    [[], 'pending'],
+    [['v=spf1 -all', 'o1'], 'pending'],
+    [[owner], 'verified'],
+    [['everpost-verification=o2'], 'failed'],
+    [['everpost-verification=o2', owner], 'verified'],
+    [[`${owner}x`], 'failed'],
+  ])('with SES it needs the token of this very claim: %j is %s', async (texts, status) => {
+    const finding = await inspect({ ...dkim, [ownership]: texts }, { mode: 'ses' });
+    expect(finding.recordStatuses[ownership]).toBe(status);
+    expect(finding.isProven).toBe(status === 'verified');
+  });
+
+  it('does not ask for the record where it is not needed, nor in local mode', async () => {
+    const before = await inspect(dkim, { mode: 'ses', ownershipRecordNeeded: false });
+    expect(before).toMatchObject({ isProven: true, recordStatuses: { [ownership]: 'pending' } });
+    expect((await inspect(dkim)).recordStatuses).not.toHaveProperty([ownership]);
+  });
+
+  it('fails where what is needed cannot be looked up, and leaves other records as they were', async () => {
+    const away = new Error('away');
+    await expect(inspect({ ...dkim, [keys.b]: away })).rejects.toBe(away);
+    const zone = { ...dkim, [ownership]: away };
+    await expect(inspect(zone, { mode: 'ses' })).rejects.toBe(away);
+    const before = await inspect(zone, { mode: 'ses', ownershipRecordNeeded: false });
+    expect(before.isProven).toBe(true);
+    const { recordStatuses, isProven } = await inspect({ ...dkim, [keys.dmarc]: away });
+    expect(isProven).toBe(true);
+    expect(recordStatuses).not.toHaveProperty([keys.dmarc]);
+  });
+});
+
+describe('the state after a check', () => {
+  const createdAt = new Date('2026-11-01T00:00:00Z');
+  const after = (
+    status: 'pending' | 'verified' | 'failed',
+    failedChecks: number,
+    check: { isProven?: boolean; isScheduled?: boolean; hours?: number },
+  ) => {
+    const now = new Date(createdAt.getTime() + (check.hours ?? 1) * 3_600_000);
+    const { isProven = false, isScheduled = true } = check;
+    return stateAfterCheck({ status, failedChecks, createdAt }, { isProven, isScheduled, now });
+  };
+
+  it.each(['pending', 'verified', 'failed'] as const)('%s → verified', (status) => {
+    const verified = { status: 'verified', failedChecks: 0 };
+    expect(after(status, 2, { isProven: true, hours: 1000 })).toEqual(verified);
+  });
+
+  it('stays pending for 72 hours and fails then', () => {
+    expect(after('pending', 0, { hours: 72 }).status).toBe('pending');
+    expect(after('pending', 0, { hours: 72.1 }).status).toBe('failed');
+  });
+
+  it('fails a verified domain at the third regular check in a row without DKIM', () => {
+    expect(after('verified', 0, { hours: 99 })).toEqual({ status: 'verified', failedChecks: 1 });
+    expect(after('verified', 1, { hours: 99 })).toEqual({ status: 'verified', failedChecks: 2 });
+    expect(after('verified', 2, { hours: 99 })).toEqual({ status: 'failed', failedChecks: 0 });
+  });
+
+  it('does not count a check that somebody asked for', () => {
+    const kept = { status: 'verified', failedChecks: 2 };
+    expect(after('verified', 2, { hours: 99, isScheduled: false })).toEqual(kept);
+  });
+
+  it('leaves a failed domain failed', () => {
+    expect(after('failed', 0, { hours: 1 }).status).toBe('failed');
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { StepType } from '../../../domain/workflow/graph.ts';
+import { stepConfigs } from '../../../domain/workflow/steps.ts';
+
+/** The faults of a config as `place code`; nothing for a good one. */
+function faults(type: StepType, config: unknown): string[] {
+  const parsed = stepConfigs[type].safeParse(config, { reportInput: true });
+  return (parsed.error?.issues ?? []).map((issue) => {
+    const code = issue.code === 'custom' ? (issue.params?.['code'] as string) : issue.code;
+    return `${issue.path.join('.')} ${code}`;
+  });
+}
+
+const branch = { id: 'p', name: 'Pro', operator: 'equals', value: 'pro' };
+const multi = (...branches: object[]) => ({ mode: 'multi', field: 'data.plan', branches });
+const compare = (field: string, operator: string, value?: unknown) => ({ field, operator, value });
+
+describe('a config is accepted', () => {
+  it.each<[StepType, unknown]>([
+    ['SEND_EMAIL', {}],
+    ['SEND_EMAIL', { recipient: { type: 'CUSTOM', customEmail: 'a@x.example' } }],
+    ['SEND_EMAIL', { recipient: { type: 'CUSTOM', customEmail: '{{ manager }}' } }],
+    ['SEND_EMAIL', { templateId: null }],
+    ['DELAY', { amount: 365, unit: 'days' }],
+    ['DELAY', { amount: 1, unit: 'minutes' }],
+    ['WAIT_FOR_EVENT', { eventName: 'bought' }],
+    ['WAIT_FOR_EVENT', { eventName: 'bought', timeout: 31_536_000 }],
+    ['CONDITION', compare('contact.email', 'contains', '@x.example')],
+    ['CONDITION', compare('contact.subscribed', 'equals', 'true')],
+    ['CONDITION', compare('contact.createdAt', 'lessThan', '2026-02-28')],
+    ['CONDITION', compare('contact.updatedAt', 'equals', '2026-02-28T10:00:00+02:00')],
+    ['CONDITION', compare('contact.data.plan', 'equals', null)],
+    ['CONDITION', compare('data.tags', 'equals', ['a'])],
+    ['CONDITION', compare('event.total', 'greaterThanOrEqual', 5)],
+    ['CONDITION', compare('workflow.total', 'notExists')],
+    ['CONDITION', multi(branch)],
+    ['CONDITION', multi(...Array.from({ length: 20 }, (_, i) => ({ ...branch, id: `b${i}` })))],
+    ['WEBHOOK', { url: 'https://{{host}}/hook' }],
+    ['WEBHOOK', { url: 'HTTP://x.example', method: 'PUT', body: [1, null], onFailure: 'fail' }],
+    ['WEBHOOK', { url: 'http://x.example', headers: { 'content-type': 'text/plain' } }],
+    ['UPDATE_CONTACT', { updates: { plan: null } }],
+    ['UPDATE_CONTACT', { subscriptionAction: 'unsubscribe' }],
+    ['EXIT', {}],
+    ['EXIT', { reason: 'x'.repeat(200) }],
+  ])('%s %j', (type, config) => {
+    expect(faults(type, config)).toEqual([]);
+  });
+
+  it('and stored as it was sent, but for unknown keys', () => {
+    const config = { url: 'http://x.example', headers: { 'X-A': '1' }, body: { deep: [true] } };
+    expect(stepConfigs.WEBHOOK.parse({ ...config, colour: 'red' })).toEqual(config);
+    expect(stepConfigs.CONDITION.parse(compare('data.a', 'exists'))).toStrictEqual(
+      compare('data.a', 'exists'),
+    );
+  });
+});
+
+describe('a config is refused', () => {
+  it.each<[StepType, unknown, ...string[]]>([
+    ['SEND_EMAIL', { templateId: 'x' }, 'templateId invalid_string'],
+    ['SEND_EMAIL', { recipient: { type: 'CUSTOM' } }, 'recipient.customEmail required'],
+    ['SEND_EMAIL', { recipient: { type: 'ALL' } }, 'recipient.type invalid_value'],
+    [
+      'SEND_EMAIL',
+      { recipient: { type: 'CUSTOM', customEmail: 'nobody' } },
+      'recipient.customEmail invalid_string',
+    ],
+    ['DELAY', { amount: 0, unit: 'days' }, 'amount too_small'],
+    ['DELAY', { amount: 366, unit: 'days' }, 'amount too_big'],
+    ['DELAY', { amount: 365 * 24 + 1, unit: 'hours' }, 'amount too_big'],
+    ['DELAY', { amount: 1.5, unit: 'weeks' }, 'amount invalid_type', 'unit invalid_value'],
+    ['WAIT_FOR_EVENT', {}, 'eventName invalid_type'],
+    ['WAIT_FOR_EVENT', { eventName: '' }, 'eventName too_small'],
+    ['WAIT_FOR_EVENT', { eventName: 'x'.repeat(101) }, 'eventName too_big'],
+    ['WAIT_FOR_EVENT', { eventName: 'e', timeout: 0 }, 'timeout too_small'],
+    ['WAIT_FOR_EVENT', { eventName: 'e', timeout: 31_536_001 }, 'timeout too_big'],
+    ['CONDITION', compare('email', 'equals', 'a'), 'field unsupported_field'],
+    ['CONDITION', compare('data.', 'equals', 'a'), 'field unsupported_field'],
+    ['CONDITION', compare('contact.phone', 'equals', 'a'), 'field unsupported_field'],
+    ['CONDITION', compare('data.a', 'within', 1), 'operator invalid_value'],
+    ['CONDITION', compare('contact.email', 'exists'), 'operator unsupported_operator'],
+    ['CONDITION', compare('contact.email', 'greaterThan', 'a'), 'operator unsupported_operator'],
+    ['CONDITION', compare('contact.subscribed', 'contains', true), 'operator unsupported_operator'],
+    ['CONDITION', compare('contact.createdAt', 'contains', '1'), 'operator unsupported_operator'],
+    ['CONDITION', compare('contact.email', 'equals', 5), 'value invalid_type'],
+    ['CONDITION', compare('contact.subscribed', 'equals', 'yes'), 'value invalid_type'],
+    ['CONDITION', compare('contact.createdAt', 'equals', 5), 'value invalid_type'],
+    ['CONDITION', compare('contact.createdAt', 'equals', '2026-02-30'), 'value invalid_date'],
+    ['CONDITION', compare('data.a', 'equals'), 'value invalid_type'],
+    ['CONDITION', compare('data.a', 'contains', null), 'value invalid_type'],
+    ['CONDITION', compare('data.a', 'lessThan', ['a']), 'value invalid_type'],
+    ['CONDITION', multi(), 'branches too_small'],
+    [
+      'CONDITION',
+      multi(...Array.from({ length: 21 }, (_, i) => ({ ...branch, id: `b${i}` }))),
+      'branches too_big',
+    ],
+    ['CONDITION', multi(branch, branch), 'branches.1.id custom'],
+    ['CONDITION', multi({ ...branch, id: 'default' }), 'branches.0.id custom'],
+    [
+      'CONDITION',
+      multi(branch, { ...branch, id: 'q', value: undefined }),
+      'branches.1.value invalid_type',
+    ],
+    ['CONDITION', { ...multi(branch), field: 'x' }, 'field unsupported_field'],
+    ['WEBHOOK', { url: 'ftp://x.example' }, 'url invalid_format'],
+    ['WEBHOOK', { url: '{{url}}' }, 'url invalid_format'],
+    ['WEBHOOK', { url: 'http://x.example', method: 'HEAD' }, 'method invalid_value'],
+    ['WEBHOOK', { url: 'http://x.example', onFailure: 'stop' }, 'onFailure invalid_value'],
+    ['WEBHOOK', { url: 'http://x.example', headers: ['a'] }, 'headers invalid_type'],
+    [
+      'WEBHOOK',
+      { url: 'http://x.example', headers: { HOST: 'a', 'X-A': 1, 'X B': 'b', 'X-C': 'c\nd' } },
+      'headers.HOST not_allowed',
+      'headers.X-A invalid_type',
+      'headers.X B invalid_string',
+      'headers.X-C invalid_string',
+    ],
+    ['UPDATE_CONTACT', {}, 'updates required'],
+    ['UPDATE_CONTACT', { updates: { id: 'x', name: '' } }, 'updates required'],
+    ['UPDATE_CONTACT', { updates: {}, subscriptionAction: 'none' }, 'updates required'],
+    ['UPDATE_CONTACT', { updates: { locale: 5 } }, 'updates.locale invalid_type'],
+    ['UPDATE_CONTACT', { updates: [1] }, 'updates invalid_type'],
+    ['EXIT', { reason: 'x'.repeat(201) }, 'reason too_big'],
+    ['EXIT', null, ' invalid_type'],
+  ])('%s %j', (type, config, ...expected) => {
+    expect(faults(type, config)).toEqual(expected);
+  });
+
+  it.each([
+    'User-Agent',
+    'everpost-delivery',
+    'Everpost-Signature',
+    'host',
+    'Content-Length',
+    'Transfer-Encoding',
+    'CONNECTION',
+  ])('a webhook that sets %s', (name) => {
+    expect(faults('WEBHOOK', { url: 'http://x.example', headers: { [name]: 'a' } })).toEqual([
+      `headers.${name} not_allowed`,
+    ]);
+  });
+});

@@ -1,0 +1,391 @@
+import fc from 'fast-check';
+import PostalMime, { decodeWords } from 'postal-mime';
+import { describe, expect, it } from 'vitest';
+import {
+  composeMessage,
+  messageBytesEstimate,
+  textFromHtml,
+  type ComposedMail,
+  type MailAttachment,
+} from '../../../providers/mail/mime.ts';
+import { cpuMs } from '../../support/processes/cpu-time.ts';
+
+const emailId = 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21';
+
+function mail(more: Partial<ComposedMail> = {}): ComposedMail {
+  return {
+    emailId,
+    date: new Date('2026-11-21T08:30:01.000Z'),
+    from: { name: 'Shop', address: 'hi@shop.test' },
+    to: { name: null, address: 'ada@x.test' },
+    replyTo: null,
+    subject: 'Hi Ada',
+    html: '<p>Hello</p>',
+    headers: [],
+    attachments: [],
+    ...more,
+  };
+}
+
+function file(more: Partial<MailAttachment> = {}): MailAttachment {
+  return {
+    filename: 'a.txt',
+    contentType: 'text/plain',
+    disposition: 'attachment',
+    contentId: null,
+    content: Buffer.from('file').toString('base64'),
+    ...more,
+  };
+}
+
+async function composed(more: Partial<ComposedMail> = {}) {
+  const raw = await composeMessage(mail(more));
+  const text = raw.toString('latin1');
+  const headers = text
+    .slice(0, text.indexOf('\r\n\r\n'))
+    .replace(/\r\n[ \t]/g, ' ')
+    .split('\r\n');
+  return { raw, text, headers, parsed: await PostalMime.parse(raw) };
+}
+
+/** What must hold for every message, whatever went into it. */
+function expectWellFormed(text: string, headers: string[]) {
+  expect(text).toMatch(/^[\r\n\t -~]*$/);
+  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+  expect(text.split('\r\n').every((line) => line.length <= 998)).toBe(true);
+  for (const name of ['From', 'To', 'Subject', 'Message-ID', 'Date', 'MIME-Version']) {
+    const same = headers.filter((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`));
+    expect(same, name).toHaveLength(1);
+  }
+  expect(
+    headers.filter((line) => /^(bcc|cc|sender|content-transfer-encoding):/i.test(line)),
+  ).toEqual([]);
+}
+
+describe('headers', () => {
+  it('are ours, once each', async () => {
+    const { headers, text } = await composed({ replyTo: 'help@shop.test' });
+    expectWellFormed(text, headers);
+    expect(headers).toEqual([
+      'From: Shop <hi@shop.test>',
+      'Reply-To: help@shop.test',
+      `Message-ID: <${emailId}@shop.test>`,
+      'MIME-Version: 1.0',
+      `X-Everpost-Email: ${emailId}`,
+      'To: ada@x.test',
+      'Subject: Hi Ada',
+      'Date: Sat, 21 Nov 2026 08:30:01 +0000',
+      `Content-Type: multipart/alternative; boundary="=_alternative_${emailId}"`,
+    ]);
+  });
+
+  it('encode names and subjects that are not ASCII', async () => {
+    const { parsed, text, headers } = await composed({
+      from: { name: 'Bücher & Möbel', address: 'hi@shop.test' },
+      to: { name: '💌 Ada, "die Erste"', address: 'ada@x.test' },
+      subject: 'Grüße 👩‍👩‍👧‍👦 an dich, und noch viel mehr Wörter, damit es gefaltet wird 👍🏽',
+    });
+    expectWellFormed(text, headers);
+    expect(parsed.from).toMatchObject({ name: 'Bücher & Möbel', address: 'hi@shop.test' });
+    expect(parsed.to?.[0]).toMatchObject({ name: '💌 Ada, "die Erste"', address: 'ada@x.test' });
+    expect(parsed.subject).toBe(
+      'Grüße 👩‍👩‍👧‍👦 an dich, und noch viel mehr Wörter, damit es gefaltet wird 👍🏽',
+    );
+  });
+
+  it('quote names with commas and brackets', async () => {
+    const { parsed } = await composed({
+      from: { name: 'Shop, Inc. <evil@evil.test>', address: 'hi@shop.test' },
+    });
+    expect(parsed.from).toMatchObject({
+      name: 'Shop, Inc. <evil@evil.test>',
+      address: 'hi@shop.test',
+    });
+  });
+
+  it('carry international domains as punycode', async () => {
+    const { headers } = await composed({
+      from: { name: null, address: 'hi@bücher.test' },
+      to: { name: null, address: 'ada@münchen.test' },
+    });
+    expect(headers).toContain('From: hi@xn--bcher-kva.test');
+    expect(headers).toContain('To: ada@xn--mnchen-3ya.test');
+    expect(headers).toContain(`Message-ID: <${emailId}@xn--bcher-kva.test>`);
+  });
+
+  it('cannot be injected through subject, names or custom values', async () => {
+    const evil = 'A\r\nBcc: x@y.z\r\n\r\n<b>body</b>';
+    const { parsed, text, headers } = await composed({
+      subject: evil,
+      from: { name: evil, address: 'hi@shop.test' },
+      to: { name: evil, address: 'ada@x.test' },
+      headers: [{ name: 'X-A', value: evil }],
+    });
+    expectWellFormed(text, headers);
+    expect(parsed.bcc).toBeUndefined();
+    expect(parsed.to).toHaveLength(1);
+    expect(parsed.text?.trim()).toBe('Hello');
+  });
+
+  it('keep a custom value as one header, with its spelling', async () => {
+    const url = `<https://api.shop.test/unsubscribe/${emailId}?e=${emailId}&x=${'y'.repeat(200)}>`;
+    const { parsed, headers } = await composed({
+      headers: [
+        { name: 'List-Unsubscribe', value: url },
+        { name: 'X-Größe', value: 'dropped, no header can be named so' },
+        { name: 'X-Note', value: 'größer als 💌' },
+        { name: 'in-reply-to', value: 'not an id' },
+      ],
+    });
+    expect(headers).toContain(`List-Unsubscribe: ${url}`);
+    const values = Object.fromEntries(
+      parsed.headers.map(({ key, value }) => [key, decodeWords(value)]),
+    );
+    expect(values['list-unsubscribe']).toBe(url);
+    expect(values['x-note']).toBe('größer als 💌');
+    expect(values['in-reply-to']).toBe('not an id');
+    expect(Object.keys(values).filter((key) => key.includes('gr'))).toEqual([]);
+  });
+
+  it('that are structural, and those SES would obey, cannot be set from outside', async () => {
+    const names =
+      'From TO cc Bcc Subject Sender Return-Path Reply-To Date Message-Id MIME-Version content-type ' +
+      'Content-Transfer-Encoding DKIM-Signature X-Everpost-Email X-Everpost-Else X-SES-Message-Tags';
+    const { text, headers } = await composed({
+      headers: names.split(' ').map((name) => ({ name, value: 'forged' })),
+    });
+    expectWellFormed(text, headers);
+    expect(text).not.toContain('forged');
+  });
+
+  it.each([
+    ['of one long word', 'x'.repeat(998)],
+    ['of long words', `${'y'.repeat(500)} ${'z'.repeat(497)}`],
+    ['of emoji', '💌'.repeat(499)],
+  ])('fit into legal lines: a subject and a custom value %s', async (_name, value) => {
+    const { parsed, text, headers } = await composed({
+      subject: value,
+      headers: [{ name: 'X-Long', value }],
+    });
+    expectWellFormed(text, headers);
+    expect(parsed.subject).toBe(value);
+    const custom = parsed.headers.find(({ key }) => key === 'x-long');
+    expect(decodeWords(custom?.value ?? '')).toBe(value);
+  });
+});
+
+describe('parts', () => {
+  it('are text first, then HTML, quoted-printable UTF-8', async () => {
+    const html = '<p>Größe 💌</p>\n<p>a=b</p>\r\ntrailing \rspace  ';
+    const { parsed, text } = await composed({ html });
+    expect(text.match(/^Content-Type: .*$/gm)).toEqual([
+      'Content-Type: multipart/alternative;',
+      'Content-Type: text/plain; charset=utf-8',
+      'Content-Type: text/html; charset=utf-8',
+    ]);
+    expect(text.match(/Content-Transfer-Encoding: .*/g)).toEqual(
+      Array(2).fill('Content-Transfer-Encoding: quoted-printable'),
+    );
+    expect(parsed.html?.trimEnd()).toBe('<p>Größe 💌</p>\n<p>a=b</p>\ntrailing \nspace');
+    expect(parsed.text?.trim()).toBe('Größe 💌\n\na=b\n\ntrailing space');
+  });
+
+  it('take a text part the caller has already', async () => {
+    const { parsed } = await composed({ text: 'my own words' });
+    expect(parsed.text?.trim()).toBe('my own words');
+  });
+
+  it('hold inline files in "related" and attachments in "mixed"', async () => {
+    const png = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64');
+    const { parsed, text } = await composed({
+      html: '<img src="cid:logo@shop" alt="Logo">',
+      attachments: [
+        file({ contentId: 'not-inline' }),
+        file({
+          disposition: 'inline',
+          contentId: 'logo@shop',
+          filename: 'logo.png',
+          contentType: 'image/png',
+          content: png.replace(/=+$/, ''),
+        }),
+      ],
+    });
+    const related = text.slice(
+      text.indexOf(`--=_related_${emailId}\r\n`),
+      text.indexOf(`--=_related_${emailId}--`),
+    );
+    expect(related).toContain('Content-ID: <logo@shop>');
+    expect(related).toContain('Content-Type: text/html');
+    expect(related).not.toContain('a.txt');
+    expect(text.match(/multipart\/\w+/g)).toEqual([
+      'multipart/mixed',
+      'multipart/alternative',
+      'multipart/related',
+    ]);
+    const attachments = parsed.attachments.map(({ filename, disposition, contentId, content }) => ({
+      filename,
+      disposition,
+      contentId,
+      bytes: Buffer.from(content as ArrayBuffer).toString('latin1'),
+    }));
+    expect(attachments).toEqual(
+      expect.arrayContaining([
+        {
+          filename: 'a.txt',
+          disposition: 'attachment',
+          contentId: '<not-inline>',
+          bytes: 'file',
+        },
+        {
+          filename: 'logo.png',
+          disposition: 'inline',
+          contentId: '<logo@shop>',
+          bytes: '\x89PNG\r\n\x1a\n',
+        },
+      ]),
+    );
+    expect(attachments).toHaveLength(2);
+  });
+
+  it('carry a cleaned name, and none in their type', async () => {
+    const given = {
+      filename: '../a\u202etxt.exe',
+      contentType: 'application/pdf; name="b.exe"; charset=utf-8',
+    };
+    const { parsed, text } = await composed({ attachments: [file(given)] });
+    expect(parsed.attachments[0]?.filename).toBe('atxt.exe');
+    expect(text).toContain('Content-Type: application/pdf; charset=utf-8');
+    expect(text).not.toContain('b.exe');
+  });
+
+  it.each([
+    'Größenübersicht – für Ada (1).pdf',
+    '报价单.pdf',
+    '💌.png',
+    'a b;c=d.txt',
+    'x'.repeat(255),
+  ])('carry the file name %s', async (filename) => {
+    const { parsed, text, headers } = await composed({ attachments: [file({ filename })] });
+    expectWellFormed(text, headers);
+    expect(parsed.attachments[0]?.filename).toBe(filename);
+  });
+
+  it.each(['message/rfc822', 'multipart/mixed', 'text/plain; charset=x', 'a/b\r\nX-Evil: 1', 'x'])(
+    'carry a file of type %j as base64',
+    async (contentType) => {
+      const { text, headers } = await composed({ attachments: [file({ contentType })] });
+      expectWellFormed(text, headers);
+      expect(text).toContain('Content-Transfer-Encoding: base64\r\n\r\nZmlsZQ==\r\n');
+      expect(text).not.toMatch(/^X-Evil/m);
+      expect(text.match(/multipart\/mixed/g)).toHaveLength(1);
+    },
+  );
+
+  it('carry 5 MB unchanged', async () => {
+    const bytes = Buffer.alloc(5_000_000, 'any bytes \x00\xff');
+    const { parsed, text, headers } = await composed({
+      attachments: [file({ content: bytes.toString('base64') })],
+    });
+    expectWellFormed(text, headers);
+    const content = parsed.attachments[0]?.content as ArrayBuffer;
+    expect(Buffer.from(content).equals(bytes)).toBe(true);
+  });
+
+  it('are the same bytes for the same mail', async () => {
+    expect(await composeMessage(mail())).toEqual(await composeMessage(mail()));
+  });
+});
+
+it('any mail is well formed, and reads as it was written', async () => {
+  const word = fc.string({ unit: 'grapheme', maxLength: 300 });
+  await fc.assert(
+    fc.asyncProperty(word, word, word, word, word, async (subject, name, value, html, filename) => {
+      const { parsed, text, headers } = await composed({
+        subject,
+        html,
+        from: { name, address: 'hi@shop.test' },
+        headers: [{ name: 'X-Custom', value }],
+        attachments: [file({ filename: `${filename}.bin` })],
+      });
+      expectWellFormed(text, headers);
+      const plain = (s: string) => s.replace(/\s+/g, ' ').trim();
+      expect(plain(parsed.subject ?? '')).toBe(plain(subject));
+      expect(plain(parsed.html ?? '')).toBe(plain(html));
+      expect(parsed.to).toEqual([{ name: '', address: 'ada@x.test' }]);
+      expect(parsed.from?.address).toBe('hi@shop.test');
+      expect(text.length).toBeLessThanOrEqual(
+        messageBytesEstimate({ ...mail(), subject, html, attachments: [file({ filename })] }),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+describe('the estimate', () => {
+  it.each([
+    ['Latin text', mail({ html: 'plain words '.repeat(100_000) })],
+    ['emoji', mail({ html: '💌'.repeat(300_000) })],
+    ['a file', mail({ attachments: [file({ content: Buffer.alloc(9e6).toString('base64') })] })],
+    ['a hostile header', mail({ headers: [{ name: 'X-A', value: '\u4e2d'.repeat(998) }] })],
+  ])('is never below the truth: %s', async (_name, given) => {
+    const raw = await composeMessage(given);
+    expect(raw.length).toBeLessThanOrEqual(messageBytesEstimate(given));
+  });
+
+  it('does not call an ordinary mail with 10 MB of files too large', () => {
+    const files = [file({ content: 'x'.repeat(14_000_000) })];
+    const html = 'x'.repeat(2_000_000);
+    expect(messageBytesEstimate(mail({ html, attachments: files }))).toBeLessThan(40 * 1024 * 1024);
+  });
+});
+
+describe('text from HTML', () => {
+  it.each([
+    [
+      '<p>See <a href="https://x.test/a?b=1&amp;c=2">this</a></p>',
+      'See this (https://x.test/a?b=1&c=2)',
+    ],
+    ['<a href="https://x.test">https://x.test</a>', 'https://x.test'],
+    ['<a href="mailto:a@x.test">a@x.test</a>', 'a@x.test'],
+    ['<h1>Hi &amp; bye</h1><p>one<br>two</p>', 'Hi & bye\n\none\ntwo'],
+    ['<ul><li>a<li>b</ul>', ' * a\n * b'],
+    ['<a href="https://x.test"><img src="l.png" alt="Logo"></a>', 'Logo (https://x.test)'],
+    ['<img src="https://api.shop.test/t/o/1.gif" alt="">', ''],
+    [
+      '<html><head><title>T</title><style>p{}</style></head><body><script>1</script>x</body></html>',
+      'x',
+    ],
+    [
+      '<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td><p>d</p></td></tr></table>',
+      'a b\n\nc\n\nd',
+    ],
+    ['', ''],
+  ])('%s', (html, text) => {
+    expect(textFromHtml(html)).toBe(text);
+  });
+
+  it('goes on after a picture that is written into the HTML', () => {
+    const picture = `<img src="data:image/png;base64,${'A'.repeat(900_000)}">`;
+    expect(textFromHtml(`<p>a${picture}b</p>`)).toBe('ab');
+  });
+
+  it.each([
+    ['div', '<div>'],
+    ['b', '<b>'],
+    ['tables', '<table><tr><td>'],
+    ['lists', '<ul><li>x<br>'],
+    ['quotes', '<blockquote>x<br>'],
+    ['bodies', '<body>x'],
+    ['links', '<a href=x>'],
+    ['comments', '<!--'],
+    ['brackets', '<'],
+    ['entities', '&'],
+    ['data', 'data:'],
+  ])('stays quick and small with 2 MB of %s', (_name, piece) => {
+    const began = cpuMs();
+    const text = textFromHtml(piece.repeat(2_000_000 / piece.length));
+    expect(text.length).toBeLessThanOrEqual(250_000);
+    // 0.1 s alone.
+    expect(cpuMs() - began).toBeLessThan(2_000);
+  });
+});

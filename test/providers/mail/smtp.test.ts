@@ -1,0 +1,240 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Mailer, OutgoingMessage } from '../../../providers/mail/mailer.ts';
+import { createMailer } from '../../../providers/mail/create-mailer.ts';
+import {
+  startScriptedSmtp,
+  startSmtpSink,
+  type SmtpAct,
+  type SmtpStage,
+} from '../../support/fakes/smtp-sink.ts';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function mailerTo(
+  port: number,
+  more: { user?: string; password?: string; timeoutMs?: number } = {},
+): Mailer {
+  const mailer = createMailer(
+    { ses: null, smtp: { host: '127.0.0.1', port, secure: false, timeoutMs: 10_000, ...more } },
+    { storeMessage: () => Promise.reject(new Error('not local')) },
+  );
+  cleanups.push(() => mailer.close());
+  return mailer;
+}
+
+function message(more: Partial<OutgoingMessage> = {}): OutgoingMessage {
+  return {
+    emailId: 'e1',
+    envelopeFrom: 'shop@shop.test',
+    to: 'ada@x.test',
+    raw: Buffer.from('Subject: Hi\r\n\r\nHello\r\n.dot\r\n'),
+    tracked: false,
+    ...more,
+  };
+}
+
+/** Larger than everything that buffers on the way: a server that stops reading stops it. */
+const large = message({
+  raw: Buffer.from(`Subject: Hi\r\n\r\n${'x'.repeat(75)}\r\n`.repeat(400_000)),
+});
+
+async function sendTo(
+  script: Partial<Record<SmtpStage, SmtpAct>>,
+  options: { pipelining?: boolean; message?: OutgoingMessage } = {},
+) {
+  const server = await startScriptedSmtp(script, options);
+  cleanups.push(() => server.close());
+  // Where nobody says anything any more, only the time-out ends it.
+  const silence = script.middle !== undefined || Object.values(script).includes('silence');
+  const mailer = mailerTo(server.port, silence ? { timeoutMs: 150 } : {});
+  const outcome = await mailer.send(options.message ?? message());
+  return { outcome, kind: outcome.kind, complete: server.complete };
+}
+
+describe('SMTP, a server that takes mail', () => {
+  it('accepts, and acceptance is delivery', async () => {
+    const sink = await startSmtpSink();
+    cleanups.push(() => sink.close());
+    const outcome = await mailerTo(sink.port).send(message());
+    expect(outcome).toEqual({ kind: 'accepted', messageId: 'e1@smtp', delivered: true });
+    expect(sink.messages).toEqual([
+      { from: 'shop@shop.test', to: 'ada@x.test', raw: message().raw },
+    ]);
+  });
+
+  it('sends 200 messages over kept connections, each once', async () => {
+    const sink = await startSmtpSink();
+    cleanups.push(() => sink.close());
+    const mailer = mailerTo(sink.port);
+    const ids = Array.from({ length: 200 }, (_, i) => `r${i}@x.test`);
+    const outcomes = await Promise.all(
+      ids.map((to, i) => mailer.send(message({ emailId: `e${i}`, to }))),
+    );
+    expect(outcomes.every(({ kind }) => kind === 'accepted')).toBe(true);
+    expect(ids.every((to) => sink.countTo(to) === 1)).toBe(true);
+    expect(sink.connections).toBeLessThanOrEqual(mailer.maxConcurrency);
+  });
+
+  it('carries a message of 5 MB unchanged', async () => {
+    const sink = await startSmtpSink();
+    cleanups.push(() => sink.close());
+    const raw = large.raw.subarray(0, 5_000_000);
+    const whole = Buffer.concat([raw, Buffer.from('\r\n')]);
+    expect((await mailerTo(sink.port).send(message({ raw: whole }))).kind).toBe('accepted');
+    expect(sink.messages[0]?.raw.equals(whole)).toBe(true);
+  });
+
+  it('puts an international domain into the envelope as punycode', async () => {
+    const server = await startScriptedSmtp({});
+    cleanups.push(() => server.close());
+    await mailerTo(server.port).send(message({ to: 'ada@bücher.test' }));
+    expect(server.commands).toContain('RCPT TO:<ada@xn--bcher-kva.test>');
+  });
+
+  it('logs in', async () => {
+    const sink = await startSmtpSink({ user: 'everpost' });
+    cleanups.push(() => sink.close());
+    const mailer = mailerTo(sink.port, { user: 'everpost', password: 'secret' });
+    expect((await mailer.send(message())).kind).toBe('accepted');
+  });
+
+  it('retries on a wrong password, which is no fault of the message, and does not tell it', async () => {
+    const sink = await startSmtpSink({ user: 'everpost' });
+    cleanups.push(() => sink.close());
+    const mailer = mailerTo(sink.port, { user: 'everpost', password: 'wr0ng' });
+    const outcome = await mailer.send(message());
+    expect(outcome.kind).toBe('retry');
+    expect(JSON.stringify(outcome)).not.toContain('wr0ng');
+  });
+
+  it('encrypts with whoever answers, but tells a password only to a known certificate', async () => {
+    const open = await startSmtpSink({ startTls: true });
+    const closed = await startSmtpSink({ startTls: true, user: 'everpost' });
+    cleanups.push(
+      () => open.close(),
+      () => closed.close(),
+    );
+    expect((await mailerTo(open.port).send(message())).kind).toBe('accepted');
+    const mailer = mailerTo(closed.port, { user: 'everpost', password: 'secret' });
+    expect(await mailer.send(message())).toEqual({
+      kind: 'retry',
+      error: expect.stringMatching(/certificate/),
+    });
+  });
+
+  it('goes on after a refusal', async () => {
+    const sink = await startSmtpSink({ refuseTo: (to) => (to === 'bad@x.test' ? 550 : null) });
+    cleanups.push(() => sink.close());
+    const mailer = mailerTo(sink.port);
+    expect(await mailer.send(message({ to: 'bad@x.test' }))).toEqual({
+      kind: 'refused',
+      error: expect.stringContaining('550 No mail for bad@x.test'),
+    });
+    expect((await mailer.send(message())).kind).toBe('accepted');
+  });
+
+  it('refuses a message larger than the server announces', async () => {
+    const sink = await startSmtpSink({ maxBytes: 20 });
+    cleanups.push(() => sink.close());
+    expect((await mailerTo(sink.port).send(message())).kind).toBe('refused');
+  });
+
+  it('refuses an address that cannot be put on the wire', async () => {
+    const sink = await startSmtpSink();
+    cleanups.push(() => sink.close());
+    const outcome = await mailerTo(sink.port).send(message({ to: '' }));
+    expect(outcome.kind).toBe('refused');
+    expect(sink.messages).toEqual([]);
+  });
+});
+
+describe.each([{ pipelining: false }, { pipelining: true }])(
+  'SMTP, pipelining: $pipelining',
+  (options) => {
+    const answers: [SmtpStage, SmtpAct, string][] = [
+      ['greeting', '421 busy', 'retry'],
+      ['greeting', '554 not for you', 'retry'],
+      ['EHLO', '421 busy', 'retry'],
+      ['MAIL', '421 busy', 'retry'],
+      ['MAIL', '451 later', 'retry'],
+      ['MAIL', '550 no', 'refused'],
+      ['MAIL', '503 bad sequence', 'retry'],
+      ['RCPT', '450 later', 'retry'],
+      ['RCPT', '550 unknown', 'refused'],
+      ['DATA', '451 later', 'retry'],
+      ['DATA', '554 no', 'refused'],
+      ['end', '451 later', 'retry'],
+      ['end', '421 closing', 'retry'],
+      ['end', '554 spam', 'refused'],
+    ];
+    it.each(answers)('answer to %s "%s" → %s', async (stage, act, kind) => {
+      expect((await sendTo({ [stage]: act }, options)).kind).toBe(kind);
+    });
+
+    const deaths: [SmtpStage, string][] = [
+      ['greeting', 'retry'],
+      ['EHLO', 'retry'],
+      ['MAIL', 'retry'],
+      ['RCPT', 'retry'],
+      ['DATA', 'retry'],
+      ['end', 'uncertain'],
+    ];
+    for (const act of ['close', 'reset', 'silence'] as const) {
+      it.each(deaths)(`${act} instead of the answer to %s → %s`, async (stage, kind) => {
+        const { outcome, complete } = await sendTo({ [stage]: act }, options);
+        expect(outcome.kind).toBe(kind);
+        expect(complete).toBe(stage === 'end' ? 1 : 0);
+      });
+
+      it(`${act} in the middle of a large message → retry`, async () => {
+        const sent = await sendTo({ middle: act }, { ...options, message: large });
+        expect(sent).toMatchObject({ kind: 'retry', complete: 0 });
+      });
+    }
+  },
+);
+
+describe('SMTP, no server', () => {
+  it('retries when the connection is refused', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const outcome = await mailerTo(port).send(message());
+    expect(outcome).toEqual({ kind: 'retry', error: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  it('retries when the server has gone away between two messages', async () => {
+    const server = await startScriptedSmtp({});
+    const mailer = mailerTo(server.port);
+    expect((await mailer.send(message())).kind).toBe('accepted');
+    await server.close();
+    expect((await mailer.send(message())).kind).toBe('retry');
+  });
+
+  it('never repeats a message whose answer was lost', async () => {
+    const server = await startScriptedSmtp({ end: 'close' });
+    cleanups.push(() => server.close());
+    const mailer = mailerTo(server.port);
+    // The first is sent over a fresh connection; nothing may come after its outcome.
+    expect((await mailer.send(message())).kind).toBe('uncertain');
+    await mailer.close();
+    expect(server.complete).toBe(1);
+  });
+
+  it('finishes the sends under way before it closes', async () => {
+    const sink = await startSmtpSink();
+    cleanups.push(() => sink.close());
+    const mailer = mailerTo(sink.port);
+    const sends = Array.from({ length: 50 }, (_, i) => mailer.send(message({ emailId: `e${i}` })));
+    await mailer.close();
+    expect((await Promise.all(sends)).every(({ kind }) => kind === 'accepted')).toBe(true);
+    expect(sink.messages).toHaveLength(50);
+    expect((await mailer.send(message())).kind).toBe('retry');
+  });
+});

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  compileTemplate,
+  isCheapRendering,
+  type RenderKind,
+} from '../../../domain/template/render.ts';
+import { createRenderer, type TemplateRenderer } from '../../../providers/rendering/renderer.ts';
+import { html, scope } from '../../domain/template/rendering.ts';
+
+let renderer: TemplateRenderer;
+beforeAll(() => {
+  renderer = createRenderer({ threads: 2 });
+});
+afterAll(() => renderer.close());
+
+type Layers = Parameters<typeof scope>;
+const render = (source: string, ...layers: Layers) => renderAs('html', source, ...layers);
+const renderAs = (kind: RenderKind, source: string, ...layers: Layers) =>
+  renderer.render(kind, compileTemplate(source), scope(...layers));
+
+/**
+ * Whether everything else went on meanwhile: whether the event loop never stood still for longer
+ * than half of the time that the work took, or 0.7 s. Work on this thread would take all of it.
+ */
+async function besides<T>(work: Promise<T>): Promise<{ answer: T; isFree: boolean }> {
+  const start = performance.now();
+  let pauseMs = 0;
+  let last = start;
+  const beat = setInterval(() => {
+    pauseMs = Math.max(pauseMs, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const answer = await work;
+  clearInterval(beat);
+  const end = performance.now();
+  const longestMs = Math.max(pauseMs, end - last);
+  return { answer, isFree: longestMs < Math.max(700, (end - start) / 2) };
+}
+
+const items = '{% for i in items %}<li>{{ i.name | upcase }}</li>{% endfor %}';
+
+describe('rendering', () => {
+  it('gives the same text in a thread as at once', async () => {
+    const data = { items: [{ name: 'a<b' }, { name: 'c' }], name: 'Ada' };
+    expect(isCheapRendering([compileTemplate(items)], scope(data))).toBe(false);
+    expect(await render(items, data)).toBe('<li>A&lt;B</li><li>C</li>');
+    expect(await render(items, null, data)).toBe(html(items, null, data));
+    expect(await renderAs('subject', '{% assign a = "x\ny" %}{{a}}')).toBe('x y');
+    expect(await renderAs('text', '{% assign a = name %}{{a}}', { name: '<' })).toBe('<');
+  });
+
+  it('does cheap ones without a thread', async () => {
+    const lone = createRenderer({ threads: 0 });
+    const template = compileTemplate('{% if name %}Hi {{ name | upcase ?? you }}{% endif %}');
+    expect(await lone.render('html', template, scope({ name: 'Ada' }))).toBe('Hi ADA');
+    await lone.close();
+  });
+
+  it('renders texts that belong together in one go', async () => {
+    const sources = ['{% assign a = name %}{{a}}', '{{name}}', '{% if %}{{name}}'];
+    const texts = await renderer.renderTexts(sources, scope({ name: 'Ada' }));
+    expect(texts).toEqual(['Ada', 'Ada', '{% if %}Ada']);
+  });
+
+  it('renders many at once, each with its own values', async () => {
+    const texts = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => render(items, { items: [{ name: `n${n}` }] })),
+    );
+    expect(texts).toEqual(Array.from({ length: 200 }, (_, n) => `<li>N${n}</li>`));
+  });
+
+  it('falls back for a value that cannot be copied', async () => {
+    let deep: unknown = 'x';
+    for (let i = 0; i < 200_000; i += 1) deep = [deep];
+    const source = '{{name}}{% assign a = v %}';
+    expect(await render(source, null, { name: 'Ada', v: { deep } })).toBe('Ada{% assign a = v %}');
+  });
+});
+
+/** Two filters that take seconds between two looks at the clock. */
+const slow = '{{ v | split: "" | sort_natural | sort | uniq | size }}';
+const long = 'ab'.repeat(1_000_000);
+const doubling = '{% assign a = a | append: a %}'.repeat(60);
+const bombs: [name: string, source: string, data?: Record<string, unknown>][] = [
+  ['a giant loop', '{% for i in (1..1000000000) %}x{% endfor %}'],
+  [
+    'nested loops',
+    '{% for i in (1..9000) %}{% for j in (1..9000) %}{% for k in (1..9000) %}{% endfor %}{% endfor %}{% endfor %}',
+  ],
+  ['a giant range as a value', '{{ (1..9000000) }}'],
+  ['a search in a giant range', "{{ (1..9000000) | where_exp: 'i', 'i > 5' | size }}"],
+  ['doubling by append', `{% assign a = "xxxxxxxxxx" %}${doubling}{{ a }}`],
+  [
+    'doubling by replace',
+    `{% assign a = "xx" %}${'{% assign a = a | replace: "x", "xxxxxxxxxx" %}'.repeat(30)}{{ a }}`,
+  ],
+  [
+    'doubling by capture',
+    `{% capture a %}xxxxxxxxxx{% endcapture %}${'{% capture a %}{{a}}{{a}}{% endcapture %}'.repeat(60)}{{ a }}`,
+  ],
+  [
+    'a filter that searches quadratically',
+    '{{ v | strip_html }}',
+    { v: '<script'.repeat(300_000) },
+  ],
+  [
+    'a date of a billion digits',
+    "{{ 'now' | date: '%999999999Y' }}{{ 'now' | date: v }}",
+    { v: '%999999999d'.repeat(1000) },
+  ],
+  [
+    'a join of long separators',
+    '{{ l | join: v }}',
+    { l: Array.from({ length: 60_000 }, () => 1), v: 'x'.repeat(60_000) },
+  ],
+  ['an empty search', '{{ v | replace: "", v }}', { v: 'x'.repeat(60_000) }],
+  ['deep nesting', `${'{% if v %}'.repeat(20_000)}x${'{% endif %}'.repeat(20_000)}`],
+  ['deep brackets', `{{ ${'v['.repeat(50_000)}0${']'.repeat(50_000)} }}`],
+  ['a sort of millions', slow, { v: long }],
+];
+
+describe('a costly template', () => {
+  it.each(bombs)(
+    '%s ends within the limit while everything else goes on',
+    async (_name, bomb, data = {}) => {
+      const source = `{{name}} ${bomb}`;
+      const start = performance.now();
+      const rendered = render(source, null, { name: 'Ada', ...data });
+      const { answer, isFree } = await besides(rendered);
+      expect(answer.startsWith('Ada ')).toBe(true);
+      expect(answer.length).toBeLessThanOrEqual(10 * 1024 * 1024);
+      // Two seconds on a machine with nothing else to do; some of these would never end.
+      expect(performance.now() - start).toBeLessThan(20_000);
+      expect(isFree).toBe(true);
+    },
+  );
+
+  it('is replaced plainly, the rest as written', async () => {
+    const data = { name: '<A>', v: long };
+    expect(await render(`{{name}}${slow}{{ x ?? "y" }}`, data)).toBe(`&lt;A&gt;${slow}y`);
+  });
+
+  it('does not keep other templates waiting for long', async () => {
+    const source = `${slow}!`;
+    const stopped = Array.from({ length: 60 }, () => render(source, null, { v: long }));
+    const start = performance.now();
+    // A few are stopped, then the others are not tried any more; all would take a minute.
+    expect(await render(items, { items: [{ name: 'a' }] })).toBe('<li>A</li>');
+    expect(performance.now() - start).toBeLessThan(20_000);
+    expect(new Set(await Promise.all(stopped))).toEqual(new Set([source]));
+  });
+});
+
+describe('a check before saving', () => {
+  it('answers as without a thread', async () => {
+    expect(await renderer.check(items)).toEqual({ ok: true });
+    expect(await renderer.check('{% if x %}')).toMatchObject({ ok: false });
+    expect(await renderer.check('{% for %}')).toMatchObject({ ok: false });
+  });
+
+  it('reads two megabytes of tags while everything else goes on', async () => {
+    const { answer, isFree } = await besides(renderer.check('{{a}}'.repeat(400_000)));
+    expect(answer).toEqual({ ok: true });
+    expect(isFree).toBe(true);
+  });
+});
+
+describe('projects that share the threads', () => {
+  it('take turns: a hundred costly templates of one stand before none of another', async () => {
+    const lone = createRenderer({ threads: 1 });
+    const ended: string[] = [];
+    const costly = compileTemplate('{% for i in (1..20000) %}{{ i | times: 2 }}{% endfor %}');
+    const renderFor = async (owner: string) => {
+      await lone.render('html', costly, { ...scope(), owner });
+      ended.push(owner);
+    };
+    const bad = Array.from({ length: 100 }, () => renderFor('bad'));
+    const good = [renderFor('good'), renderFor('good')];
+    await Promise.all(good);
+    // One of the many at most goes before each of the few.
+    expect(ended.length).toBeLessThanOrEqual(5);
+    expect(ended.filter((owner) => owner === 'good')).toHaveLength(2);
+    await lone.close();
+    await Promise.all(bad);
+  });
+
+  it('take turns at having large templates checked, too', async () => {
+    const lone = createRenderer({ threads: 1 });
+    const large = '{{a}}'.repeat(20_000);
+    const ended: string[] = [];
+    const checkFor = async (owner: string) => {
+      await lone.check(large, owner);
+      ended.push(owner);
+    };
+    const bad = Array.from({ length: 10 }, () => checkFor('bad'));
+    await checkFor('good');
+    expect(ended.length).toBeLessThanOrEqual(3);
+    await lone.close();
+    await Promise.all(bad);
+  });
+});

@@ -1,0 +1,286 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { waitFor } from '../../support/wait-for.ts';
+import {
+  closeWireReceivers,
+  sendWebhook,
+  startWireReceiver,
+  v4,
+  webhookSignature,
+  type WireAnswer,
+} from '../../support/fakes/webhook-wire.ts';
+
+afterEach(closeWireReceivers);
+
+describe('a webhook on the wire', () => {
+  it('carries body, delivery, a signature over the raw body, and the headers of the step', async () => {
+    const receiver = await startWireReceiver();
+    await sendWebhook(`${receiver.url}/in?a=b%20c#part`, {
+      headers: { 'content-type': 'text/plain', 'X-Name': 'Жанна é' },
+    });
+    const [request] = receiver.received;
+    expect(request).toMatchObject({ method: 'POST', url: '/in?a=b%20c' });
+    expect(request!.body.toString()).toBe('{"a":"ä"}');
+    expect(request!.headers).toMatchObject({
+      host: `127.0.0.1:${receiver.port}`,
+      'content-type': 'text/plain',
+      'content-length': '10',
+      'user-agent': 'Everpost/1',
+      'everpost-delivery': 'delivery-1',
+      'everpost-signature': webhookSignature('{"a":"ä"}'),
+    });
+    expect(Buffer.from(request!.headers['x-name'] as string, 'latin1').toString()).toBe('Жанна é');
+  });
+
+  it.each(['GET', 'DELETE'] as const)(
+    'as %s without a body signs the empty one',
+    async (method) => {
+      const receiver = await startWireReceiver();
+      await sendWebhook(receiver.url, { method, body: null, headers: {} });
+      const [request] = receiver.received;
+      expect(request).toMatchObject({ method, body: Buffer.alloc(0) });
+      expect(request!.headers['everpost-signature']).toBe(webhookSignature(''));
+      expect(request!.headers['content-type']).toBeUndefined();
+      expect(request!.headers['transfer-encoding']).toBeUndefined();
+    },
+  );
+
+  it.each(['PUT', 'PATCH', 'DELETE'] as const)('as %s carries its body', async (method) => {
+    const receiver = await startWireReceiver();
+    await sendWebhook(receiver.url, { method });
+    expect(receiver.received[0]!.body.toString()).toBe('{"a":"ä"}');
+  });
+
+  it('leaves no connection behind', async () => {
+    const receiver = await startWireReceiver();
+    await sendWebhook(receiver.url);
+    await sendWebhook(receiver.url);
+    expect(receiver.connections).toBe(2);
+    await waitFor('the end of both connections', () => receiver.open === 0);
+  });
+});
+
+describe('an answer', () => {
+  it.each([200, 204, 404, 429, 500, 503])('of %i is told with its details', async (statusCode) => {
+    const receiver = await startWireReceiver((_request, response) => {
+      response.writeHead(statusCode, { 'Content-Type': 'text/x', 'Retry-After': '7' });
+      response.end(statusCode === 204 ? '' : 'text ä');
+    });
+    expect(await sendWebhook(receiver.url)).toEqual({
+      kind: 'answered',
+      statusCode,
+      contentType: 'text/x',
+      retryAfter: '7',
+      text: statusCode === 204 ? '' : 'text ä',
+      isCut: false,
+    });
+  });
+
+  it('is read up to 64 KB, then its connection is cut', async () => {
+    const receiver = await startWireReceiver((_request, response) => {
+      const chunk = 'ä'.repeat(1000);
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', write);
+      response.on('error', () => {});
+      // One byte ahead of two-byte letters, so that the limit falls into one.
+      response.write('x');
+      write();
+    });
+    const outcome = await sendWebhook(receiver.url);
+    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200, isCut: true });
+    expect(outcome.kind === 'answered' && outcome.text).toBe(`x${'ä'.repeat(32 * 1024 - 1)}`);
+    await waitFor('the end of the connection', () => receiver.open === 0);
+  });
+
+  it('of exactly 64 KB is whole', async () => {
+    const text = 'x'.repeat(64 * 1024);
+    const receiver = await startWireReceiver((_request, response) => response.end(text));
+    expect(await sendWebhook(receiver.url)).toMatchObject({ text });
+  });
+
+  it('that breaks off is none', async () => {
+    const receiver = await startWireReceiver((_request, response) => {
+      response.writeHead(200, { 'Content-Length': '100' });
+      response.write('half', () => response.destroy());
+    });
+    expect(await sendWebhook(receiver.url)).toMatchObject({ kind: 'unreachable' });
+  });
+
+  it.each<[string, WireAnswer]>([
+    ['says nothing', () => {}],
+    ['never ends its head', (_request, response) => response.writeProcessing()],
+    [
+      'drips its body',
+      (_request, response) => {
+        const drip = setInterval(() => response.write('.'), 20);
+        response.on('close', () => clearInterval(drip));
+      },
+    ],
+    [
+      'redirects slowly for ever',
+      (_request, response) => {
+        setTimeout(() => response.writeHead(307, { Location: '/again' }).end(), 100);
+      },
+    ],
+  ])('of a receiver that %s ends at the time limit', async (_what, answer) => {
+    const receiver = await startWireReceiver(answer);
+    const began = performance.now();
+    expect(await sendWebhook(receiver.url, {}, { timeoutMs: 300 })).toEqual({ kind: 'timeout' });
+    // These receivers would go on for ever.
+    expect(performance.now() - began).toBeLessThan(15_000);
+    await waitFor('the end of the connection', () => receiver.open === 0);
+  });
+
+  it('of a resolver that never comes is a time-out', async () => {
+    const lookup = () => new Promise<never>(() => {});
+    const outcome = await sendWebhook('http://hooks.example/', {}, { timeoutMs: 50, lookup });
+    expect(outcome).toEqual({ kind: 'timeout' });
+  });
+
+  it('of a resolver that comes too late leads to no connection', async () => {
+    const receiver = await startWireReceiver();
+    let resolveName: () => void = () => {};
+    const lookup = () =>
+      new Promise<ReturnType<typeof v4>[]>((resolve) => {
+        resolveName = () => resolve([v4('127.0.0.1')]);
+      });
+    const url = `http://hooks.example:${receiver.port}/`;
+    expect(await sendWebhook(url, {}, { timeoutMs: 50, lookup })).toEqual({ kind: 'timeout' });
+    resolveName();
+    // Another request is answered after it would have connected.
+    await sendWebhook(receiver.url);
+    expect(receiver.connections).toBe(1);
+  });
+});
+
+describe('a receiver that cannot be asked', () => {
+  it('with a closed port is unreachable', async () => {
+    const receiver = await startWireReceiver();
+    await closeWireReceivers();
+    const outcome = await sendWebhook(receiver.url);
+    expect(outcome).toEqual({ kind: 'unreachable', error: expect.stringMatching(/ECONNREFUSED/) });
+  });
+
+  it('with a name nobody knows is unreachable', async () => {
+    const lookup = async () => {
+      throw new Error('getaddrinfo ENOTFOUND hooks.example');
+    };
+    expect(await sendWebhook('http://hooks.example/', {}, { lookup })).toEqual({
+      kind: 'unreachable',
+      error: 'getaddrinfo ENOTFOUND hooks.example',
+    });
+    expect(await sendWebhook('http://hooks.example/', {}, { lookup: async () => [] })).toEqual({
+      kind: 'unreachable',
+      error: 'hooks.example has no address.',
+    });
+  });
+
+  it('is asked at its next address when the first is closed', async () => {
+    const receiver = await startWireReceiver();
+    const lookup = async () => [{ address: '::1', family: 6 }, v4('127.0.0.1')];
+    const outcome = await sendWebhook(`http://hooks.example:${receiver.port}/`, {}, { lookup });
+    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(receiver.received[0]!.headers.host).toBe(`hooks.example:${receiver.port}`);
+  });
+
+  it.each([
+    'ftp://shop.example/',
+    'file:///etc/passwd',
+    'https://',
+    'http://[::1',
+    'http://ada:secret@shop.example/',
+    'https://shop.example@evil.example/',
+    'http://x y/',
+  ])('at %s is refused', async (url) => {
+    const lookup = async () => {
+      throw new Error('must not be asked');
+    };
+    expect(await sendWebhook(url, {}, { lookup })).toMatchObject({ kind: 'refused' });
+  });
+
+  it('with a header no client can send is refused', async () => {
+    const receiver = await startWireReceiver();
+    const outcome = await sendWebhook(receiver.url, { headers: { Expect: '100-continue' } });
+    expect(outcome).toMatchObject({ kind: 'refused' });
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+describe('a webhook over TLS', () => {
+  // Made for this test, for the name hooks.example, and good for nothing else.
+  const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGvqFSS48VsRyYYFd
+cSBt+Y0R6QMzeYmb4DS1tra8DcGhRANCAATxPQ7Pb5s57q4oowGflKMVJRcR5jTF
+R2A5lAqDt/Quj3KLIqFEt6tnoYgnS/8CWLEMpf2o8r6gmGWZq5wMpa9h
+-----END PRIVATE KEY-----
+`;
+  const cert = `-----BEGIN CERTIFICATE-----
+MIIBoTCCAUegAwIBAgIUCfq/+WN+VhwMbsneQiidNmNZ3KQwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNaG9va3MuZXhhbXBsZTAgFw0yNjExMjEwMzE1MjZaGA8yMTI2
+MTAyODAzMTUyNlowGDEWMBQGA1UEAwwNaG9va3MuZXhhbXBsZTBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABPE9Ds9vmznuriijAZ+UoxUlFxHmNMVHYDmUCoO39C6P
+cosioUS3q2ehiCdL/wJYsQyl/ajyvqCYZZmrnAylr2GjbTBrMB0GA1UdDgQWBBSE
+DfCU/TUeA5dD3wxt/w6BX/O16DAfBgNVHSMEGDAWgBSEDfCU/TUeA5dD3wxt/w6B
+X/O16DAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDWhvb2tzLmV4YW1wbGUw
+CgYIKoZIzj0EAwIDSAAwRQIhAIeP15KREYtUJDu/sWUl/D/N4phdO5DosPnj8VKC
+IJ/GAiA/gUMMiUyE7h7SnnT1kJ9I0+AkKzGU5UZyTqND0nvK2g==
+-----END CERTIFICATE-----
+`;
+  const startTlsReceiver = () =>
+    startWireReceiver(undefined, (listener) => createTlsServer({ key, cert }, listener));
+  const lookup = async () => [v4('127.0.0.1')];
+
+  it('is not sent to a receiver whose certificate nobody knows', async () => {
+    const receiver = await startTlsReceiver();
+    const url = `https://hooks.example:${receiver.port}/`;
+    expect(await sendWebhook(url, {}, { lookup })).toEqual({
+      kind: 'unreachable',
+      error: expect.stringMatching(/certificate/),
+    });
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('is sent by the name of the URL to the address that was checked', async () => {
+    const receiver = await startTlsReceiver();
+    const folder = mkdtempSync(path.join(tmpdir(), 'everpost-webhook-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const authority = path.join(folder, 'ca.pem');
+    writeFileSync(authority, cert);
+    // Node reads its own list of authorities once, at the start of a process.
+    const program = `
+      import { createWebhookSender } from './providers/webhook.ts';
+      const sender = createWebhookSender({
+        timeoutMs: 5000,
+        allowPrivate: true,
+        lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+      });
+      const call = { method: 'POST', headers: {}, body: 'b', deliveryId: 'd', secret: 's', timestamp: 1 };
+      const names = ['hooks.example', 'other.example'];
+      const outcomes = names.map((name) =>
+        sender.send({ ...call, url: 'https://' + name + ':${receiver.port}/' }));
+      process.stdout.write(JSON.stringify(await Promise.all(outcomes)));
+    `;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '--eval', program],
+      {
+        cwd: path.join(import.meta.dirname, '../../..'),
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: authority },
+      },
+    );
+    expect(JSON.parse(stdout)).toEqual([
+      expect.objectContaining({ kind: 'answered', statusCode: 200, text: 'ok' }),
+      { kind: 'unreachable', error: expect.stringMatching(/other\.example/) },
+    ]);
+    expect(receiver.received.map(({ headers }) => headers.host)).toEqual([
+      `hooks.example:${receiver.port}`,
+    ]);
+  });
+});

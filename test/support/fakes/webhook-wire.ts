@@ -1,0 +1,99 @@
+import { createHmac } from 'node:crypto';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  createWebhookSender,
+  type WebhookAttempt,
+  type WebhookSenderSettings,
+} from '../../../providers/web/webhook.ts';
+
+/** Webhooks as they go over the wire, byte by byte. */
+
+interface Received {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface WireReceiver {
+  url: string;
+  port: number;
+  received: Received[];
+  connections: number;
+  /** Connections open now. */
+  open: number;
+}
+
+const closing: (() => Promise<unknown>)[] = [];
+
+/** Ends all receivers there are. */
+export async function closeWireReceivers(): Promise<void> {
+  await Promise.all(closing.splice(0).map((close) => close()));
+}
+
+export type WireAnswer = (request: Received, response: Parameters<RequestListener>[1]) => void;
+
+/** A web server on loopback that keeps what it is asked, until `closeWireReceivers`. */
+export async function startWireReceiver(
+  answer: WireAnswer = (_request, response) => response.end('ok'),
+  create: (listener: RequestListener) => Server = createServer,
+): Promise<WireReceiver> {
+  const server = create((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      const got = { method, url, headers, body: Buffer.concat(chunks) };
+      receiver.received.push(got);
+      answer(got, response);
+    });
+  });
+  server.on('connection', (socket) => {
+    receiver.connections += 1;
+    receiver.open += 1;
+    socket.on('close', () => (receiver.open -= 1));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const receiver: WireReceiver = { url, port, received: [], connections: 0, open: 0 };
+  return receiver;
+}
+
+const secret = 'whsec_0123456789';
+
+/** Sends a webhook, changed by `call`. */
+export function sendWebhook(
+  url: string,
+  call: Partial<WebhookAttempt> = {},
+  settings: Partial<WebhookSenderSettings> = {},
+) {
+  const sender = createWebhookSender({ timeoutMs: 5_000, allowPrivate: true, ...settings });
+  return sender.send({
+    url,
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"a":"ä"}',
+    deliveryId: 'delivery-1',
+    secret,
+    timestamp: 1_789_000_000,
+    ...call,
+  });
+}
+
+/** The signature header of such a webhook with this body. */
+export const webhookSignature = (body: string) =>
+  `t=1789000000,v1=${createHmac('sha256', secret).update(`1789000000.${body}`).digest('hex')}`;
+
+/** An address as a resolver answers it. */
+export const v4 = (address: string) => ({ address, family: 4 });

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { signalCampaign } from '../../../db/outbox/outbox.ts';
+import { act, campaignIn, createCampaign, insertContacts } from '../projects/campaigns.ts';
+import type { Engine } from '../engine.ts';
+import { waitFor } from '../wait-for.ts';
+
+/** The cases of campaigns and single mails. */
+export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
+  async 'campaign-sent'(engine) {
+    await insertContacts(engine, 3);
+    const id = await createCampaign(engine);
+    await act(engine, id, 'send');
+    await campaignIn(engine, id, 'SENT');
+    return `campaign-${id}`;
+  },
+  async 'campaign-scheduled-and-cancelled'(engine) {
+    await insertContacts(engine, 1);
+    const id = await createCampaign(engine);
+    await act(engine, id, 'send', { scheduledFor: Date.now() + 3_600_000 });
+    await runIsThere(engine, `campaign-${id}`);
+    await act(engine, id, 'send', { scheduledFor: Date.now() + 7_200_000 });
+    await act(engine, id, 'cancel');
+    return `campaign-${id}`;
+  },
+  async 'campaign-paused-and-resumed'(engine) {
+    await insertContacts(engine, 3);
+    const id = await createCampaign(engine);
+    const { db, services } = engine.api;
+    // Quicker than any pause: it is paused before its run looks at it first.
+    const row = await db
+      .updateTable('campaign')
+      .set({ status: 'PAUSED', paused_reason: 'requested', frozen_at: new Date() })
+      .where('id', '=', id)
+      .returning(['id', 'project_id', 'name'])
+      .executeTakeFirstOrThrow();
+    services.dispatcher.dispatch({ runs: [await signalCampaign(db, row)] });
+    await runIsThere(engine, `campaign-${id}`);
+    await act(engine, id, 'resume');
+    await campaignIn(engine, id, 'SENT');
+    return `campaign-${id}`;
+  },
+  async 'campaign-test'(engine) {
+    const id = await createCampaign(engine);
+    const to = `${randomUUID()}@people.test`;
+    await engine.call('POST', `/campaigns/${id}/test`, { email: to });
+    const [mail] = await engine.mailsTo(to, 1);
+    return `campaign-test-${mail?.id}`;
+  },
+};
+
+/** Waits until a run has looked at its row and rests. */
+async function runIsThere(engine: Engine, runId: string): Promise<void> {
+  const handle = engine.temporal.client.workflow.getHandle(runId);
+  await waitFor('the run to rest', async () => {
+    const run = await handle.describe().catch(() => null);
+    return run && run.historyLength > 8 && !run.raw.pendingWorkflowTask;
+  });
+}

@@ -1,0 +1,63 @@
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DefaultLogger, bundleWorkflowCode } from '@temporalio/worker';
+import { recorder } from '../../../worker/bundle.ts';
+
+/** A text of the code and what stands there after the change. */
+export type CodeChange = readonly [was: string, becomes: string];
+
+const repository = path.join(import.meta.dirname, '../../..');
+
+/**
+ * Bundles the workflow code as it would be after these changes to `workflows/execution.ts`.
+ * `forReplay`: with what explains a divergence.
+ * @throws Error when the code does not hold a text that is to be changed exactly once.
+ */
+export function bundleChanged(
+  changes: readonly CodeChange[],
+  options: { forReplay?: boolean } = {},
+): Promise<{ code: string }> {
+  return bundleRewritten(
+    (source, file) => (file === 'execution.ts' ? change(source, changes) : source),
+    options,
+  );
+}
+
+/**
+ * Bundles the workflow code as `rewrite` makes each file of `workflows/`. The files themselves are
+ * left alone: it is given a copy.
+ */
+export async function bundleRewritten(
+  rewrite: (source: string, file: string) => string,
+  { forReplay = false }: { forReplay?: boolean } = {},
+): Promise<{ code: string }> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'everpost-changed-'));
+  try {
+    const workflows = path.join(folder, 'workflows');
+    await cp(path.join(repository, 'workflows'), workflows, { recursive: true });
+    for (const name of ['domain', 'node_modules', 'package.json']) {
+      await symlink(path.join(repository, name), path.join(folder, name));
+    }
+    for (const name of await readdir(workflows)) {
+      const file = path.join(workflows, name);
+      await writeFile(file, rewrite(await readFile(file, 'utf8'), name));
+    }
+    const { code } = await bundleWorkflowCode({
+      workflowsPath: path.join(workflows, 'index.ts'),
+      workflowInterceptorModules: forReplay ? [recorder] : [],
+      logger: new DefaultLogger('ERROR'),
+    });
+    return { code };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function change(source: string, changes: readonly CodeChange[]): string {
+  return changes.reduce((code, [was, becomes]) => {
+    const parts = code.split(was);
+    if (parts.length !== 2) throw new Error(`Not exactly once in workflows/execution.ts: ${was}`);
+    return parts.join(becomes);
+  }, source);
+}

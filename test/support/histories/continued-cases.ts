@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { insertRunWake } from '../../../db/outbox/outbox.ts';
+import { executionRunId, laneRunId } from '../../../domain/workflow/execution.ts';
+import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
+import type { Engine } from '../engine.ts';
+import { createContact, createWorkflow, startByHand } from './executions.ts';
+import { newAddress } from '../projects/shop.ts';
+import { importFile } from '../projects/upload.ts';
+import { waitFor } from '../wait-for.ts';
+
+/** A run that goes on as a new one; its history is the one that ends with that. */
+export interface ContinuedCase {
+  /** The server suggests it when a history has so many events; in production with 4,096. */
+  afterEvents: number;
+  /** Plays it until it has gone on. Answers its id. */
+  play(engine: Engine): Promise<string>;
+}
+
+/** Every kind of run that may go on as a new one, because its history has become long. */
+export const continuedHistoryCases: Record<string, ContinuedCase> = {
+  'execution-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      const names = ['First', 'Second', 'Third'];
+      const workflow = await createWorkflow(engine, {
+        eventName: randomUUID(),
+        steps: names.map((name) => ({
+          type: 'UPDATE_CONTACT',
+          name,
+          config: { updates: { [name]: true } },
+        })),
+        ways: [
+          ['TRIGGER', 'First'],
+          ['First', 'Second'],
+          ['Second', 'Third'],
+        ],
+      });
+      const contactId = await createContact(engine, newAddress());
+      const runId = executionRunId(await startByHand(engine, workflow.id, contactId));
+      return continued(engine, runId);
+    },
+  },
+  'delivery-continued': {
+    afterEvents: 14,
+    play: (engine) =>
+      continued(engine, laneRunId(engine.project.id), async () => {
+        const to = newAddress();
+        const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+        await engine.call('POST', '/v1/send', mail);
+        await engine.mailsTo(to, 1);
+      }),
+  },
+  'campaign-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      await insertContacts(engine, 1);
+      const id = await createCampaign(engine);
+      let hours = 1;
+      return continued(engine, `campaign-${id}`, async () => {
+        const scheduledFor = Date.now() + (hours += 1) * 3_600_000;
+        await act(engine, id, 'send', { scheduledFor });
+      });
+    },
+  },
+  'domain-poller-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      const { body: domain } = await engine.call('POST', '/domains', {
+        domain: `${randomUUID()}.test`,
+      });
+      const { db, services } = engine.api;
+      return continued(engine, `domain-${domain.id}`, async () => {
+        const runId = await insertRunWake(db, {
+          kind: 'domainPoller',
+          input: { projectId: engine.project.id, domainId: domain.id, name: domain.domain },
+          summary: 'Checks of a sender domain',
+        });
+        services.dispatcher.dispatch({ runs: [runId] });
+      });
+    },
+  },
+  'bulk-contacts-continued': {
+    afterEvents: 8,
+    async play(engine) {
+      await insertContacts(engine, 40_000);
+      const which = { mode: 'query', filter: {} };
+      const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', which);
+      await interruptShift(engine, body.jobId);
+      return continued(engine, body.jobId);
+    },
+  },
+  'contact-import-continued': {
+    afterEvents: 8,
+    async play(engine) {
+      const rows = Array.from({ length: 40_000 }, () => newAddress());
+      const jobId = await importFile(engine, `email\n${rows.join('\n')}\n`);
+      await interruptShift(engine, jobId);
+      return continued(engine, jobId);
+    },
+  },
+  'project-reset-continued': { afterEvents: 14, play: (engine) => removed(engine, 'reset') },
+  'project-delete-continued': { afterEvents: 14, play: (engine) => removed(engine, 'delete') },
+};
+
+/** Does something again and again until the first run of an id has gone on as another. */
+async function continued(
+  { temporal }: Engine,
+  workflowId: string,
+  again: () => Promise<void> = async () => {},
+): Promise<string> {
+  await waitFor(
+    `${workflowId} to go on`,
+    async () => {
+      await again();
+      const latest = await temporal.client.workflow
+        .getHandle(workflowId)
+        .describe()
+        .catch(() => null);
+      const { firstRunId } = latest?.raw.workflowExecutionInfo ?? {};
+      return latest && firstRunId && latest.runId !== firstRunId;
+    },
+    60_000,
+  );
+  return workflowId;
+}
+
+/** Has a worker stop in the middle of a job's first shift, and another take it up. */
+async function interruptShift(engine: Engine, jobId: string): Promise<void> {
+  await waitFor('the job to be under way', async () => {
+    const row = await engine.api.db
+      .selectFrom('job')
+      .select('state')
+      .where('id', '=', jobId)
+      .executeTakeFirst();
+    return row?.state === 'active';
+  });
+  await engine.stopWorker();
+  await engine.startWorker();
+}
+
+/** A project that is reset or deleted. */
+async function removed(engine: Engine, removal: 'reset' | 'delete'): Promise<string> {
+  const { api } = engine;
+  const { cookie } = await api.signUp();
+  const { id } = await api.createProject(cookie);
+  const path = `/users/@me/projects/${id}`;
+  await (removal === 'reset'
+    ? api.request('POST', `${path}/reset`, { cookie })
+    : api.request('DELETE', path, { cookie }));
+  return continued(engine, `project-${removal}-${id}`);
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { insertRunWake } from '../../../db/outbox/outbox.ts';
+import { laneRunId } from '../../../domain/workflow/execution.ts';
+import { campaignHistoryCases } from './campaign-cases.ts';
+import type { Engine } from '../engine.ts';
+import { newAddress } from '../projects/shop.ts';
+import { endOfJob, importFile } from '../projects/upload.ts';
+import { waitFor } from '../wait-for.ts';
+
+/**
+ * The runs whose histories are kept in `test/histories/runs/`: at least one of every kind beside
+ * the customer's workflows. A case plays one and answers the run's id; the history is taken when
+ * the run has ended.
+ */
+export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
+  'contact-import': (engine) =>
+    ended(engine, importFile(engine, `email\n${randomUUID()}@x.test\n`)),
+  'contact-import-failed': (engine) => ended(engine, importFile(engine, 'name\nAda\n')),
+  'bulk-contacts': async (engine) => {
+    const which = { mode: 'query', filter: {} };
+    const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', which);
+    return ended(engine, body.jobId);
+  },
+  // Verified, failed, woken and removed.
+  'domain-poller': async (engine) => {
+    const { body: domain } = await engine.call('POST', '/domains', {
+      domain: `${randomUUID()}.test`,
+    });
+    const { db, services } = engine.api;
+    await waitFor('a check', async () => {
+      const row = await db
+        .selectFrom('domain')
+        .select('last_checked_at')
+        .where('id', '=', domain.id)
+        .executeTakeFirst();
+      return row?.last_checked_at;
+    });
+    const failed = { status: 'failed', next_check_at: null };
+    await db.updateTable('domain').set(failed).where('id', '=', domain.id).execute();
+    const runId = await insertRunWake(db, {
+      kind: 'domainPoller',
+      input: { projectId: engine.project.id, domainId: domain.id, name: domain.domain },
+      summary: 'Checks of a sender domain',
+    });
+    services.dispatcher.dispatch({ runs: [runId] });
+    const handle = engine.temporal.client.workflow.getHandle(runId);
+    await waitFor('the run to have looked', async () => {
+      const { events } = await handle.fetchHistory();
+      return (events?.filter((event) => event.timerStartedEventAttributes).length ?? 0) > 1;
+    });
+    await engine.call('DELETE', `/domains/${domain.id}`);
+    return runId;
+  },
+  // One mail; the run ends after an idle minute.
+  delivery: async (engine) => {
+    const to = newAddress();
+    const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    await engine.call('POST', '/v1/send', mail);
+    await engine.mailsTo(to, 1);
+    return laneRunId(engine.project.id);
+  },
+  sweep: async (engine) => {
+    const { workflowId } = await engine.temporal.client.workflow.start('sweep', {
+      taskQueue: engine.taskQueue,
+      workflowId: `sweep-${randomUUID()}`,
+      args: [],
+    });
+    return workflowId;
+  },
+  'project-reset': (engine) => removed(engine, 'reset'),
+  'project-delete': (engine) => removed(engine, 'delete'),
+  ...campaignHistoryCases,
+};
+
+async function ended(engine: Engine, job: string | Promise<string>): Promise<string> {
+  const jobId = await job;
+  await endOfJob(engine, jobId);
+  return jobId;
+}
+
+/** A project with a contact that is reset or deleted. */
+async function removed({ api }: Engine, removal: 'reset' | 'delete'): Promise<string> {
+  const { cookie } = await api.signUp();
+  const { id, secretKey } = await api.createProject(cookie);
+  await api.request('POST', '/contacts', { key: secretKey, body: { email: 'ada@x.test' } });
+  const path = `/users/@me/projects/${id}`;
+  await (removal === 'reset'
+    ? api.request('POST', `${path}/reset`, { cookie })
+    : api.request('DELETE', path, { cookie }));
+  // Temporal has been told.
+  await api.services.dispatcher.close();
+  return `project-${removal}-${id}`;
+}

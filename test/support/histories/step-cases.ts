@@ -1,0 +1,259 @@
+import { randomUUID } from 'node:crypto';
+import type { Engine } from '../engine.ts';
+import type { Receiver } from '../fakes/receiver.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  startByHand,
+  type StepPlan,
+  type WayPlan,
+} from './executions.ts';
+import { waitFor } from '../wait-for.ts';
+
+/**
+ * The journeys whose histories are kept in `test/histories/`: at least one for every kind of step
+ * and outcome. A case plays one execution and answers its id; the history is taken then.
+ */
+export const historyCases: Record<string, (engine: Engine, receiver: Receiver) => Promise<string>> =
+  {
+    'mail-sent': async (engine) =>
+      play(engine, {
+        steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
+        ways: [['TRIGGER', 'Mail']],
+        until: 'COMPLETED',
+      }),
+    'mail-failed': async (engine) => {
+      const templateId = await createTemplate(engine);
+      return play(engine, {
+        steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
+        ways: [['TRIGGER', 'Mail']],
+        before: () =>
+          engine.api.db
+            .updateTable('template')
+            .set({ from_email: 'team@elsewhere.test' })
+            .where('id', '=', templateId)
+            .execute(),
+        until: 'FAILED',
+      });
+    },
+    'mail-withheld': async (engine) =>
+      play(engine, {
+        steps: [
+          {
+            type: 'SEND_EMAIL',
+            name: 'Mail',
+            templateId: await createTemplate(engine, { type: 'MARKETING' }),
+          },
+        ],
+        ways: [['TRIGGER', 'Mail']],
+        contact: { subscribed: false },
+        until: 'COMPLETED',
+      }),
+    'mail-custom': async (engine) =>
+      play(engine, {
+        steps: [
+          {
+            type: 'SEND_EMAIL',
+            name: 'Mail',
+            templateId: await createTemplate(engine),
+            config: { recipient: { type: 'CUSTOM', customEmail: 'owner@people.test' } },
+          },
+        ],
+        ways: [['TRIGGER', 'Mail']],
+        until: 'COMPLETED',
+      }),
+    'condition-yes': (engine) =>
+      play(engine, { ...condition(), contact: { data: { plan: 'pro' } }, until: 'EXITED' }),
+    'condition-no': (engine) => play(engine, { ...condition(), until: 'EXITED' }),
+    'condition-nowhere': (engine) =>
+      play(engine, {
+        ...condition(),
+        ways: [
+          ['TRIGGER', 'If'],
+          ['If', 'Yes', 'yes'],
+        ],
+        until: 'COMPLETED',
+      }),
+    'condition-multi': (engine) =>
+      play(engine, { ...multi, contact: { data: { plan: 'pro' } }, until: 'EXITED' }),
+    'condition-multi-default': (engine) => play(engine, { ...multi, until: 'EXITED' }),
+    'contact-updated': (engine) =>
+      play(engine, {
+        steps: [
+          {
+            type: 'UPDATE_CONTACT',
+            name: 'Update',
+            config: { updates: { stage: 'in' }, subscriptionAction: 'unsubscribe' },
+          },
+        ],
+        ways: [['TRIGGER', 'Update']],
+        until: 'COMPLETED',
+      }),
+    'contact-update-failed': (engine) =>
+      play(engine, {
+        steps: [
+          {
+            type: 'UPDATE_CONTACT',
+            name: 'Update',
+            config: { updates: { ['k'.repeat(101)]: 'too long a key' } },
+          },
+        ],
+        ways: [['TRIGGER', 'Update']],
+        until: 'FAILED',
+      }),
+    'webhook-answered': (engine, receiver) => hook(engine, receiver, [200], {}, 'EXITED'),
+    'webhook-answered-late': (engine, receiver) => hook(engine, receiver, [500, 200], {}, 'EXITED'),
+    'webhook-refused': (engine, receiver) => hook(engine, receiver, [404], {}, 'EXITED'),
+    'webhook-failed': (engine, receiver) =>
+      hook(engine, receiver, [404], { onFailure: 'fail' }, 'FAILED'),
+    'webhook-cancelled': (engine, receiver) =>
+      hook(engine, receiver, [503], {}, 'RUNNING', async (id, path) => {
+        await waitFor('the first attempt to be over', async () => {
+          const { body } = await engine.call('GET', path);
+          return body.stepExecutions[1]?.status === 'PENDING';
+        });
+        await engine.call('DELETE', path);
+      }),
+    'failed-and-tried-again': (engine, receiver) =>
+      hook(engine, receiver, [404, 200], { onFailure: 'fail' }, 'FAILED', async (id, path) => {
+        await engine.call('POST', `${path}/retry`);
+        await waitFor('the execution to have exited', async () => {
+          const { body } = await engine.call('GET', path);
+          return body.status === 'EXITED';
+        });
+      }),
+    exited: (engine) =>
+      play(engine, { steps: [exit('Exit')], ways: [['TRIGGER', 'Exit']], until: 'EXITED' }),
+    'delay-over': (engine) =>
+      play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'EXITED' }),
+    'delay-waiting': (engine) =>
+      play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'WAITING' }),
+    'delay-cancelled': (engine) =>
+      play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'WAITING', cancel: true }),
+    'wait-event': (engine) =>
+      play(engine, { steps: [wait(60), ...exits], ways: waited, track: true, until: 'EXITED' }),
+    'wait-event-forever': (engine) =>
+      play(engine, { steps: [wait(), ...exits], ways: waited, track: true, until: 'EXITED' }),
+    'wait-timeout': (engine) =>
+      play(engine, { steps: [wait(1), ...exits], ways: waited, until: 'EXITED' }),
+    'wait-nowhere': (engine) =>
+      play(engine, { steps: [wait(1)], ways: [['TRIGGER', 'Wait']], until: 'COMPLETED' }),
+    'wait-waiting': (engine) =>
+      play(engine, { steps: [wait(), ...exits], ways: waited, until: 'WAITING' }),
+    'wait-cancelled': (engine) =>
+      play(engine, { steps: [wait(60), ...exits], ways: waited, until: 'WAITING', cancel: true }),
+  };
+
+const condition = (): Pick<Play, 'steps' | 'ways'> => ({
+  steps: [
+    {
+      type: 'CONDITION',
+      name: 'If',
+      config: { field: 'data.plan', operator: 'equals', value: 'pro' },
+    },
+    exit('Yes'),
+    exit('No'),
+  ],
+  ways: [
+    ['TRIGGER', 'If'],
+    ['If', 'Yes', 'yes'],
+    ['If', 'No', 'no'],
+  ],
+});
+const multi: Pick<Play, 'steps' | 'ways'> = {
+  steps: [
+    {
+      type: 'CONDITION',
+      name: 'Switch',
+      config: {
+        mode: 'multi',
+        field: 'data.plan',
+        branches: [{ id: 'pro', name: 'Pro', operator: 'equals', value: 'pro' }],
+      },
+    },
+    { type: 'EXIT', name: 'Pro' },
+    { type: 'EXIT', name: 'Other' },
+  ],
+  ways: [
+    ['TRIGGER', 'Switch'],
+    ['Switch', 'Pro', 'pro'],
+    ['Switch', 'Other', 'default'],
+  ],
+};
+
+/** One webhook, answered by these statuses one after the other. */
+function hook(
+  engine: Engine,
+  receiver: Receiver,
+  statuses: number[],
+  config: object,
+  until: string,
+  after?: Play['after'],
+): Promise<string> {
+  const path = `/${randomUUID()}`;
+  receiver.answer(path, ...statuses.map((status) => ({ status })));
+  return play(engine, {
+    steps: [
+      { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}`, ...config } },
+      exit('Exit'),
+    ],
+    ways: [
+      ['TRIGGER', 'Call'],
+      ['Call', 'Exit'],
+    ],
+    until,
+    ...(after ? { after } : {}),
+  });
+}
+
+const exit = (name: string): StepPlan => ({ type: 'EXIT', name });
+const exits = [exit('On event'), exit('On time-out')];
+const delay: StepPlan = { type: 'DELAY', name: 'Delay', config: { amount: 1, unit: 'minutes' } };
+const delayed: WayPlan[] = [
+  ['TRIGGER', 'Delay'],
+  ['Delay', 'Exit'],
+];
+const wait = (timeout?: number): StepPlan => ({
+  type: 'WAIT_FOR_EVENT',
+  name: 'Wait',
+  config: { eventName: 'clicked', ...(timeout ? { timeout } : {}) },
+});
+const waited: WayPlan[] = [
+  ['TRIGGER', 'Wait'],
+  ['Wait', 'On event', 'event'],
+  ['Wait', 'On time-out', 'timeout'],
+];
+
+interface Play {
+  steps: StepPlan[];
+  ways: WayPlan[];
+  /** Done after the workflow is enabled and before the execution starts. */
+  before?: () => Promise<unknown>;
+  /** Track the event once the execution waits. */
+  track?: boolean;
+  until: string;
+  cancel?: boolean;
+  contact?: object;
+  /** Done at the end; `path` is the execution's in the API. */
+  after?: (id: string, path: string) => Promise<unknown>;
+}
+
+async function play(engine: Engine, plan: Play): Promise<string> {
+  const email = `${randomUUID()}@people.test`;
+  const workflow = await createWorkflow(engine, { ...plan, eventName: randomUUID() });
+  await plan.before?.();
+  const contact = await createContact(engine, email, plan.contact);
+  const id = await startByHand(engine, workflow.id, contact);
+  if (plan.track) {
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    await engine.call('POST', '/v1/track', { email, event: 'clicked', data: { n: 1 } });
+  }
+  // A minute is the shortest delay there is.
+  await executionIn(engine, workflow.id, id, plan.until, 90_000);
+  const path = `/workflows/${workflow.id}/executions/${id}`;
+  if (plan.cancel) await engine.call('DELETE', path);
+  await plan.after?.(id, path);
+  return id;
+}

@@ -1,0 +1,94 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { TestProject } from 'vitest/node';
+
+import { migrateToLatest } from '../../../db/database.ts';
+import { announced } from '../../../dev/servers/progress.ts';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { startPostgres } from '../../../dev/servers/postgres.ts';
+import { startTemporal } from '../../../dev/servers/temporal.ts';
+import { bundleWorkflows } from '../../../worker/bundle.ts';
+import { databaseAt, execute, TEMPLATE } from './servers.ts';
+
+/** What a run has started, to be undone last first. */
+const undo: (() => Promise<void>)[] = [];
+
+/**
+ * Gives a test run one PostgreSQL and one Temporal server: those of TEST_DATABASE_URL and
+ * TEST_TEMPORAL_ADDRESS, else own ones that live as long as the run.
+ */
+export async function setup(project: TestProject): Promise<void> {
+  try {
+    const [databaseUrl, address, bundle] = await Promise.all([database(), temporal(), bundled()]);
+    await execute(databaseUrl, `drop database if exists ${TEMPLATE} with (force)`);
+    await execute(databaseUrl, `create database ${TEMPLATE}`);
+    await migrateToLatest(databaseAt(databaseUrl, TEMPLATE));
+    project.provide('databaseUrl', databaseUrl);
+    project.provide('temporalAddress', address);
+    project.provide('workflowBundle', bundle);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+}
+
+/** Stops what `setup` started. */
+export async function teardown(): Promise<void> {
+  for (const step of undo.splice(0).reverse()) await step();
+}
+
+async function database(): Promise<string> {
+  const given = process.env['TEST_DATABASE_URL'];
+  if (given) return given;
+  const dataDir = await mkdtemp(join(tmpdir(), 'everpost-test-'));
+  undo.push(() => rm(dataDir, { recursive: true, force: true }));
+  // Under root the server runs as another user, who must get through.
+  await chmod(dataDir, 0o755);
+  const { port, release } = await claimFreePort();
+  undo.push(release);
+  const server = await announced(
+    () => 'PostgreSQL',
+    startPostgres({ dataDir: join(dataDir, 'postgres'), port, log: quiet, disposable: true }),
+    say,
+  );
+  undo.push(server.stop);
+  return server.url;
+}
+
+async function temporal(): Promise<string> {
+  const given = process.env['TEST_TEMPORAL_ADDRESS'];
+  if (given) return given;
+  const [frontend, ui] = [await claimFreePort(), await claimFreePort()];
+  undo.push(frontend.release, ui.release);
+  const server = await announced(
+    () => 'Temporal',
+    startTemporal({
+      dataDir: null,
+      port: frontend.port,
+      uiPort: ui.port,
+      log: quiet,
+      onNotice: say,
+    }),
+    say,
+  );
+  undo.push(server.stop);
+  return server.address;
+}
+
+/** The workflow code as the workers run it, bundled once for all test files. */
+async function bundled(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'everpost-bundle-'));
+  undo.push(() => rm(dir, { recursive: true, force: true }));
+  const path = join(dir, 'workflows.js');
+  await writeFile(path, (await bundleWorkflows()).code);
+  return path;
+}
+
+// Their last lines are part of the error when they do not start.
+function quiet(): void {}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

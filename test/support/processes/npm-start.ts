@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+
+export const ROOT = join(import.meta.dirname, '../../..');
+/** The variables of the ports that `npm start` listens on. */
+export const PORTS = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
+export const READY_WITHIN = { timeout: 120_000, interval: 100 };
+
+/** One start of the stack. */
+export interface Start {
+  child: ChildProcess;
+  /** What it has printed so far. */
+  output: { text: string };
+  /** Resolves when it says that it runs. */
+  ready(): Promise<void>;
+}
+
+/** `npm start` with a data directory and ports of its own. */
+export interface Laptop {
+  dataDir: string;
+  /** The environment of every start; may be changed in between. */
+  env: NodeJS.ProcessEnv;
+  start(more?: NodeJS.ProcessEnv): Start;
+  /** Stops what still runs and removes the data. */
+  close(): Promise<void>;
+}
+
+export async function createLaptop(): Promise<Laptop> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'everpost-start-'));
+  const { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI } = process.env;
+  const env: NodeJS.ProcessEnv = { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI };
+  env['EVERPOST_DATA_DIR'] = dataDir;
+  for (const variable of PORTS) {
+    const { port, release } = await claimFreePort();
+    await release();
+    env[variable] = String(port);
+  }
+  const launched: ChildProcess[] = [];
+  return {
+    dataDir,
+    env,
+    start(more = {}) {
+      const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
+        cwd: ROOT,
+        env: { ...env, ...more },
+      });
+      launched.push(child);
+      const output = { text: '' };
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => (output.text += chunk.toString()));
+      }
+      const ready = () =>
+        vi.waitFor(() => {
+          if (child.exitCode !== null) throw new Error(`npm start ended: ${output.text}`);
+          expect(output.text).toContain('Everpost is running.');
+        }, READY_WITHIN);
+      return { child, output, ready };
+    },
+    async close() {
+      for (const child of launched) {
+        if (child.exitCode !== null || child.signalCode !== null) continue;
+        child.kill('SIGTERM');
+        await once(child, 'exit');
+      }
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { end, launch, type Running } from '../../../dev/servers/processes.ts';
+import { readyMessage } from '../../../dev/servers/supervisor.ts';
+import type { TestAnswer } from '../api.ts';
+import type { Engine } from '../engine.ts';
+import { temporalAddress } from './servers.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const READY_WITHIN_MS = 60_000;
+
+/** One of the two programs of Everpost, running as a process of its own. */
+export interface Program {
+  /** What it has logged so far. */
+  lines: string[];
+  /** Resolves when it has ended, in words: "exit code 0", "SIGKILL". */
+  ended: Promise<string>;
+  /** True until it has ended. */
+  isRunning(): boolean;
+  /** Ends it without a warning, as the kernel does when memory is short. */
+  kill(): Promise<void>;
+  /** Asks it to end; resolves when it has, in words. */
+  stop(): Promise<string>;
+}
+
+/**
+ * Starts a worker process on the database and the task queue of `engine`. `overrides` are
+ * environment variables by name. Resolves when it works.
+ */
+export async function startWorkerProcess(
+  engine: Engine,
+  overrides: Record<string, string> = {},
+): Promise<Program> {
+  return started('worker', { ...environmentOf(engine), ...overrides });
+}
+
+/**
+ * Starts an API process on the database and the task queue of `engine`; `call` is a request to it
+ * with the secret key of the engine's project.
+ */
+export async function startApiProcess(
+  engine: Engine,
+  overrides: Record<string, string> = {},
+): Promise<Program & { call: Engine['call'] }> {
+  const { port, release } = await claimFreePort();
+  const environment = { ...environmentOf(engine), HOST: '127.0.0.1', PORT: String(port) };
+  const program = await started('api', { ...environment, ...overrides });
+  void program.ended.then(release);
+  return {
+    ...program,
+    async call(method, path, body, headers = {}): Promise<TestAnswer> {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: {
+          Authorization: `Bearer ${engine.project.secretKey}`,
+          'Content-Type': 'application/json',
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const { status } = response;
+      return {
+        status,
+        headers: response.headers,
+        body: JSON.parse((await response.text()) || 'null'),
+      };
+    },
+  };
+}
+
+function environmentOf({ api, taskQueue }: Engine): Record<string, string> {
+  return {
+    DATABASE_URL: api.services.config.databaseUrl,
+    DATABASE_MIGRATE_ON_START: 'false',
+    JWT_SECRET: api.services.config.jwtSecret,
+    TEMPORAL_ADDRESS: temporalAddress(),
+    TEMPORAL_TASK_QUEUE: taskQueue,
+    API_URL: api.url,
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_ENABLED: 'false',
+  };
+}
+
+async function started(part: 'api' | 'worker', env: Record<string, string>): Promise<Program> {
+  const lines: string[] = [];
+  const running = launch({
+    command: process.execPath,
+    args: ['--import', 'tsx', join(ROOT, part, 'main.ts')],
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], ...env },
+    ipc: true,
+    stopSignal: 'SIGTERM',
+    onLine: (line) => lines.push(line),
+  });
+  const limit = AbortSignal.timeout(READY_WITHIN_MS);
+  await Promise.race([
+    readyMessage(running.child, limit),
+    running.ended.then((how) => {
+      throw new Error(`The ${part} ended (${how}):\n${lines.slice(-5).join('\n')}`);
+    }),
+  ]);
+  return programOf(running, lines);
+}
+
+function programOf(running: Running, lines: string[]): Program {
+  const { child, ended } = running;
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+  return {
+    lines,
+    ended,
+    isRunning,
+    async kill() {
+      if (!isRunning()) return;
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    },
+    async stop() {
+      if (isRunning()) await end(running, 'SIGTERM');
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
+import { type FakeStripe, startFakeStripe } from '../fakes/stripe.ts';
+import { newAddress } from './shop.ts';
+
+interface Columns {
+  customer?: string;
+  subscription?: string;
+  billing_limit_transactional?: number;
+  billing_limit_workflows?: number;
+  disabled_reason?: string;
+}
+
+/** A project with a verified domain, and what its administrator asks of billing. */
+export interface BilledProject {
+  id: string;
+  publicKey: string;
+  secretKey: string;
+  /** Its administrator. */
+  cookie: string;
+  email: string;
+  /** A usable sender. */
+  from: string;
+  get(what: string): Promise<TestAnswer>;
+  /** Sets limits. */
+  put(body: object): Promise<TestAnswer>;
+  post(what: string): Promise<TestAnswer>;
+  /** `/v1/send`, to a new address unless told otherwise. */
+  send(to?: unknown, more?: object): Promise<TestAnswer>;
+}
+
+/** The API with a payment provider and a free tier of ten messages a month. */
+export interface Billing {
+  api: TestApi;
+  stripe: FakeStripe;
+  /** `columns` are set straight in the database. */
+  billedProject(columns?: Columns, on?: TestApi): Promise<BilledProject>;
+  set(projectId: string, columns: Columns, on?: TestApi): Promise<void>;
+  /** Makes so many sent messages straight in the database. */
+  sent(projectId: string, count: number, source?: string, on?: TestApi): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** The columns of a project that pays. */
+export const subscribed = { customer: 'cus_1', subscription: 'sub_1' };
+
+/** Status and code of a refusal. */
+export const codeOf = (answer: { status: number; body: { error?: { code: string } } }) => [
+  answer.status,
+  answer.body.error?.code,
+];
+
+export async function startBilling(): Promise<Billing> {
+  const stripe = await startFakeStripe();
+  const api = await startTestApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
+  const set: Billing['set'] = async (id, columns, on = api) => {
+    if (Object.keys(columns).length === 0) return;
+    await on.db.updateTable('project').set(columns).where('id', '=', id).execute();
+  };
+  return {
+    api,
+    stripe,
+    set,
+    async billedProject(columns = {}, on = api) {
+      const { cookie, email } = await on.signUp();
+      const project = await on.createProject(cookie);
+      const domain = `${randomUUID()}.test`;
+      await on.request('POST', '/domains', { key: project.secretKey, body: { domain } });
+      await set(project.id, columns, on);
+      const path = `/users/@me/projects/${project.id}`;
+      const mail = { from: `team@${domain}`, subject: 'Hi', body: 'Hi' };
+      return {
+        ...project,
+        cookie,
+        email,
+        from: mail.from,
+        get: (what) => on.request('GET', `${path}/${what}`, { cookie }),
+        put: (body) => on.request('PUT', `${path}/billing-limits`, { cookie, body }),
+        post: (what) => on.request('POST', `${path}/${what}`, { cookie }),
+        send: (to = newAddress(), more = {}) =>
+          on.request('POST', '/v1/send', {
+            key: project.secretKey,
+            body: { ...mail, to, ...more },
+          }),
+      };
+    },
+    sent: (projectId, count, source = 'CAMPAIGN', on = api) =>
+      sql`
+        with someone as (
+          insert into contact (project_id, email, subscribed)
+            values (${projectId}, gen_random_uuid() || '@people.test', true) returning id
+        )
+        insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
+            source_type, status, sent_at)
+          select ${projectId}, someone.id, 'a@people.test', '', 'a@b.test', 'MARKETING', ${source},
+              'SENT', now()
+            from someone, generate_series(1, ${count}::int)`.execute(on.db),
+    async close() {
+      await api.close();
+      await stripe.close();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { TestAnswer } from '../api.ts';
+import { newAddress, type Shop, startShop } from './shop.ts';
+
+/** What a campaign is made of. */
+interface Draft {
+  name: string;
+  subject: string;
+  body: string;
+  from: string;
+  audienceType: string;
+}
+
+/** A shop with three contacts, two of them on the plan `pro`, and campaigns to them. */
+export interface CampaignShop {
+  shop: Shop;
+  /** A draft to all, changed by `given`. */
+  draft(given?: object): Draft;
+  /** `POST /campaigns` of such a draft. */
+  create(given?: object): Promise<TestAnswer>;
+  /** A new draft, as it is answered. */
+  made(given?: object): Promise<TestAnswer['body']>;
+  /** Puts a new campaign into a state its run would have brought it to. */
+  inState(status: string, given?: object): Promise<TestAnswer['body']>;
+}
+
+/** The contacts on the plan `pro`. */
+export const pro = {
+  operator: 'AND',
+  conditions: [{ field: 'data.plan', operator: 'equals', value: 'pro' }],
+};
+
+export async function startCampaignShop(): Promise<CampaignShop> {
+  const shop = await startShop();
+  for (const plan of ['pro', 'pro', 'free']) {
+    await shop.call('POST', '/contacts', { email: newAddress(), data: { plan } });
+  }
+  const draft: CampaignShop['draft'] = (given = {}) => ({
+    name: 'Spring sale',
+    subject: 'Hello {{name ?? you}}',
+    body: '<p>20% off</p>',
+    from: `news@${shop.domain}`,
+    audienceType: 'ALL',
+    ...given,
+  });
+  const create: CampaignShop['create'] = (given) => shop.call('POST', '/campaigns', draft(given));
+  const made: CampaignShop['made'] = async (given) => {
+    const { status, body } = await create(given);
+    if (status !== 201) throw new Error(JSON.stringify(body));
+    return body.data;
+  };
+  return {
+    shop,
+    draft,
+    create,
+    made,
+    async inState(status, given) {
+      const campaign = await made(given);
+      const paused_reason = status === 'PAUSED' ? 'requested' : null;
+      await shop.api.db
+        .updateTable('campaign')
+        .set({ status, paused_reason, sent_at: status === 'SENT' ? new Date() : null })
+        .where('id', '=', campaign.id)
+        .execute();
+      return campaign;
+    },
+  };
+}

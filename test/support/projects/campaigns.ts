@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Engine } from '../engine.ts';
+import { waitFor } from '../wait-for.ts';
+
+/** Makes so many subscribed contacts straight in the database. Answers their addresses. */
+export async function insertContacts(
+  engine: Engine,
+  count: number,
+  given: { subscribed?: boolean } = {},
+): Promise<string[]> {
+  const mark = randomUUID().slice(0, 8);
+  await sql`
+    insert into contact (project_id, email, subscribed, data)
+      select ${engine.project.id}, ${`${mark}-`}::text || n || '@people.test',
+          ${given.subscribed ?? true}, jsonb_build_object('name', 'No. ' || n)
+        from generate_series(1, ${count}::int) n`.execute(engine.api.db);
+  return Array.from({ length: count }, (_, index) => `${mark}-${index + 1}@people.test`);
+}
+
+/** Removes all contacts, locked in order as everywhere: mail to them may be under way. */
+export async function deleteContacts({ api }: Engine): Promise<void> {
+  await api.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('contact').select('id').orderBy('id').forUpdate().execute();
+    await tx.deleteFrom('contact').execute();
+  });
+}
+
+/** Makes a campaign to all contacts, changed by `given`. Answers its id. */
+export async function createCampaign(engine: Engine, given: object = {}): Promise<string> {
+  const { status, body } = await engine.call('POST', '/campaigns', {
+    name: 'Spring sale',
+    subject: 'Hello {{name ?? you}}',
+    body: '<p>20% off, {{name ?? you}}. <a href="https://shop.test/">Shop</a></p>',
+    from: `news@${engine.domain}`,
+    audienceType: 'ALL',
+    ...given,
+  });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body.data.id as string;
+}
+
+/** Does an action that must succeed. Answers the campaign. */
+export async function act(engine: Engine, id: string, action: string, body?: object) {
+  const answer = await engine.call('POST', `/campaigns/${id}/${action}`, body);
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body.data;
+}
+
+export async function campaignOf(engine: Engine, id: string) {
+  return (await engine.call('GET', `/campaigns/${id}`)).body.data;
+}
+
+/** The campaign, once it has the status. */
+export async function campaignIn(engine: Engine, id: string, status: string, timeoutMs?: number) {
+  const ask = async () => {
+    const campaign = await campaignOf(engine, id);
+    return campaign.status === status ? campaign : null;
+  };
+  return waitFor(`campaign ${id} ${status}`, ask, timeoutMs);
+}
+
+/** How many messages of a campaign are in which status. */
+export async function emailStatuses(engine: Engine, id: string): Promise<Record<string, number>> {
+  const rows = await engine.api.db
+    .selectFrom('email')
+    .select(['status', sql<number>`count(*)::int`.as('count')])
+    .where('campaign_id', '=', id)
+    .groupBy('status')
+    .execute();
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../../../db/database.ts';
+import { conditionSql } from '../../../db/segments/filter-sql.ts';
+import { type Condition, emailActivities, type Filter } from '../../../domain/filter/filter.ts';
+import type { Segments } from '../../../domain/filter/parse.ts';
+import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';
+import { createTestDatabase } from '../processes/servers.ts';
+
+/** A database that contacts are stored in and asked for by conditions. */
+export interface FilterDatabase {
+  url: string;
+  db: Database;
+  /**
+   * Stores contacts with all that belongs to them, each in a project of its own, so that addresses
+   * may repeat; answers their ids in the same order.
+   */
+  store(contacts: TableContact[], segments: Segments): Promise<string[]>;
+  /** What the database says: for each contact whether it meets each condition. */
+  ask(conditions: Condition[], ids: string[], segments: Segments): Promise<(boolean | null)[][]>;
+  close(): Promise<void>;
+}
+
+/** The condition of one filter. */
+export const alone = (filter: Filter): Condition => ({
+  logic: 'AND',
+  groups: [{ filters: [filter] }],
+});
+
+export async function startFilterDatabase(): Promise<FilterDatabase> {
+  const { url, drop } = await createTestDatabase();
+  const { db, close } = openDatabase(url, { poolMax: 2 });
+  const projectId = randomUUID();
+  await sql`insert into project (id, name, public_key, secret_key_hash, secret_key_last4,
+    webhook_signing_secret) values (${projectId}, 'p', 'p', 'p', 'p', 'p')`.execute(db);
+  return {
+    url,
+    db,
+    store: (contacts, segments) => storeContacts(db, projectId, contacts, segments),
+    ask: (conditions, ids, segments) => askDatabase(db, conditions, ids, segments),
+    async close() {
+      await close();
+      await drop();
+    },
+  };
+}
+
+async function storeContacts(
+  db: Database,
+  projectId: string,
+  contacts: TableContact[],
+  segments: Segments,
+): Promise<string[]> {
+  const rows = contacts.map((given) => ({ ...plainContact, ...given, id: randomUUID() }));
+  const insert = (text: ReturnType<typeof sql>) => text.execute(db);
+  const json = (value: unknown) => sql`${JSON.stringify(value)}::jsonb`;
+  await insert(sql`insert into contact (id, project_id, email, subscribed, data, created_at, updated_at)
+    select id, id, email, subscribed, nullif(nullif(data, 'null'), '{}'), "createdAt", "updatedAt"
+    from jsonb_to_recordset(${json(rows)}) as c(id uuid, email text, subscribed boolean, data jsonb,
+      "createdAt" timestamptz, "updatedAt" timestamptz)`);
+  const events = rows.flatMap(({ id, events }) => events.map(([name, at]) => ({ id, name, at })));
+  await insert(sql`insert into event (project_id, contact_id, name, created_at)
+    select ${projectId}, id, name, at
+    from jsonb_to_recordset(${json(events)}) as e(id uuid, name text, at timestamptz)`);
+  const emails = rows.flatMap(({ id, activities }) =>
+    activities.map(([activity, at]) => ({ id, [`${activity}_at`]: at })),
+  );
+  const times = sql.raw(emailActivities.map((activity) => `${activity}_at`).join(', '));
+  const types = sql.raw(emailActivities.map((name) => `${name}_at timestamptz`).join(', '));
+  await insert(sql`insert into email (project_id, contact_id, to_email, subject, from_email,
+      message_class, source_type, ${times})
+    select ${projectId}, id, 'a@x.example', 's', 'b@x.example', 'MARKETING', 'CAMPAIGN', ${times}
+    from jsonb_to_recordset(${json(emails)}) as m(id uuid, ${types})`);
+  for (const [segmentId, condition] of segments) {
+    if (condition) continue;
+    await insert(sql`insert into segment (id, project_id, name, type)
+      values (${segmentId}, ${projectId}, 's', 'STATIC') on conflict do nothing`);
+    const members = rows.filter(({ segments }) => segments.includes(segmentId));
+    await insert(sql`insert into segment_member (segment_id, contact_id, project_id)
+      select ${segmentId}, id, ${projectId} from unnest(${members.map(({ id }) => id)}::uuid[]) as id`);
+  }
+  return rows.map(({ id }) => id);
+}
+
+async function askDatabase(
+  db: Database,
+  conditions: Condition[],
+  ids: string[],
+  segments: Segments,
+) {
+  const answers = new Map<string, (boolean | null)[]>(ids.map((id) => [id, []]));
+  const size = 40;
+  for (let from = 0; from < conditions.length; from += size) {
+    const columns = conditions
+      .slice(from, from + size)
+      .map((condition) => conditionSql(condition, { now, segments, contact: 'c' }));
+    const { rows } = await sql<{ id: string; answers: (boolean | null)[] }>`
+      select c.id, array[${sql.join(columns)}] as answers from contact as c
+      where c.id = any(${ids}::uuid[])`.execute(db);
+    for (const row of rows) answers.get(row.id)!.push(...row.answers);
+  }
+  return ids.map((id) => answers.get(id)!);
+}

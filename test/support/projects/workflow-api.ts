@@ -1,0 +1,51 @@
+import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
+
+/** The API with a project, and the workflows of that project. */
+export interface WorkflowApi {
+  api: TestApi;
+  /** The user whose project it is. */
+  cookie: string;
+  projectId: string;
+  /** A request with the secret key of the project, or with that of another one. */
+  call(method: string, path: string, body?: unknown, as?: string): Promise<TestAnswer>;
+  /** A `POST` that must make something. Answers what it made. */
+  make(path: string, body: object, as?: string): Promise<TestAnswer['body']>;
+  createWorkflow(more?: object, as?: string): Promise<TestAnswer['body']>;
+  /** Adds a DELAY step; answers its record. */
+  addDelay(workflowId: string, name?: string): Promise<TestAnswer['body']>;
+  /** The whole workflow. */
+  read(id: string): Promise<TestAnswer['body']>;
+}
+
+export async function startWorkflowApi(): Promise<WorkflowApi> {
+  const api = await startTestApi();
+  const { cookie } = await api.signUp();
+  const { secretKey, id: projectId } = await api.createProject(cookie);
+  const call: WorkflowApi['call'] = (method, path, body, as = secretKey) =>
+    api.request(method, path, { key: as, ...(body === undefined ? {} : { body }) });
+  const make: WorkflowApi['make'] = async (path, body, as) => {
+    const answer = await call('POST', path, body, as);
+    if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  return {
+    api,
+    cookie,
+    projectId,
+    call,
+    make,
+    createWorkflow: (more = {}, as) =>
+      make('/workflows', { name: 'Onboarding', eventName: 'signed_up', ...more }, as),
+    addDelay: (workflowId, name = 'Wait') =>
+      make(`/workflows/${workflowId}/steps`, {
+        type: 'DELAY',
+        name,
+        config: { amount: 1, unit: 'days' },
+      }),
+    read: async (id) => (await call('GET', `/workflows/${id}`)).body,
+  };
+}
+
+/** The faulty fields of a refusal with their codes. */
+export const errorFields = (body: { error: { errors: { field: string; code: string }[] } }) =>
+  body.error.errors.map(({ field, code }) => `${field} ${code}`);

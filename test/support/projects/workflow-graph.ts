@@ -1,0 +1,99 @@
+import type { FieldProblem } from '../../../domain/errors.ts';
+import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
+
+/** The API, and the steps and transitions of one workflow after the other. */
+export interface WorkflowGraph {
+  api: TestApi;
+  /** A new workflow, which all below is about from now on, with its TRIGGER step. */
+  begin(): Promise<{ id: string; trigger: string }>;
+  /** A request with the secret key of the project. */
+  call(method: string, path: string, body?: unknown): Promise<TestAnswer>;
+  /** A request below the path of the workflow. */
+  inWorkflow(method: string, path: string, body?: unknown): Promise<TestAnswer>;
+  /** The whole workflow. */
+  read(): Promise<TestAnswer['body']>;
+  /** Adds a step, by itself linked to nothing; answers its record. */
+  add(type: string, more?: object): Promise<TestAnswer['body']>;
+  link(fromStepId: string, toStepId: string, more?: object): Promise<TestAnswer>;
+  /** Links steps one after the other. */
+  chain(...ids: string[]): Promise<void>;
+  /** The ways of the workflow as `from>to` or `from:branch>to`, with names for ids. */
+  ways(names: Record<string, string>): Promise<string[]>;
+}
+
+/** A config that is enough for each type of step. */
+export const configs: Record<string, object> = {
+  DELAY: { amount: 1, unit: 'days' },
+  EXIT: {},
+  CONDITION: { field: 'data.plan', operator: 'equals', value: 'pro' },
+  WAIT_FOR_EVENT: { eventName: 'bought', timeout: 60 },
+  WEBHOOK: { url: 'https://x.example/' },
+  SEND_EMAIL: {},
+};
+
+/** The config of a CONDITION of several branches. */
+export const multi = {
+  mode: 'multi',
+  field: 'data.plan',
+  branches: [
+    { id: 'pro', name: 'Pro', operator: 'equals', value: 'pro' },
+    { id: 'free', name: 'Free', operator: 'equals', value: 'free' },
+  ],
+};
+
+export async function startWorkflowGraph(): Promise<WorkflowGraph> {
+  const api = await startTestApi();
+  const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
+  let id: string;
+  let trigger: string;
+  const call: WorkflowGraph['call'] = (method, path, body) =>
+    api.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  const inWorkflow: WorkflowGraph['inWorkflow'] = (method, path, body) =>
+    call(method, `/workflows/${id}${path}`, body);
+  const read = async () => (await inWorkflow('GET', '')).body;
+  const link: WorkflowGraph['link'] = (fromStepId, toStepId, more = {}) =>
+    inWorkflow('POST', '/transitions', { fromStepId, toStepId, ...more });
+  return {
+    api,
+    async begin() {
+      const { body } = await call('POST', '/workflows', { name: 'W', eventName: 'e' });
+      ({ id } = body);
+      [{ id: trigger }] = (await read()).steps;
+      return { id, trigger };
+    },
+    call,
+    inWorkflow,
+    read,
+    async add(type, more = {}) {
+      const step = { type, name: type, config: configs[type], autoConnect: false, ...more };
+      return succeeded(await inWorkflow('POST', '/steps', step));
+    },
+    link,
+    async chain(...ids) {
+      for (const [index, to] of ids.entries()) {
+        if (index > 0) succeeded(await link(ids[index - 1]!, to));
+      }
+    },
+    async ways(names) {
+      const name = (stepId: string) =>
+        Object.keys(names).find((key) => names[key] === stepId) ?? (stepId === trigger ? 't' : '?');
+      return (await read()).transitions
+        .map(
+          (way: { fromStepId: string; toStepId: string; branch: string | null }) =>
+            `${name(way.fromStepId)}${way.branch === null ? '' : `:${way.branch}`}>${name(way.toStepId)}`,
+        )
+        .sort();
+    },
+  };
+}
+
+function succeeded({ status, body }: TestAnswer): TestAnswer['body'] {
+  if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** Status and faulty fields of a refusal. */
+export const faultsOf = ({ status, body }: TestAnswer) => [
+  status,
+  ...((body.error.errors ?? []) as FieldProblem[]).map(({ field, code }) => `${field} ${code}`),
+];

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createCampaignComposer } from '../../../activities/mail/campaign-mail.ts';
+import type { CampaignEmail } from '../../../db/campaigns/emails.ts';
+import { readBodies } from '../../../db/emails/bodies.ts';
+import type { MailText } from '../../../db/emails/outcomes.ts';
+import { createRenderer, type TemplateRenderer } from '../../../providers/rendering/renderer.ts';
+import { type Shop, startShop } from '../../support/projects/shop.ts';
+
+/**
+ * A message made from what all recipients have in common is the one made for its recipient alone.
+ * A template with a tag is always made for each: so the same template with a tag that says nothing
+ * shows what the other way must give.
+ */
+
+let shop: Shop;
+let renderer: TemplateRenderer;
+beforeAll(async () => {
+  shop = await startShop();
+  renderer = createRenderer();
+});
+afterAll(async () => {
+  await renderer.close();
+  await shop.close();
+});
+
+const services = (isBilled: boolean) => ({
+  db: shop.api.db,
+  apiUrl: 'https://mail.shop.test',
+  renderer,
+  billingRules: isBilled ? { freeTierPerMonth: 1000 } : null,
+});
+const tracking = {
+  mode: 'own' as const,
+  apiUrl: 'https://mail.shop.test',
+  sign: (text: string) => `s${text.length}`,
+};
+const saysNothing = '{% comment %}{% endcomment %}';
+
+async function insertContent(subject: string, body: string): Promise<string> {
+  const { body: made } = await shop.call('POST', '/campaigns', {
+    name: 'Campaign',
+    subject: 'S',
+    body: 'B',
+    from: `news@${shop.domain}`,
+    audienceType: 'ALL',
+  });
+  const campaignId = made.data.id as string;
+  await shop.api.db
+    .insertInto('campaign_content')
+    .values({
+      campaign_id: campaignId,
+      version: 1,
+      project_id: shop.project.id,
+      subject,
+      body,
+      from_name: 'The Shop é',
+    })
+    .execute();
+  return campaignId;
+}
+
+function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
+  return {
+    id: randomUUID(),
+    project_id: shop.project.id,
+    contact_id: randomUUID(),
+    to_email: 'ada@people.test',
+    from_email: 'news@shop.test',
+    from_name: 'The Shop é',
+    reply_to: 'reply@shop.test',
+    message_class: 'MARKETING',
+    source_type: 'CAMPAIGN',
+    content_version: 1,
+    attempts: 1,
+    created_at: new Date('2026-11-21T08:30:00.000Z'),
+    billed_units: 1,
+    allowance_month: null,
+    contact_email: 'ada@people.test',
+    contact_subscribed: true,
+    contact_data: null,
+    project_disabled: false,
+    project_language: 'en',
+    project_tracking: 'ENABLED',
+    has_badge: true,
+    refused_in_row: 0,
+    ...given,
+  };
+}
+
+async function composed(body: string, email: CampaignEmail, isTracked = true, isBilled = false) {
+  const subject = 'Hi {{name ?? you}}';
+  const campaignId = await insertContent(subject, body);
+  const compose = await createCampaignComposer(services(isBilled)).prepare(campaignId, [email]);
+  const { raw, content } = await compose(email, isTracked ? tracking : null);
+  const mail = await PostalMime.parse(raw);
+  expect(
+    Math.max(
+      ...raw
+        .toString('latin1')
+        .split('\r\n')
+        .map((line) => line.length),
+    ),
+  ).toBeLessThan(999);
+  return {
+    html: mail.html?.replaceAll('\r\n', '\n'),
+    text: mail.text?.replace(/\s+/g, ' ').trim(),
+    headers: mail.headers
+      .filter(({ key }) => key !== 'content-type')
+      .map(({ key, value }) => `${key}: ${value}`)
+      .toSorted(),
+    subject: content?.subject,
+    body: content && (await bodyOf(campaignId, email, content)),
+  };
+}
+
+/** As the ledger would tell it. */
+async function bodyOf(campaignId: string, email: CampaignEmail, content: MailText) {
+  const kept = {
+    campaign_id: campaignId,
+    email_id: email.id,
+    contact_id: email.contact_id,
+    body: 'body' in content ? content.body : null,
+    body_frame: 'frame' in content ? content.frame : null,
+    body_values: 'values' in content ? content.values : null,
+  };
+  const [body] = await readBodies(shop.api.db, shop.project.id, [kept]);
+  return body;
+}
+
+const bodies = {
+  plain:
+    '<p>Hello {{name ?? friend}}, {{ data.plan }}!</p><p>{{ first name }} {{email}} {{locale}} {{subscribed}}</p>',
+  links:
+    '<a href="https://shop.test/a?b=1&amp;c={{id}}">Shop</a> <a href="https://shop.test/?e={{email}}">{{name}}</a> ' +
+    '<a href="{{url}}">Yours</a> <a href="{{unsubscribeUrl}}">Out</a> <a href=\'https://x.test/{{plan}}\' data-track="false">x</a>',
+  document:
+    '<html><body><h1>{{name}}</h1>\n<img src="https://x.test/{{plan}}.png" alt="{{name}}">\n</body></html>',
+  none: '<p>é = – no placeholder at all.</p>',
+  footless: '<p>{{manageUrl}} {{ id }} {{svc_email}}</p>',
+};
+
+describe.each(Object.entries(bodies))('of a template with %s', (_, body) => {
+  const value = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 40 }),
+    fc.constantFrom(
+      'Ada & Bert',
+      '<b>x</b>',
+      '',
+      '=?utf-8?q?x?=',
+      'a.b\r\n.\r\n',
+      'ß'.repeat(200),
+      'https://x.test/?a=1&b="2"',
+      '=3D',
+      ' x ',
+    ),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(fc.string(), { maxLength: 3 }),
+    fc.dictionary(fc.string(), fc.string(), { maxKeys: 2 }),
+  );
+  const recipient = fc.record(
+    {
+      name: value,
+      plan: value,
+      'first name': value,
+      url: value,
+      locale: fc.constantFrom('de-AT', 'xx', 'pl'),
+    },
+    { requiredKeys: [] },
+  );
+
+  it('is the same both ways, whatever the data', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        recipient,
+        fc.constantFrom('MARKETING' as const, 'TRANSACTIONAL' as const, 'HEADLESS' as const),
+        fc.boolean(),
+        fc.boolean(),
+        async (data, messageClass, isTracked, isBilled) => {
+          const email = emailTo({ contact_data: data, message_class: messageClass });
+          const short = await composed(body, email, isTracked, isBilled);
+          const whole = await composed(body + saysNothing, email, isTracked, isBilled);
+          expect(short).toEqual({ ...whole, body: whole.body?.replace(saysNothing, '') });
+        },
+      ),
+      { numRuns: 40 },
+    );
+  }, 60_000);
+});
+
+it('is the same for an address and a name in any letters', async () => {
+  const email = emailTo({
+    to_email: 'jörg@bücher.test',
+    contact_email: 'jörg@bücher.test',
+    contact_data: { name: 'Jörg – „Ŧest“ '.repeat(20) },
+  });
+  const short = await composed(bodies.plain, email);
+  expect(short).toEqual(await composed(bodies.plain + saysNothing, email));
+});
+
+it('keeps a mark that somebody else wrote', async () => {
+  const data = { name: 'v0v v1v', plan: 'v0v0v0v' };
+  const email = emailTo({ contact_data: data });
+  const { text } = await composed(bodies.plain, email);
+  expect(text).toContain('Hello v0v v1v, v0v0v0v!');
+});

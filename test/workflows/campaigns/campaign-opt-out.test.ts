@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  act,
+  campaignIn,
+  createCampaign,
+  insertContacts,
+} from '../../support/projects/campaigns.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** So few mails a second that every machine is held back, and that there is time to opt out. */
+const perSecond = 20;
+const recipients = 300;
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await startEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: String(perSecond) });
+});
+afterAll(() => engine.close());
+
+it('withholds the mail of who opts out before its turn, and tells that it was held back', async () => {
+  await insertContacts(engine, recipients);
+  const id = await createCampaign(engine);
+  await act(engine, id, 'send');
+  const last = await waitFor('the audience to be fixed', async () => {
+    const { audience_fixed: isFixed } = await engine.api.db
+      .selectFrom('campaign')
+      .select('audience_fixed')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    const row = await engine.api.db
+      .selectFrom('email')
+      .select(['id', 'contact_id'])
+      .where('campaign_id', '=', id)
+      .where('status', '=', 'PENDING')
+      .orderBy('due_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return isFixed && row;
+  });
+  const optOut = await engine.call('PATCH', `/contacts/${last.contact_id}`, { subscribed: false });
+  expect(optOut.status).toBe(200);
+  expect(await campaignIn(engine, id, 'SENT', 90_000)).toMatchObject({ sentCount: recipients - 1 });
+  const { body: email } = await engine.call('GET', `/emails/${last.id}`);
+  expect(email).toMatchObject({ status: 'FAILED', error: 'contact_unsubscribed' });
+  expect(email.trace.map(({ state }: { state: string }) => state)).toEqual([
+    'queued',
+    'throttled',
+    'withheld',
+  ]);
+  expect(email.trace.at(-1).detail).toEqual({ reason: 'contact_unsubscribed' });
+}, 180_000);

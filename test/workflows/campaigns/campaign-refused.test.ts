@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import {
+  act,
+  campaignIn,
+  createCampaign,
+  emailStatuses,
+  insertContacts,
+} from '../../support/projects/campaigns.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { type SmtpSink, startSmtpSink } from '../../support/fakes/smtp-sink.ts';
+
+/** A provider that does not want a campaign. */
+
+let engine: Engine;
+let sink: SmtpSink;
+let refuseTo: (address: string) => number | null;
+beforeAll(async () => {
+  sink = await startSmtpSink({ refuseTo: (address) => refuseTo(address) });
+  engine = await startEngine({
+    SMTP_HOST: '127.0.0.1',
+    SMTP_PORT: String(sink.port),
+    EMAIL_RATE_LIMIT_PER_SECOND: '0',
+    EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
+    CAMPAIGN_PAUSE_ON_FAILURES: '30',
+  });
+});
+afterAll(async () => {
+  await engine.close();
+  await sink.close();
+});
+beforeEach(() => engine.api.db.deleteFrom('contact').execute());
+
+it('pauses it when it refuses everything, and reaches the rest when it goes on', async () => {
+  refuseTo = () => 550;
+  const to = await insertContacts(engine, 1000);
+  const id = await createCampaign(engine);
+  await act(engine, id, 'send');
+  const paused = await campaignIn(engine, id, 'PAUSED');
+  expect(paused).toMatchObject({ pausedReason: 'provider_failures', sentCount: 0 });
+  const { FAILED: refused = 0, PENDING: waiting = 0 } = await waitFor(
+    'what was claimed to be put back',
+    async () => {
+      const statuses = await emailStatuses(engine, id);
+      return !statuses['SENDING'] && statuses;
+    },
+  );
+  expect(refused).toBeGreaterThanOrEqual(30);
+  // Each of the batches under way stops after thirty and those it has just handed over.
+  expect(refused).toBeLessThan(500);
+  expect(waiting).toBe(1000 - refused);
+  const { body } = await engine.call('GET', `/emails?campaignId=${id}&status=FAILED&limit=1`);
+  const [email] = body.data;
+  expect(email.error).toContain('550');
+  const { body: one } = await engine.call('GET', `/emails/${email.id}`);
+  expect(one.trace.at(-1)).toMatchObject({ state: 'refused', detail: { error: email.error } });
+  const { body: reason } = await engine.call(
+    'GET',
+    `/campaigns/${id}/recipients/${email.contactId}`,
+  );
+  expect(reason).toMatchObject({ included: true, reason: 'refused', emailId: email.id });
+
+  refuseTo = () => null;
+  await act(engine, id, 'resume');
+  expect(await campaignIn(engine, id, 'SENT')).toMatchObject({ sentCount: waiting });
+  expect(to.filter((address) => sink.countTo(address) === 1)).toHaveLength(waiting);
+  expect(sink.messages).toHaveLength(waiting);
+});
+
+it('does not pause it when it refuses some', async () => {
+  await insertContacts(engine, 300);
+  refuseTo = (address) => (/[02468]@/.test(address) ? 550 : null);
+  const id = await createCampaign(engine);
+  await act(engine, id, 'send');
+  expect(await campaignIn(engine, id, 'SENT')).toMatchObject({
+    sentCount: 150,
+    totalRecipients: 300,
+  });
+});
+
+it('is asked again for what it could not take at once, and gets each mail once', async () => {
+  const to = await insertContacts(engine, 200);
+  const asked = new Set<string>();
+  refuseTo = (address) => {
+    if (asked.has(address) || !/[147]@/.test(address)) return null;
+    asked.add(address);
+    return 450;
+  };
+  const id = await createCampaign(engine);
+  await act(engine, id, 'send');
+  expect(await campaignIn(engine, id, 'SENT')).toMatchObject({ sentCount: 200 });
+  expect(to.filter((address) => sink.countTo(address) === 1)).toHaveLength(200);
+  const [twice] = asked;
+  const email = await engine.api.db
+    .selectFrom('email')
+    .select('id')
+    .where('to_email', '=', twice ?? '')
+    .executeTakeFirstOrThrow();
+  const { body: one } = await engine.call('GET', `/emails/${email.id}`);
+  expect(
+    one.trace.map(({ state, detail }: { state: string; detail: object }) => [state, detail]),
+  ).toEqual([
+    ['queued', null],
+    ['handed_over', { attempt: 1 }],
+    ['refused', { error: expect.stringContaining('450'), nextTryInMs: 2000 }],
+    ['handed_over', { attempt: 2 }],
+    ['accepted', { messageId: `${email.id}@smtp` }],
+    ['delivered', null],
+  ]);
+});

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CancelledFailure } from '@temporalio/activity';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { deliverBatch } from '../../../activities/mail/deliver.ts';
+import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
+import type { Mailer } from '../../../providers/mail/mailer.ts';
+import { createLog } from '../../../worker/log.ts';
+import { createServices } from '../../../worker/services.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { insertTestEmail } from '../../support/projects/mails.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** One batch of mail, by the clock and by the memory it takes. */
+
+let engine: Engine;
+let worker: Awaited<ReturnType<typeof createServices>>;
+beforeAll(async () => {
+  engine = await startEngine({}, { worker: false });
+  const { api, temporal } = engine;
+  const log = createLog(api.services.config, api.log.stream);
+  worker = await createServices(api.services.config, api.db, temporal.client, log);
+});
+afterEach(() => vi.useRealTimers());
+afterAll(async () => {
+  await worker.close();
+  await engine.close();
+});
+
+/** Goes on with the clock at another time; timers and the database keep theirs. */
+const passTime = (ms: number) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
+};
+
+async function insertDue(count: number, fileBytes = 0): Promise<string[]> {
+  const { db } = engine.api;
+  const { id: contactId } = await db
+    .insertInto('contact')
+    .values({
+      project_id: engine.project.id,
+      email: `${randomUUID()}@people.test`,
+      subscribed: true,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const given = { projectId: engine.project.id, contactId };
+  const due = {
+    to_email: 'ada@people.test',
+    message_class: 'TRANSACTIONAL',
+    status: 'PENDING',
+    message_id: null,
+    sent_at: null,
+    attachments: JSON.stringify(fileBytes > 0 ? [{ bytes: fileBytes }] : []),
+  };
+  return Promise.all(Array.from({ length: count }, () => insertTestEmail(db, given, due)));
+}
+
+/** The times that a claim could not be ended. */
+let failures = 0;
+
+const deliverDue = (change: Partial<Mailer>, stop?: AbortSignal) =>
+  deliverWith({ ...worker.services.mailer, ...change }, stop);
+
+function deliverWith(mailer: Mailer, stop = new AbortController().signal) {
+  const { db } = engine.api;
+  const projectId = engine.project.id;
+  return deliverBatch<ClaimedEmail>(
+    {
+      ...worker.services,
+      mailer,
+      log: { warn: () => void (failures += 1) },
+    },
+    {
+      projectId,
+      max: 100,
+      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
+      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
+    },
+    stop,
+  );
+}
+
+const rowsOf = (ids: readonly string[]) =>
+  engine.api.db
+    .selectFrom('email')
+    .select(['status', 'attempts'])
+    .where('id', 'in', ids)
+    .orderBy('status')
+    .execute();
+
+/** Until undone, no outcome can be recorded. */
+async function keepFromRecording(): Promise<() => Promise<unknown>> {
+  const { db } = engine.api;
+  await sql`create or replace function fail() returns trigger language plpgsql as
+    $$begin raise exception 'away'; end$$`.execute(db);
+  await sql`create trigger away before update on email for each row
+    when (new.status <> 'SENDING') execute function fail()`.execute(db);
+  return () => sql`drop trigger away on email`.execute(db);
+}
+
+describe('the outcome of a mail that has left', () => {
+  it('is recorded however long the database was away', async () => {
+    const ids = await insertDue(1);
+    const undo = await keepFromRecording();
+    const before = failures;
+    const delivered = deliverDue({});
+    delivered.catch(() => {});
+    await waitFor('a first try', () => failures > before);
+    passTime(3_600_000);
+    await waitFor('two more', () => failures > before + 2);
+    await undo();
+    expect(await delivered).toBe(1);
+    expect(await rowsOf(ids)).toEqual([{ status: 'DELIVERED', attempts: 1 }]);
+  });
+
+  it('is given up by a worker that shuts down, half a minute later', async () => {
+    const ids = await insertDue(1);
+    const undo = await keepFromRecording();
+    const before = failures;
+    const stop = new AbortController();
+    const delivered = deliverDue({}, stop.signal);
+    delivered.catch(() => {});
+    await waitFor('a first try', () => failures > before);
+    stop.abort(new CancelledFailure('WORKER_SHUTDOWN'));
+    await waitFor('two more', () => failures > before + 2);
+    passTime(31_000);
+    await expect(delivered).rejects.toThrow('away');
+    await undo();
+    expect(await rowsOf(ids)).toEqual([{ status: 'SENDING', attempts: 1 }]);
+  });
+});
+
+describe('a claim', () => {
+  it('hands over nothing more when its lease is nearly over, and the rest is due again', async () => {
+    const ids = await insertDue(3);
+    const { mailer } = worker.services;
+    await deliverDue({
+      maxConcurrency: 1,
+      send(message) {
+        passTime(61_000);
+        return mailer.send(message);
+      },
+    });
+    expect(await rowsOf(ids)).toEqual([
+      { status: 'DELIVERED', attempts: 1 },
+      { status: 'PENDING', attempts: 0 },
+      { status: 'PENDING', attempts: 0 },
+    ]);
+    vi.useRealTimers();
+    await deliverDue({});
+    expect((await rowsOf(ids)).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+  });
+
+  it('shares the connections of the provider with all others of the process', async () => {
+    const ids = await insertDue(60);
+    const { mailer } = worker.services;
+    let now = 0;
+    let most = 0;
+    const narrow: Mailer = {
+      ...mailer,
+      maxConcurrency: 3,
+      async send(message) {
+        most = Math.max(most, ++now);
+        await sleep(5);
+        now -= 1;
+        return mailer.send(message);
+      },
+    };
+    await Promise.all([deliverWith(narrow), deliverWith(narrow)]);
+    expect(most).toBe(3);
+    expect((await rowsOf(ids)).every(({ status }) => status === 'DELIVERED')).toBe(true);
+  });
+
+  it('has the files of four of the largest mails in memory at once, and no more', async () => {
+    const ids = await insertDue(12, 10 * 1024 * 1024);
+    const { mailer } = worker.services;
+    let now = 0;
+    let most = 0;
+    await deliverDue({
+      maxConcurrency: 16,
+      async send(message) {
+        most = Math.max(most, ++now);
+        await sleep(20);
+        now -= 1;
+        return mailer.send(message);
+      },
+    });
+    expect(most).toBe(4);
+    expect((await rowsOf(ids)).every(({ status }) => status === 'DELIVERED')).toBe(true);
+  });
+});

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { createTemplate, createWorkflow } from '../../support/histories/executions.ts';
+import { sesReceipt } from '../../support/fakes/ses-messages.ts';
+
+let engine: Engine;
+let fake: FakeSns;
+beforeAll(async () => {
+  [engine, fake] = [await startEngine(), await startFakeSns()];
+  engine.api.services.sns = fake.sns;
+});
+afterAll(async () => {
+  await engine.close();
+  await fake.close();
+});
+
+it('mail that arrives makes its sender a contact and starts a workflow, which answers it', async () => {
+  const templateId = await createTemplate(engine, { subject: 'Re: {{event.subject}}' });
+  await createWorkflow(engine, {
+    eventName: 'email.received',
+    steps: [{ type: 'SEND_EMAIL', name: 'Answer', templateId }],
+    ways: [['TRIGGER', 'Answer']],
+  });
+  const sender = `${randomUUID()}@people.test`;
+  const receipt = sesReceipt({
+    messageId: randomUUID(),
+    from: `Ada Love <${sender}>`,
+    recipients: [`hi@${engine.domain}`],
+    subject: 'Hello',
+  });
+  const body = fake.notification(receipt);
+  expect((await engine.api.request('POST', '/webhooks/sns', { body })).status).toBe(200);
+
+  expect(await engine.mailsTo(sender, 1)).toMatchObject([{ subject: 'Re: Hello' }]);
+  const { body: contacts } = await engine.call('GET', `/contacts?search=${sender}`);
+  expect(contacts.data).toMatchObject([{ email: sender, subscribed: true }]);
+  const { body: emails } = await engine.call('GET', `/emails?contactId=${contacts.data[0].id}`);
+  const sources = emails.data.map((email: Record<string, string>) => email['sourceType']);
+  expect(sources).toEqual(['WORKFLOW', 'INBOUND']);
+  expect(emails.data[1]).toMatchObject({ status: 'RECEIVED', from: `hi@${engine.domain}` });
+});

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dispatchStore } from '../../../db/dispatch-store.ts';
+import { listExecutionStarts } from '../../../db/workflows/starts.ts';
+import {
+  insertExecution,
+  repairExecutions,
+  retryExecution,
+} from '../../../db/workflows/executions.ts';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { startExecution } from '../../../workflows/client/runs.ts';
+import { createDispatcher } from '../../../workflows/client/dispatcher.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { sweepNow } from '../../support/sweep-now.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** What is told to Temporal, or found there, after the row has gone on without it. */
+
+let engine: Engine;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+});
+afterAll(async () => {
+  await engine.close();
+  await receiver.close();
+});
+
+const rowOf = (id: string) =>
+  engine.api.db
+    .selectFrom('execution')
+    .select(['id', 'project_id', 'workflow_id', 'contact_id', 'status', 'dispatch'])
+    .select('temporal_run_id as runId')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+
+/** The run that has the execution's address now. */
+const runOf = (id: string) => engine.temporal.client.workflow.getHandle(executionRunId(id));
+
+/** A workflow that waits behind a webhook, which is answered by these statuses. */
+async function createCalling(...statuses: number[]) {
+  const path = `/${randomUUID()}`;
+  receiver.answer(path, ...statuses.map((status) => ({ status })));
+  const config = { url: `${receiver.url}${path}`, onFailure: 'fail' };
+  return createWorkflow(engine, {
+    eventName: randomUUID(),
+    steps: [
+      { type: 'WEBHOOK', name: 'Call', config },
+      { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } },
+    ],
+    ways: [
+      ['TRIGGER', 'Call'],
+      ['Call', 'Wait'],
+    ],
+  });
+}
+
+/** An execution that waits, and whose run is noted. */
+async function waiting() {
+  const workflow = await createWorkflow(engine, {
+    eventName: randomUUID(),
+    steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
+    ways: [['TRIGGER', 'Wait']],
+  });
+  const contactId = await createContact(engine, newAddress());
+  const id = await startByHand(engine, workflow.id, contactId);
+  await executionIn(engine, workflow.id, id, 'WAITING');
+  const runId = await waitFor('the note of its start', async () => (await rowOf(id)).runId);
+  return { workflow, id, runId };
+}
+
+/** As a request that retries it and dies before it can tell Temporal. */
+async function retryQuietly(id: string): Promise<void> {
+  const { db } = engine.api;
+  const row = await db.selectFrom('execution').selectAll().where('id', '=', id).executeTakeFirst();
+  await db.transaction().execute((tx) => retryExecution(tx, row!));
+}
+
+describe('a start whose note is held up until its execution has failed', () => {
+  /** The execution, FAILED and noted by the sweep, and what lets the first note go on. */
+  async function failedWithHeldNote() {
+    const { db } = engine.api;
+    const workflow = await createCalling(404, 200);
+    const contactId = await createContact(engine, newAddress());
+    const { id } = await db.transaction().execute((tx) =>
+      insertExecution(tx, {
+        projectId: engine.project.id,
+        workflowId: workflow.id,
+        contactId,
+        context: null,
+      }),
+    );
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const store = dispatchStore(db);
+    const slow = createDispatcher({
+      client: engine.temporal.client,
+      taskQueue: engine.taskQueue,
+      store: {
+        ...store,
+        async noteStarted(started) {
+          await held;
+          await store.noteStarted(started);
+        },
+      },
+      log: engine.api.services.log,
+    });
+    slow.dispatch({ executions: [id] });
+    await executionIn(engine, workflow.id, id, 'FAILED');
+    await sweepNow(engine);
+    await waitFor('the note of another', async () => (await rowOf(id)).dispatch === null);
+    const noteLate = async () => {
+      release();
+      await slow.close();
+    };
+    return { workflow, id, noteLate };
+  }
+
+  it('does not put the first run in the place of the retry’s', async () => {
+    const { workflow, id, noteLate } = await failedWithHeldNote();
+    const path = `/workflows/${workflow.id}/executions/${id}/retry`;
+    const { temporalRunId } = (await engine.call('POST', path)).body;
+    expect(temporalRunId).toBe((await runOf(id).describe()).runId);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    await noteLate();
+    expect((await rowOf(id)).runId).toBe(temporalRunId);
+    // Seen with the first run, which failed, it would be ended.
+    await sweepNow(engine);
+    expect((await rowOf(id)).status).toBe('WAITING');
+  });
+
+  it('does not keep a retry from being told', async () => {
+    const { workflow, id, noteLate } = await failedWithHeldNote();
+    await retryQuietly(id);
+    await noteLate();
+    expect((await rowOf(id)).dispatch).toBe('start');
+    await sweepNow(engine);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+  });
+});
+
+describe('a start that finds a run of before', () => {
+  /** A client that counts how often it asks Temporal to start a run. */
+  function countingClient() {
+    const { connection, options } = engine.temporal.client;
+    const count = { starts: 0, looks: 0 };
+    const client = new Client({
+      connection,
+      namespace: options.namespace,
+      interceptors: {
+        workflow: [
+          {
+            startWithDetails(input, next) {
+              count.starts += 1;
+              return next(input);
+            },
+            async describe(input, next) {
+              const description = await next(input);
+              count.looks += 1;
+              return description;
+            },
+          },
+        ],
+      },
+    });
+    return { client, count };
+  }
+
+  it('begins a new one when that has completed, after two requests', async () => {
+    const { workflow, id, runId } = await waiting();
+    // Taken for broken while it goes on: it finds its execution ended, and completes.
+    await repairExecutions(engine.api.db, [{ executionId: id, runId, cancelled: false }]);
+    expect((await rowOf(id)).status).toBe('FAILED');
+    await runOf(id).signal('event', { stepId: workflow.steps['Wait'] });
+    expect(await runOf(id).result()).toBe('CANCELLED');
+
+    await retryQuietly(id);
+    const [due] = await listExecutionStarts(engine.api.db, [id]);
+    const { client, count } = countingClient();
+    const newRun = await startExecution(client, engine.taskQueue, due!);
+    expect(newRun).not.toBe(runId);
+    expect(newRun).toBe((await runOf(id).describe()).runId);
+    expect(count.starts).toBe(2);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+  });
+
+  it('takes it when the execution has ended, after one request', async () => {
+    const { id, runId } = await waiting();
+    await runOf(id).cancel();
+    await runOf(id)
+      .result()
+      .catch(() => {});
+    const [start] = await startsOf(id);
+    const { client, count } = countingClient();
+    const due = { ...start!, failedRunId: runId, hasEnded: true };
+    expect(await startExecution(client, engine.taskQueue, due)).toBe(runId);
+    expect(count.starts).toBe(1);
+  });
+
+  it('waits for its end when that run has failed but is not closed yet', async () => {
+    const { workflow, id, runId } = await waiting();
+    const { db } = engine.api;
+    // Nobody had noted that run.
+    await db
+      .updateTable('execution')
+      .set({ status: 'FAILED', temporal_run_id: null })
+      .where('id', '=', id)
+      .execute();
+    await retryQuietly(id);
+    const [due] = await listExecutionStarts(db, [id]);
+    const { client, count } = countingClient();
+    const starting = startExecution(client, engine.taskQueue, due!);
+    await waitFor('a look at the open run', () => count.looks > 0);
+    await runOf(id).terminate('It has failed.');
+    expect(await starting).not.toBe(runId);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+  });
+
+  /** A start of the execution as it was first due. */
+  async function startsOf(id: string) {
+    await engine.api.db
+      .updateTable('execution')
+      .set({ dispatch: 'start', dispatch_at: new Date() })
+      .where('id', '=', id)
+      .execute();
+    return listExecutionStarts(engine.api.db, [id]);
+  }
+});

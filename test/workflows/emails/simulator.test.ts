@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deliverBatch } from '../../../activities/mail/deliver.ts';
+import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
+import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { createLog } from '../../../worker/log.ts';
+import { createServices } from '../../../worker/services.ts';
+import { pixelOf } from '../../support/pixel.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+
+/** Mail to the simulator, delivered by a worker that is killed. */
+
+type Worker = Awaited<ReturnType<typeof createServices>>;
+
+let engine: Engine;
+let worker: Worker;
+beforeAll(async () => {
+  engine = await startEngine({}, { worker: false });
+  const { api, temporal } = engine;
+  const log = createLog(api.services.config, api.log.stream);
+  worker = await createServices(api.services.config, api.db, temporal.client, log);
+});
+afterAll(async () => {
+  await worker.close();
+  await engine.close();
+});
+
+/** Hands over what is due; the process ends when it would tell Temporal what it has committed. */
+async function deliverAndDie(): Promise<void> {
+  const { db } = engine.api;
+  const projectId = engine.project.id;
+  const dispatcher = {
+    ...worker.services.dispatcher,
+    dispatch() {
+      throw new Error('Killed.');
+    },
+  };
+  const delivered = deliverBatch<ClaimedEmail>(
+    { ...worker.services, dispatcher },
+    {
+      projectId,
+      max: 100,
+      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
+      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
+    },
+    new AbortController().signal,
+  );
+  await expect(delivered).rejects.toThrow('Killed.');
+}
+
+async function send(name: string): Promise<{ id: string; contactId: string }> {
+  const sent = await engine.call('POST', '/v1/send', {
+    to: `${name}+${randomUUID()}@simulator.test`,
+    subject: 'Hi',
+    body: '<p>Hi</p>',
+    from: `team@${engine.domain}`,
+    subscribed: true,
+  });
+  const [{ email: id, contact }] = sent.body.data.emails;
+  return { id, contactId: contact.id };
+}
+
+describe('what the simulator reports', () => {
+  it.each([
+    ['success', 'DELIVERED', ['email.sent', 'email.delivery'], true],
+    ['bounce', 'BOUNCED', ['email.sent', 'email.bounce'], false],
+    ['softbounce', 'SENT', ['email.sent', 'email.bounce'], true],
+    ['complaint', 'COMPLAINED', ['email.sent', 'email.delivery', 'email.complaint'], false],
+  ])('of %s@ is there once the mail is sent, whoever dies then', async (name, status, ...rest) => {
+    const [names, subscribed] = rest;
+    const { id, contactId } = await send(name);
+    await deliverAndDie();
+    const { body: email } = await engine.call('GET', `/emails/${id}`);
+    expect(email.status).toBe(status);
+    const events = await engine.api.db
+      .selectFrom('event')
+      .select('name')
+      .where('email_id', '=', id)
+      .orderBy('recorded_at')
+      .execute();
+    expect(events.map((event) => event.name)).toEqual(names);
+    const { body: contact } = await engine.call('GET', `/contacts/${contactId}`);
+    expect(contact.subscribed).toBe(subscribed);
+  });
+});
+
+describe('recording a batch', () => {
+  /** A message of a new campaign, handed over to an address of the simulator. */
+  async function handedOver(name: string) {
+    const { api, project } = engine;
+    const to = `${name}+${randomUUID()}@simulator.test`;
+    const made = await engine.call('POST', '/contacts', { email: to, subscribed: true });
+    const campaignId = await insertTestCampaign(api.db, project.id);
+    const attemptId = randomUUID();
+    const emailId = await insertTestEmail(
+      api.db,
+      { projectId: project.id, contactId: made.body.id, campaignId },
+      {
+        to_email: to,
+        status: 'SENDING',
+        attempts: 1,
+        attempt_id: attemptId,
+        lease_until: new Date(Date.now() + 60_000),
+        sent_at: null,
+      },
+    );
+    const record = () =>
+      recordSettlements(api.db, {
+        projectId: project.id,
+        attemptIds: [attemptId],
+        settlements: [
+          {
+            emailId,
+            kind: 'accepted',
+            messageId: `local-${emailId}`,
+            delivered: false,
+            simulator: to,
+          },
+        ],
+        campaign: { id: campaignId, pauseOnFailures: 0 },
+      });
+    return { emailId, campaignId, record };
+  }
+
+  const countersOf = (id: string) =>
+    engine.api.db
+      .selectFrom('campaign')
+      .select(['sent_count', 'delivered_count', 'opened_count', 'complained_count'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+
+  const namesOf = async (emailId: string) => {
+    const events = engine.api.db.selectFrom('event').select('name').where('email_id', '=', emailId);
+    return (await events.orderBy('recorded_at').execute()).map(({ name }) => name);
+  };
+
+  it('counts what the simulator reports for the campaign', async () => {
+    const { campaignId, record } = await handedOver('complaint');
+    await record();
+    expect(await countersOf(campaignId)).toEqual({
+      sent_count: 1,
+      delivered_count: 1,
+      opened_count: 0,
+      complained_count: 1,
+    });
+  });
+
+  it('reports once, also when nobody heard that it was recorded', async () => {
+    const { emailId, record } = await handedOver('softbounce');
+    await record();
+    await record();
+    expect(await namesOf(emailId)).toEqual(['email.sent', 'email.bounce']);
+  });
+
+  it('reports on a message that was opened before it was recorded', async () => {
+    const { emailId, campaignId, record } = await handedOver('complaint');
+    await engine.api.request('GET', pixelOf(engine.api, emailId));
+    await record();
+    const names = ['email.sent', 'email.open', 'email.delivery', 'email.complaint'];
+    expect(await namesOf(emailId)).toEqual(names);
+    expect(await countersOf(campaignId)).toEqual({
+      sent_count: 1,
+      delivered_count: 1,
+      opened_count: 1,
+      complained_count: 1,
+    });
+  });
+});

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { type KyselyPlugin, sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createSingleMailActivities } from '../../../activities/mail/system-mail.ts';
+import type { Database } from '../../../db/database.ts';
+import {
+  claimSingleMail,
+  insertSingleMail,
+  releaseSingleMail,
+} from '../../../db/emails/system-mail.ts';
+import type { Mailer } from '../../../providers/mail/mailer.ts';
+import { createMailer } from '../../../providers/mail/create-mailer.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { type SmtpSink, startSmtpSink } from '../../support/fakes/smtp-sink.ts';
+
+/** A mail outside the ledger, when the database fails at a bad moment. */
+
+let api: TestApi;
+let sink: SmtpSink;
+let mailer: Mailer;
+/** How many more mails the server answers with "try again later". */
+let busyFor = 0;
+let logged: { details: object; message: string }[] = [];
+beforeAll(async () => {
+  api = await startTestApi();
+  sink = await startSmtpSink({ refuseTo: () => (busyFor-- > 0 ? 450 : null) });
+  const smtp = { host: '127.0.0.1', port: sink.port, secure: false };
+  mailer = createMailer({ ses: null, smtp }, { storeMessage: async () => {} });
+});
+afterAll(async () => {
+  await mailer.close();
+  await sink.close();
+  await api.close();
+});
+beforeEach(() => {
+  busyFor = 0;
+  logged = [];
+});
+
+async function insertMail() {
+  const to = `${randomUUID()}@people.test`;
+  await insertSingleMail(api.db, {
+    kind: 'platform-mail',
+    project_id: null,
+    to_email: to,
+    from_email: 'us@everpost.test',
+    from_name: 'Everpost',
+    reply_to: null,
+    subject: 'Your new password',
+    html: '<p>Hi</p>',
+  });
+  const { id } = await api.db
+    .selectFrom('single_mail')
+    .select('id')
+    .where('to_email', '=', to)
+    .executeTakeFirstOrThrow();
+  return { id, to };
+}
+
+/** One attempt, as the worker makes it. */
+function attempt(mailId: string, db: Database = api.db) {
+  const rates = { perSecond: 0, perProjectPerSecond: 0 };
+  const log = {
+    warn: (details: object, message: string) => void logged.push({ details, message }),
+  };
+  const { SEND_SINGLE_MAIL } = createSingleMailActivities({ db, mailer, rates, log });
+  return new MockActivityEnvironment().run(SEND_SINGLE_MAIL, { mailId });
+}
+
+/** The database, losing the answer of the nth change of a mail: it is committed, and nobody knows. */
+function losingAnswer(nth: number): Database {
+  const changes = new WeakSet();
+  let seen = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      const isChange = node.kind !== 'SelectQueryNode';
+      if (isChange && JSON.stringify(node).includes('attempt_id')) changes.add(queryId);
+      return node;
+    },
+    async transformResult({ result, queryId }) {
+      if (changes.has(queryId) && (seen += 1) === nth) throw new Error('Connection lost');
+      return result;
+    },
+  };
+  return api.db.withPlugin(plugin);
+}
+
+const rowOf = (id: string) =>
+  api.db
+    .selectFrom('single_mail')
+    .select(['attempts', 'attempt_id'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+
+it('is sent once when the answer to its claim is lost, and its attempt counts once', async () => {
+  const { id, to } = await insertMail();
+  busyFor = 1;
+  expect(await attempt(id, losingAnswer(1))).toEqual({ retryMs: 2_000 });
+  expect(await rowOf(id)).toEqual({ attempts: 1, attempt_id: null });
+  expect(await attempt(id, losingAnswer(1))).toEqual({ retryMs: null });
+  expect(sink.countTo(to)).toBe(1);
+  expect(await rowOf(id)).toBeUndefined();
+});
+
+it('is tried again when the database fails as it is released', async () => {
+  const { id, to } = await insertMail();
+  busyFor = 1;
+  expect(await attempt(id, losingAnswer(2))).toEqual({ retryMs: 2_000 });
+  expect(await attempt(id)).toEqual({ retryMs: null });
+  expect(sink.countTo(to)).toBe(1);
+});
+
+it('is released although the database refuses that at first', async () => {
+  const { id, to } = await insertMail();
+  // A sequence counts on when its transaction is rolled back.
+  await sql`create sequence refusals`.execute(api.db);
+  await sql`create function refuse_once() returns trigger language plpgsql as $$
+    begin
+      if nextval('refusals') = 1 then raise 'no'; end if;
+      return new;
+    end $$`.execute(api.db);
+  await sql`create trigger refuse_once before update on single_mail for each row
+    when (new.attempt_id is null) execute function refuse_once()`.execute(api.db);
+  busyFor = 1;
+  expect(await attempt(id)).toEqual({ retryMs: 2_000 });
+  await sql`drop trigger refuse_once on single_mail`.execute(api.db);
+  expect(await rowOf(id)).toEqual({ attempts: 1, attempt_id: null });
+  expect(await attempt(id)).toEqual({ retryMs: null });
+  expect(sink.countTo(to)).toBe(1);
+});
+
+it('does not leave after an attempt that was cut short, and the log says so', async () => {
+  const { id, to } = await insertMail();
+  await claimSingleMail(api.db, id, randomUUID());
+  expect(await attempt(id)).toEqual({ retryMs: null });
+  expect(sink.countTo(to)).toBe(0);
+  expect(await rowOf(id)).toBeUndefined();
+  expect(logged).toEqual([
+    {
+      details: { mailId: id, kind: 'platform-mail', attempt: 1 },
+      message: 'A mail was given up: an attempt was cut short, and it may have left',
+    },
+  ]);
+});
+
+it('is not released by an attempt that does not have it', async () => {
+  const { id } = await insertMail();
+  const attemptId = randomUUID();
+  await claimSingleMail(api.db, id, attemptId);
+  await releaseSingleMail(api.db, id, randomUUID());
+  expect(await rowOf(id)).toEqual({ attempts: 1, attempt_id: attemptId });
+});
+
+it('is tried 8 times when it cannot be composed, and then given up with a line in the log', async () => {
+  const { id, to } = await insertMail();
+  // Nothing that is stored is known to do that.
+  const spoilt = api.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => ({
+      ...result,
+      rows: result.rows.map((row) => ('html' in row ? { ...row, from_email: null } : row)),
+    }),
+  });
+  for (let count = 1; count < 8; count += 1) {
+    expect(await attempt(id, spoilt)).toEqual({ retryMs: expect.any(Number) });
+  }
+  expect(await attempt(id, spoilt)).toEqual({ retryMs: null });
+  expect(logged.map(({ message }) => message)).toEqual([
+    ...Array.from({ length: 7 }, () => 'A mail is tried again'),
+    'A mail was given up',
+  ]);
+  expect([sink.countTo(to), await rowOf(id)]).toEqual([0, undefined]);
+});

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deliverBatch } from '../../../activities/mail/deliver.ts';
+import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
+import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import type { Mailer } from '../../../providers/mail/mailer.ts';
+import { createLog } from '../../../worker/log.ts';
+import { createServices } from '../../../worker/services.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+
+/** Mail that was handed over, and whose row is not what it was. */
+
+let engine: Engine;
+let worker: Awaited<ReturnType<typeof createServices>>;
+beforeAll(async () => {
+  engine = await startEngine({}, { worker: false });
+  const { api, temporal } = engine;
+  const log = createLog(api.services.config, api.log.stream);
+  worker = await createServices(api.services.config, api.db, temporal.client, log);
+});
+afterAll(async () => {
+  await worker.close();
+  await engine.close();
+});
+
+async function insertContact(): Promise<string> {
+  const email = `${randomUUID()}@people.test`;
+  const { body } = await engine.call('POST', '/contacts', { email });
+  return body.id;
+}
+
+function insertDue(contactId: string): Promise<string> {
+  const given = { projectId: engine.project.id, contactId };
+  const due = {
+    message_class: 'TRANSACTIONAL',
+    status: 'PENDING',
+    message_id: null,
+    sent_at: null,
+  };
+  return insertTestEmail(engine.api.db, given, due);
+}
+
+const warnings: object[] = [];
+
+/** Delivers what is due by a provider that answers `send`. */
+function deliver(send: Mailer['send']): Promise<number> {
+  const { db } = engine.api;
+  const projectId = engine.project.id;
+  const mailer = { ...worker.services.mailer, send };
+  const log = { warn: (details: object) => void warnings.push(details) };
+  return deliverBatch<ClaimedEmail>(
+    { ...worker.services, mailer, log },
+    {
+      projectId,
+      max: 100,
+      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
+      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
+    },
+    new AbortController().signal,
+  );
+}
+
+const rowOf = (id: string) =>
+  engine.api.db
+    .selectFrom('email')
+    .select(['status', 'message_id', 'trace', 'lease_until'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+
+const accepted = (messageId: string) =>
+  Promise.resolve({ kind: 'accepted' as const, messageId, delivered: true });
+
+describe('a batch in which the database refuses one outcome', () => {
+  it('records the others, and that one without what is refused', async () => {
+    const contact = await insertContact();
+    const ids: string[] = [];
+    for (let count = 0; count < 7; count += 1) ids.push(await insertDue(contact));
+    const twice = randomUUID();
+    // Two messages cannot have one id of the provider.
+    await deliver(({ emailId }) => accepted(ids.slice(2, 4).includes(emailId) ? twice : emailId));
+    const rows = await Promise.all(ids.map(rowOf));
+    expect(rows.map((row) => row?.status)).toEqual(ids.map(() => 'DELIVERED'));
+    const named = rows.filter((row) => row?.message_id === twice);
+    const unnamed = rows.filter((row) => row?.message_id === null);
+    expect([named.length, unnamed.length]).toEqual([1, 1]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('leaves one of which nothing can be recorded to the settle time, and says so', async () => {
+    const { db } = engine.api;
+    const contact = await insertContact();
+    const [good, bad] = [await insertDue(contact), await insertDue(contact)];
+    await sql`create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'no' using errcode = '22000'; end $$`.execute(db);
+    await sql`create trigger refuse before update on email for each row
+      when (old.id = ${sql.lit(bad)} and old.status = 'SENDING')
+      execute function refuse()`.execute(db);
+    warnings.length = 0;
+    try {
+      await deliver(({ emailId }) => accepted(emailId));
+    } finally {
+      await sql`drop function refuse cascade`.execute(db);
+    }
+    expect((await rowOf(good))?.status).toBe('DELIVERED');
+    const left = await rowOf(bad);
+    expect(left?.status).toBe('SENDING');
+    expect(left?.lease_until).not.toBeNull();
+    // Whole, without its id, and as unknown.
+    expect(warnings).toMatchObject([1, 2, 3].map(() => ({ emailId: bad })));
+  });
+});
+
+describe('mail whose contact is deleted while it is handed over', () => {
+  it('is billed, and counts towards what its project may send', async () => {
+    const { db } = engine.api;
+    const { id: projectId } = engine.project;
+    await db
+      .updateTable('project')
+      .set({ customer: 'cus_1' })
+      .where('id', '=', projectId)
+      .execute();
+    const month = sql<Date>`date_trunc('month', now() at time zone 'UTC')::date`;
+    await db
+      .insertInto('allowance')
+      .values({ project_id: projectId, month, category: 'transactional', taken: 5 })
+      .execute();
+    const contact = await insertContact();
+    const id = await insertDue(contact);
+    await db.updateTable('email').set({ allowance_month: month }).where('id', '=', id).execute();
+    await deliver(async ({ emailId }) => {
+      const gone = await engine.call('DELETE', `/contacts/${contact}`);
+      expect(gone.status).toBe(204);
+      return accepted(emailId);
+    });
+    expect(await rowOf(id)).toBeUndefined();
+    const reports = await db
+      .selectFrom('usage_report')
+      .select(['customer', 'units'])
+      .where('email_id', '=', id)
+      .execute();
+    expect(reports).toEqual([{ customer: 'cus_1', units: 1 }]);
+    const { taken } = await db
+      .selectFrom('allowance')
+      .select('taken')
+      .where('project_id', '=', projectId)
+      .executeTakeFirstOrThrow();
+    expect(taken).toBe(5);
+  });
+
+  it('counts in its campaign', async () => {
+    const { db } = engine.api;
+    const { id: projectId } = engine.project;
+    const campaignId = await insertTestCampaign(db, projectId);
+    const emailId = randomUUID();
+    await recordSettlements(db, {
+      projectId,
+      attemptIds: [randomUUID()],
+      settlements: [{ emailId, kind: 'accepted', messageId: emailId, delivered: true }],
+      claimed: [{ id: emailId, source_type: 'CAMPAIGN', billed_units: 1, allowance_month: null }],
+      campaign: { id: campaignId, pauseOnFailures: 100 },
+    });
+    const counts = await db
+      .selectFrom('campaign')
+      .select(['sent_count', 'delivered_count'])
+      .where('id', '=', campaignId)
+      .executeTakeFirst();
+    expect(counts).toEqual({ sent_count: 1, delivered_count: 1 });
+  });
+});

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { sweepNow } from '../../support/sweep-now.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await startEngine();
+});
+afterAll(() => engine.close());
+
+/** A waiting execution whose run is known. */
+async function waiting() {
+  const workflow = await createWorkflow(engine, {
+    eventName: randomUUID(),
+    steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
+    ways: [['TRIGGER', 'Wait']],
+  });
+  const contactId = await createContact(engine, `${randomUUID()}@people.test`);
+  const id = await startByHand(engine, workflow.id, contactId);
+  await waitFor('the run to be noted', async () => {
+    const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions/${id}`);
+    return body.status === 'WAITING' && body.temporalRunId;
+  });
+  const run = engine.temporal.client.workflow.getHandle(`execution-${id}`);
+  return { workflow, id, run };
+}
+
+/** Sweeps until the execution is so: what Temporal lists is a moment old. */
+async function repaired(workflowId: string, id: string, status: string) {
+  return waitFor(`execution ${status}`, async () => {
+    await sweepNow(engine);
+    const { body } = await engine.call('GET', `/workflows/${workflowId}/executions/${id}`);
+    return body.status === status ? body : null;
+  });
+}
+
+describe('a run that was ended in Temporal itself', () => {
+  it('leaves a FAILED execution with a sentence when it was terminated', async () => {
+    const { workflow, id, run } = await waiting();
+    await run.terminate('by an operator');
+    const row = await repaired(workflow.id, id, 'FAILED');
+    expect(row).toMatchObject({ error: 'Its run was ended in Temporal.', exitReason: null });
+    expect(row.stepExecutions[1].status).toBe('SKIPPED');
+
+    // Tried again, it waits where it was.
+    await engine.call('POST', `/workflows/${workflow.id}/executions/${id}/retry`);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    await engine.call('POST', '/v1/track', { email: row.contact.email, event: 'clicked' });
+    await executionIn(engine, workflow.id, id, 'COMPLETED');
+  });
+
+  it('leaves a CANCELLED execution when it was cancelled', async () => {
+    const { workflow, id, run } = await waiting();
+    await run.cancel();
+    const row = await repaired(workflow.id, id, 'CANCELLED');
+    expect(row).toMatchObject({ error: null, exitReason: 'cancelled' });
+  });
+
+  it('is no matter of executions that go on', async () => {
+    const { workflow, id } = await waiting();
+    await sweepNow(engine);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+  });
+});

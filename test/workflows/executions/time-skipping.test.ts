@@ -1,0 +1,85 @@
+import { Worker } from '@temporalio/worker';
+import { describe, expect, inject, it } from 'vitest';
+import type { StepCall, StepResult } from '../../../activities/steps/perform.ts';
+import type { StepActivities } from '../../../activities/steps/steps.ts';
+import type { ExecutionStart } from '../../../domain/workflow/execution.ts';
+import { waitOutcome } from '../../../domain/workflow/decide.ts';
+import type { customerWorkflow } from '../../../workflows/execution.ts';
+import { canSkipTime, startTimeSkipping } from '../../support/histories/time-skipping.ts';
+import { outcomeOf, thirtyDays } from '../../support/histories/virtual-execution.ts';
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const keywordType = 2;
+const dayMs = 86_400_000;
+
+const start: ExecutionStart = {
+  executionId: 'thirty-days',
+  projectId: 'project',
+  contactId: 'contact',
+  workflowId: 'workflow',
+  workflowName: 'Thirty days',
+  version: 1,
+  startedAt: '2026-11-21T08:30:00.000Z',
+  graph: thirtyDays,
+  format: 2,
+};
+
+describe('the run of a journey of thirty days', () => {
+  // The activities of the product read the clock of the database, which cannot be skipped.
+  it('sleeps through them on a server that skips time', { timeout: 120_000 }, async (context) => {
+    context.skip(!(await canSkipTime()), 'Time is skipped where Java and Maven are.');
+    const environment = await startTimeSkipping();
+    const path: string[] = [];
+    let begun: number | undefined;
+    const act = async ({ step }: StepCall): Promise<StepResult> => {
+      const now = await environment.currentTimeMs();
+      begun ??= now;
+      path.push(`${step.name} on day ${Math.round((now - begun) / dayMs)}`);
+      return { outcome: outcomeOf(step, { plan: 'pro' }, now) };
+    };
+    const activities: StepActivities = {
+      SEND_EMAIL: act,
+      DELAY: act,
+      WAIT_FOR_EVENT: act,
+      CONDITION: act,
+      WEBHOOK: act,
+      UPDATE_CONTACT: act,
+      EXIT: act,
+      SETTLE_WAIT: async () => ({ outcome: waitOutcome('TIMEOUT') }),
+      COMPLETE: async () => undefined,
+    };
+    try {
+      await environment.connection.operatorService.addSearchAttributes({
+        namespace: environment.namespace ?? null,
+        searchAttributes: { CustomerWorkflowStatus: keywordType },
+      });
+      const connection = environment.nativeConnection;
+      const worker = await Worker.create({
+        connection,
+        taskQueue: 'thirty-days',
+        workflowBundle: { codePath: inject('workflowBundle') },
+        activities,
+      });
+      const webhooks = { connection, taskQueue: 'thirty-days-webhook', activities };
+      const run = environment.client.workflow.execute<typeof customerWorkflow>('customerWorkflow', {
+        workflowId: 'execution-thirty-days',
+        taskQueue: 'thirty-days',
+        args: [start],
+      });
+      const caller = await Worker.create(webhooks);
+      const [end] = await Promise.all([worker.runUntil(run), caller.runUntil(run)]);
+      expect(end).toBe('COMPLETED');
+      expect(path).toEqual([
+        'Welcome on day 0',
+        'Week on day 0',
+        'Tips on day 7',
+        'Bought? on day 7',
+        'Nine days on day 21',
+        'Pro? on day 30',
+        'Call on day 30',
+      ]);
+    } finally {
+      await environment.teardown();
+    }
+  });
+});

@@ -1,0 +1,151 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bundleWorkflows } from '../../../worker/bundle.ts';
+import type { Divergence } from '../../../worker/divergence.ts';
+import { replayHistories, replayHistory } from '../../../worker/replay.ts';
+import { bundleChanged, type CodeChange } from '../../support/histories/changed-bundle.ts';
+
+const folder = path.join(import.meta.dirname, '../../histories');
+
+beforeAll(() => {
+  // A divergence is what is asked for here: not worth a warning.
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => {}),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+    shutdownSignals: [],
+  });
+});
+
+async function recorded(file: string) {
+  const history = historyFromJSON(JSON.parse(await readFile(path.join(folder, file), 'utf8')));
+  return { workflowId: file, history };
+}
+
+/** What a replay of a recorded history says about changed code. */
+async function divergenceOf(file: string, ...changes: CodeChange[]): Promise<Divergence | null> {
+  const bundle = await bundleChanged(changes, { forReplay: true });
+  return replayHistory(bundle, (await recorded(file)).history, file);
+}
+
+const begin = 'const { step } = command;\n  switch (command.do) {';
+const pause: CodeChange = [begin, begin.replace('switch', 'await sleep(1);\n  switch')];
+const mail = 'return effects.SEND_EMAIL.executeWithOptions(effect, args);';
+
+describe('a divergence', { timeout: 120_000 }, () => {
+  it('names the step, the event, and what history and code do there', async () => {
+    const found = await divergenceOf('mail-sent.json', pause);
+    expect(found).toMatchObject({
+      text:
+        'at SEND_EMAIL "Mail" (event 5): the history schedules an activity, ' +
+        'your code starts a timer',
+      eventId: 5,
+      stack: null,
+    });
+    expect(found?.cause).toContain('[TMPRL1100]');
+  });
+
+  it('finds the place also where Temporal does not name the event', async () => {
+    const found = await divergenceOf('delay-over.json', pause);
+    expect(found?.text).toBe(
+      'at DELAY "Delay" (event 5): the history runs a local activity, your code starts a timer',
+    );
+    expect(found?.cause).not.toContain('HistoryEvent');
+  });
+
+  it('names the activities where only those differ', async () => {
+    const found = await divergenceOf('mail-sent.json', [
+      mail,
+      mail.replace('SEND_EMAIL', 'WEBHOOK'),
+    ]);
+    expect(found?.text).toBe(
+      'at SEND_EMAIL "Mail" (event 5): the history schedules the activity SEND_EMAIL, ' +
+        'your code schedules the activity WEBHOOK',
+    );
+  });
+
+  it('says so when the code does less than the history', async () => {
+    const found = await divergenceOf('mail-sent.json', [
+      mail,
+      'return await condition(() => false) as never;',
+    ]);
+    expect(found?.text).toBe(
+      'at SEND_EMAIL "Mail" (event 5): the history schedules an activity, ' +
+        'your code does nothing more',
+    );
+  });
+
+  it('follows the history to a later step', async () => {
+    const sleeping = 'await sleep(untilMs(command.until), ';
+    const found = await divergenceOf('delay-over.json', [
+      sleeping,
+      `await bookkeeping.COMPLETE(input.executionId); ${sleeping}`,
+    ]);
+    expect(found?.text).toBe(
+      'at DELAY "Delay" (event 7): the history starts a timer, your code runs a local activity',
+    );
+  });
+
+  it('shows where the code fails', async () => {
+    const found = await divergenceOf('mail-sent.json', [mail, "throw new Error('Out of paper');"]);
+    expect(found?.text).toBe('at SEND_EMAIL "Mail" (event 4): your code fails: Out of paper');
+    expect(found?.stack).toMatch(
+      /^Error: Out of paper\n +at runStep \(.*workflows\/execution\.ts:\d+/,
+    );
+  });
+
+  it('names the activity of runs that have no steps', async () => {
+    const file = 'runs/campaign-sent.json';
+    const { history } = await recorded(file);
+    // As if the code had asked for another activity then.
+    const scheduled = history.events!.find((event) => event.activityTaskScheduledEventAttributes)!;
+    scheduled.activityTaskScheduledEventAttributes!.activityType!.name = 'FORMER_LOOK';
+    const found = await replayHistory(await bundleWorkflows({ forReplay: true }), history, file);
+    expect(found?.text).toBe(
+      'at FORMER_LOOK (event 6): the history schedules the activity FORMER_LOOK, ' +
+        'your code schedules the activity LOOK_AT_CAMPAIGN',
+    );
+  });
+});
+
+describe('replaying many', { timeout: 60_000 }, () => {
+  it('answers each with its own verdict', async () => {
+    const bundle = await bundleChanged([['return bookkeeping.DELAY.', 'return effects.DELAY.']], {
+      forReplay: true,
+    });
+    const files = ['mail-sent.json', 'delay-over.json', 'wait-event.json', 'delay-over-2.json'];
+    const verdicts: Record<string, string | null> = {};
+    const runs = await Promise.all(files.map(recorded));
+    for await (const { run, divergence } of replayHistories(bundle, runs)) {
+      verdicts[run.workflowId] = divergence?.text ?? null;
+    }
+    const other =
+      'at DELAY "Delay" (event 5): the history runs a local activity, ' +
+      'your code schedules an activity';
+    expect(verdicts).toEqual({
+      'mail-sent.json': null,
+      'delay-over.json': other,
+      'wait-event.json': null,
+      'delay-over-2.json': other,
+    });
+  });
+});
+
+it(
+  'every recorded history takes its way with the recorder, too',
+  { timeout: 120_000 },
+  async () => {
+    const all = await readdir(folder, { recursive: true });
+    const files = all.filter((file) => file.endsWith('.json'));
+    expect(files.length).toBeGreaterThan(50);
+    const bundle = await bundleWorkflows({ forReplay: true });
+    for await (const { run, divergence } of replayHistories(
+      bundle,
+      await Promise.all(files.map(recorded)),
+    )) {
+      expect([run.workflowId, divergence]).toEqual([run.workflowId, null]);
+    }
+  },
+);

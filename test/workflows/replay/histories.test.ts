@@ -1,0 +1,62 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { describe, expect, inject, it } from 'vitest';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { replayHistory } from '../../../worker/replay.ts';
+import { tellStory } from '../../../worker/story.ts';
+import { startEngine } from '../../support/engine.ts';
+import { historyCases } from '../../support/histories/step-cases.ts';
+import { startReceiver } from '../../support/fakes/receiver.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+const folder = path.join(root, 'test/histories');
+const names = (await readdir(folder)).filter((file) => file.endsWith('.json'));
+
+/** The file of a case in the present format of runs; those of the first have no number. */
+const fileOf = (name: string) => `${name}-2.json`;
+
+// `npm run record-histories` records what is missing. A recorded history is never written again:
+// runs like it may be open somewhere for a year.
+if (process.env['RECORD_HISTORIES']) {
+  describe('recording', () => {
+    const missing = Object.entries(historyCases).filter(([name]) => !names.includes(fileOf(name)));
+    it.each(missing)('records %s', { timeout: 180_000 }, async (name, play) => {
+      const engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+      const receiver = await startReceiver();
+      try {
+        const id = await play(engine, receiver);
+        const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+        await waitFor('the run to rest', async () => {
+          const { status, raw } = await handle.describe();
+          return status.name === 'RUNNING'
+            ? name.endsWith('waiting') && !raw.pendingWorkflowTask
+            : true;
+        });
+        await writeFile(
+          path.join(folder, fileOf(name)),
+          // Stack traces must not name the folder of who recorded them.
+          `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
+        );
+      } finally {
+        await engine.close();
+        await receiver.close();
+      }
+    });
+  });
+} else {
+  describe('every recorded history', () => {
+    it('exists for each case', () => {
+      const files = Object.keys(historyCases).map(fileOf);
+      expect(names).toEqual(expect.arrayContaining(files));
+    });
+
+    it.each(names)('%s takes the same way with the current code', async (file) => {
+      const history = historyFromJSON(JSON.parse(await readFile(path.join(folder, file), 'utf8')));
+      const bundle = { codePath: inject('workflowBundle') };
+      expect(await replayHistory(bundle, history, file)).toBeNull();
+      expect(tellStory(history).length).toBeGreaterThan(1);
+    });
+  });
+}

@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { replayFailed, type Verdict } from '../../../dev/failed-runs.ts';
+import { fetchHistory, otherRuns } from '../../../dev/history-source.ts';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { bundleWorkflows } from '../../../worker/bundle.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { temporalAddress } from '../../support/processes/servers.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await startEngine();
+});
+afterAll(() => engine.close());
+
+/** An execution whose webhook may not be called: it failed, was tried again, and failed again. */
+async function failedTwice() {
+  const workflow = await createWorkflow(engine, {
+    eventName: randomUUID(),
+    steps: [{ type: 'WEBHOOK', name: 'Call', config: { url: 'http://[::1]/', onFailure: 'fail' } }],
+    ways: [['TRIGGER', 'Call']],
+  });
+  const id = await startByHand(engine, workflow.id, await createContact(engine, newAddress()));
+  const first = await executionIn(engine, workflow.id, id, 'FAILED');
+  await engine.call('POST', `/workflows/${workflow.id}/executions/${id}/retry`);
+  const second = await waitFor('the second failure', async () => {
+    const now = await executionIn(engine, workflow.id, id, 'FAILED');
+    return now.temporalRunId === first.temporalRunId ? null : now;
+  });
+  return { id, runIds: [String(first.temporalRunId), String(second.temporalRunId)] };
+}
+
+/** Runs the command. Answers what it writes and its exit code. */
+async function replay(...args: string[]) {
+  const command = promisify(execFile)('node', ['--import', 'tsx', 'dev/replay.ts', ...args], {
+    cwd: path.join(import.meta.dirname, '../../..'),
+    env: { ...process.env, TEMPORAL_ADDRESS: temporalAddress() },
+  });
+  return command.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  );
+}
+
+describe('npm run replay', { timeout: 120_000 }, () => {
+  it('finds the runs of an execution, the earlier ones too', async () => {
+    const { client } = engine.temporal;
+    const { id, runIds } = await failedTwice();
+    const newest = await fetchHistory(client, id, undefined);
+    expect([newest.workflowId, newest.runId]).toEqual([executionRunId(id), runIds[1]]);
+    expect(await fetchHistory(client, executionRunId(id), undefined)).toEqual(newest);
+    const earlier = await fetchHistory(client, id, runIds[0]);
+    expect(earlier.runId).toBe(runIds[0]);
+    expect(earlier.history).not.toEqual(newest.history);
+    // The index that lists them follows within a second or so.
+    await waitFor('the other run', async () => (await otherRuns(client, newest)).length === 1);
+    expect(await otherRuns(client, newest)).toEqual([runIds[0]]);
+  });
+
+  it('answers JSON about any run, by the id of what it serves', async () => {
+    const domain = await engine.call('POST', '/domains', { domain: `${randomUUID()}.test` });
+    const { code, stdout } = await replay(domain.body.id, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      workflowId: `domain-${domain.body.id}`,
+      runId: expect.any(String),
+      otherRunIds: [],
+      story: expect.arrayContaining([{ at: expect.any(String), text: expect.any(String) }]),
+      events: expect.any(Number),
+      divergence: null,
+    });
+  });
+
+  it('asks which run is meant where an id has several', async () => {
+    const id = randomUUID();
+    const names = [`campaign-${id}`, `domain-${id}`];
+    const started = names.map((workflowId) =>
+      engine.temporal.client.workflow.start('nobody', { workflowId, taskQueue: randomUUID() }),
+    );
+    const handles = await Promise.all(started);
+    const { code, stderr } = await replay(id);
+    expect([code, stderr]).toEqual([
+      2,
+      `${id} has several runs in Temporal. Name one of them:\n  ${names.join('\n  ')}\n`,
+    ]);
+    for (const handle of handles) await handle.terminate();
+  });
+
+  it.each([
+    [[randomUUID()], 'Temporal has no run of '],
+    [['campaign-nowhere'], 'Temporal has no run of campaign-nowhere.'],
+    [[randomUUID(), '--run', randomUUID()], 'with the run id '],
+    [[randomUUID(), '--run', 'x'], 'x is no run id'],
+    [['ada@people.test'], 'Temporal holds no mail addresses'],
+  ])('says in a sentence why %j cannot be replayed', async (args, sentence) => {
+    const { code, stdout, stderr } = await replay(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('replays the failed executions, each with a verdict', async () => {
+    const { id, runIds } = await failedTwice();
+    const workflowId = executionRunId(id);
+    const query = `WorkflowId = "${workflowId}" AND CustomerWorkflowStatus = "FAILED"`;
+    const bundle = await bundleWorkflows({ forReplay: true });
+    const verdicts = async (max: number) => {
+      const found: Verdict[] = [];
+      const { client } = engine.temporal;
+      for await (const verdict of replayFailed(client, bundle, { query, max })) found.push(verdict);
+      return found;
+    };
+    const all = await waitFor('both in the index', async () => {
+      const found = await verdicts(10);
+      return found.length === 2 ? found : null;
+    });
+    expect(all.map(({ runId }) => runId)).toEqual(runIds.toReversed());
+    expect(all[0]).toMatchObject({
+      workflowId,
+      failure: expect.stringMatching(/^FAILED at WEBHOOK "Call": /),
+      divergence: null,
+    });
+    expect(await verdicts(1)).toHaveLength(1);
+
+    // Those of other tests are in the list, too.
+    const { stdout } = await replay('--failed');
+    expect(stdout.split('\n').filter((line) => line.includes(workflowId))).toEqual([
+      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way$/),
+      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way$/),
+    ]);
+    expect(stdout).toMatch(/\nReplayed \d+: the current code takes the same way with \d+/);
+  });
+});

@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type History, historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { WebSocket } from 'undici';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { tellStory } from '../../../worker/story.ts';
+import { bundleChanged, type CodeChange } from '../../support/histories/changed-bundle.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const folder = path.join(import.meta.dirname, '../../histories');
+const histories = new Map<string, History>();
+
+beforeAll(async () => {
+  // A divergence is what is asked for here: not worth a warning.
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+    shutdownSignals: [],
+  });
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.json'))) {
+    const text = await readFile(path.join(folder, file), 'utf8');
+    histories.set(file, historyFromJSON(JSON.parse(text)));
+  }
+});
+
+/** Replays every recorded history. Answers the sentences of those that went another way. */
+async function divergences(workflowBundle: { code: string }): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const replays = [...histories].map(([workflowId, history]) => ({ workflowId, history }));
+  for await (const replayed of Worker.runReplayHistories({ workflowBundle }, replays)) {
+    if (replayed.error) found.set(replayed.workflowId, replayed.error.message);
+  }
+  return found;
+}
+
+// Stands at the beginning of `perform`, before every command.
+const start = 'const { step } = command;\n  switch (command.do) {';
+const pause = (guard: string): CodeChange => [
+  start,
+  start.replace('switch', `${guard}await sleep(1);\n  switch`),
+];
+
+describe('a change of the interpreter', { timeout: 120_000 }, () => {
+  it('is caught by every history when a timer now comes before each step', async () => {
+    const found = await divergences(await bundleChanged([pause('')]));
+    expect([...found.keys()]).toEqual([...histories.keys()]);
+    expect([...found.values()].every((text) => text.includes('[TMPRL1100]'))).toBe(true);
+  });
+
+  it('is caught by the histories it concerns when a kind of step is done another way', async () => {
+    const change: CodeChange = ['return bookkeeping.DELAY.', 'return effects.DELAY.'];
+    const found = await divergences(await bundleChanged([change]));
+    expect([...found.keys()]).toEqual(
+      [...histories.keys()].filter((file) => file.startsWith('delay-')),
+    );
+  });
+
+  it('is taken by every history when only the text for operators differs', async () => {
+    const change: CodeChange = ['`At "${step.name}"`', '`Now at "${step.name}"`'];
+    expect(await divergences(await bundleChanged([change]))).toEqual(new Map());
+  });
+
+  it('is taken by every history when it is guarded by patched()', async () => {
+    const bundle = await bundleChanged([
+      ['  proxyActivities,\n', '  patched,\n  proxyActivities,\n'],
+      pause(`if (patched('pause-before-steps')) `),
+    ]);
+    expect(await divergences(bundle)).toEqual(new Map());
+  });
+});
+
+describe('the story of a history', () => {
+  it('says in which attempt a step was done, and why not before', () => {
+    expect(story('webhook-answered-late.json')[1]).toBe(
+      'WEBHOOK "Call" done, in attempt 2 (before: Attempt 1: The receiver answered 500.)',
+    );
+  });
+
+  it('ends with the step an open run is at', () => {
+    const { events } = histories.get('webhook-answered-late.json')!;
+    const until = events!.findIndex((event) => event.activityTaskStartedEventAttributes);
+    expect(tellStory({ events: events!.slice(0, until) }).at(-1)?.text).toBe(
+      'is at WEBHOOK "Call"',
+    );
+    expect(story('delay-waiting.json').at(-1)).toMatch(/^DELAY "Delay" rests until /);
+    expect(story('webhook-cancelled.json').at(-1)).toBe('CANCELLED');
+  });
+});
+
+function story(file: string): string[] {
+  return tellStory(histories.get(file)!).map(({ text }) => text);
+}
+
+describe('npm run replay -- --inspect', () => {
+  it('stops in a debugger where the run begins, and replays on', { timeout: 60_000 }, async () => {
+    const { port, release } = await claimFreePort();
+    const history = path.join(folder, 'wait-event.json');
+    const replay = spawn(
+      process.execPath,
+      ['--import', 'tsx', 'dev/replay.ts', history, '--inspect', String(port)],
+      { cwd: path.join(import.meta.dirname, '../../..') },
+    );
+    let output = '';
+    replay.stdout.on('data', (text: Buffer) => (output += text.toString()));
+    replay.stderr.on('data', (text: Buffer) => (output += text.toString()));
+    try {
+      const url = await waitFor('the debugger', () => /ws:\S+/.exec(output)?.[0], 30_000);
+      const debug = await attach(url);
+      expect(await debug.stoppedIn).toBe('customerWorkflow');
+      debug.resume();
+      await waitFor('the verdict', () => output.includes('takes the same way'));
+      debug.close();
+      expect((await once(replay, 'exit'))[0]).toBe(0);
+    } finally {
+      replay.kill();
+      await release();
+    }
+  });
+});
+
+/** A debugger that lets the process go on and notes in which function it stops first. */
+async function attach(url: string) {
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  const send = (id: number, method: string) => socket.send(JSON.stringify({ id, method }));
+  const stoppedIn = new Promise<string>((resolve) => {
+    socket.addEventListener('message', ({ data }) => {
+      const { method, params } = JSON.parse(String(data));
+      if (method === 'Debugger.paused') resolve(params.callFrames[0].functionName);
+    });
+  });
+  send(1, 'Debugger.enable');
+  send(2, 'Runtime.runIfWaitingForDebugger');
+  return { stoppedIn, resume: () => send(3, 'Debugger.resume'), close: () => socket.close() };
+}

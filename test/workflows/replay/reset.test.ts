@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { NativeConnection } from '@temporalio/worker';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { resetExecution } from '../../../worker/reset.ts';
+import { createServices } from '../../../worker/services.ts';
+import { startWorkers } from '../../../worker/workers.ts';
+import { bundleChanged } from '../../support/histories/changed-bundle.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { temporalAddress } from '../../support/processes/servers.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await startEngine();
+});
+afterAll(() => engine.close());
+
+/** A contact who got the first mail and is waited for: mail, wait for `clicked`, mail, end. */
+async function waitingExecution() {
+  const email = `${randomUUID()}@people.test`;
+  const workflow = await createWorkflow(engine, {
+    eventName: randomUUID(),
+    steps: [
+      { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) },
+      { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } },
+      { type: 'SEND_EMAIL', name: 'Thanks', templateId: await createTemplate(engine) },
+    ],
+    ways: [
+      ['TRIGGER', 'Mail'],
+      ['Mail', 'Wait'],
+      ['Wait', 'Thanks', 'event'],
+    ],
+  });
+  const id = await startByHand(engine, workflow.id, await createContact(engine, email));
+  await executionIn(engine, workflow.id, id, 'WAITING');
+  const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+  return { id, email, workflow, handle };
+}
+
+function reset(id: string) {
+  const bundle = { codePath: inject('workflowBundle') };
+  return resetExecution({ db: engine.api.db, client: engine.temporal.client, bundle }, id);
+}
+
+/** The event comes: the execution completes in this run, and each mail has left once. */
+async function expectToGoOn(
+  { id, email, workflow }: Awaited<ReturnType<typeof waitingExecution>>,
+  runId: string,
+) {
+  await engine.call('POST', '/v1/track', { email, event: 'clicked' });
+  const execution = await executionIn(engine, workflow.id, id, 'COMPLETED');
+  expect(execution.temporalRunId).toBe(runId);
+  expect(await engine.mailsTo(email, 2)).toHaveLength(2);
+}
+
+describe('npm run reset', { timeout: 60_000 }, () => {
+  it('lets an execution go on whose run was terminated by hand', async () => {
+    const waiting = await waitingExecution();
+    await waiting.handle.terminate('by hand');
+    await expectToGoOn(waiting, (await reset(waiting.id)).runId);
+  });
+
+  it('lets an execution go on whose run was cancelled by hand', async () => {
+    const waiting = await waitingExecution();
+    await waiting.handle.cancel();
+    await waiting.handle.result().catch(() => {});
+    await expectToGoOn(waiting, (await reset(waiting.id)).runId);
+  });
+
+  it('leaves a run alone that goes on by itself', async () => {
+    const waiting = await waitingExecution();
+    const { runId } = await waiting.handle.describe();
+    await expect(reset(waiting.id)).rejects.toThrow('it goes on by itself');
+    await expectToGoOn(waiting, runId);
+    await expect(reset(waiting.id)).rejects.toThrow('is COMPLETED: there is nothing left to do');
+  });
+
+  it('tells to retry a failed execution', async () => {
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [
+        { type: 'WEBHOOK', name: 'Call', config: { url: 'http://[::1]/', onFailure: 'fail' } },
+      ],
+      ways: [['TRIGGER', 'Call']],
+    });
+    const contact = await createContact(engine, `${randomUUID()}@people.test`);
+    const id = await startByHand(engine, workflow.id, contact);
+    const { workflowVersion } = await executionIn(engine, workflow.id, id, 'FAILED');
+    const told: unknown = await reset(id).catch((error: unknown) => error);
+    expect(String(told)).toContain(`/workflows/${workflow.id}/executions/${id}/retry`);
+    expect(String(told)).toContain(`goes on with version ${workflowVersion} of the workflow`);
+  });
+
+  it('knows no execution of another id', async () => {
+    const id = randomUUID();
+    await expect(reset(id)).rejects.toThrow(`There is no execution ${id}.`);
+  });
+
+  it('goes back to before the way parted when the code was changed without a guard', async () => {
+    await engine.stopWorker();
+    const waiting = await withOtherCode(waitingExecution);
+    await engine.startWorker();
+    await engine.call('POST', '/v1/track', { email: waiting.email, event: 'clicked' });
+    await waitFor('a workflow task to fail', async () => {
+      const { events } = await waiting.handle.fetchHistory();
+      return events?.some((event) => event.workflowTaskFailedEventAttributes);
+    });
+    const { runId } = await reset(waiting.id);
+    const done = await executionIn(engine, waiting.workflow.id, waiting.id, 'COMPLETED', 30_000);
+    expect(done.temporalRunId).toBe(runId);
+    expect(await engine.mailsTo(waiting.email, 2)).toHaveLength(2);
+  });
+});
+
+/** Runs it while the only worker has a timer before every step in its workflow code. */
+async function withOtherCode<T>(run: () => Promise<T>): Promise<T> {
+  const start = 'const { step } = command;\n  switch (command.do) {';
+  const bundle = await bundleChanged([
+    [start, start.replace('switch', 'await sleep(1);\n  switch')],
+  ]);
+  const { config, db } = engine.api.services;
+  const log = pino({ level: 'silent' });
+  const { services, close } = await createServices(config, db, engine.temporal.client, log);
+  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const workers = await startWorkers({
+    connection,
+    namespace: 'default',
+    taskQueue: engine.taskQueue,
+    bundle,
+    services,
+    workflowConcurrency: 20,
+    emailConcurrency: 8,
+    bulkConcurrency: 3,
+    webhookConcurrency: 20,
+  });
+  try {
+    return await run();
+  } finally {
+    await workers.stop();
+    await close();
+    await connection.close();
+  }
+}

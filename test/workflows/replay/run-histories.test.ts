@@ -1,0 +1,105 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { describe, expect, inject, it } from 'vitest';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { startTemporal } from '../../../dev/servers/temporal.ts';
+import { replayHistory } from '../../../worker/replay.ts';
+import {
+  type ContinuedCase,
+  continuedHistoryCases,
+} from '../../support/histories/continued-cases.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import { runHistoryCases } from '../../support/histories/run-cases.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+const folder = path.join(root, 'test/histories/runs');
+const names = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.json'));
+const isMissing = ([name]: [string, unknown]) => !names.includes(`${name}.json`);
+
+/** Keeps the history of a run, by default the latest of its id. */
+async function keep(
+  { temporal }: Engine,
+  name: string,
+  run: { workflowId: string; runId?: string },
+): Promise<void> {
+  const handle = temporal.client.workflow.getHandle(run.workflowId, run.runId);
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    path.join(folder, `${name}.json`),
+    // Stack traces must not name the folder of who recorded them.
+    `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
+  );
+}
+
+async function recordEnded(name: string, play: (engine: Engine) => Promise<string>) {
+  const engine = await startEngine();
+  try {
+    const workflowId = await play(engine);
+    const handle = engine.temporal.client.workflow.getHandle(workflowId);
+    await waitFor(
+      'the run to end',
+      async () => (await handle.describe()).status.name !== 'RUNNING',
+      120_000,
+    );
+    await keep(engine, name, { workflowId });
+  } finally {
+    await engine.close();
+  }
+}
+
+/** On a server of its own, which finds a history long much sooner. */
+async function recordContinued(name: string, { afterEvents, play }: ContinuedCase) {
+  const [frontend, ui] = [await claimFreePort(), await claimFreePort()];
+  const limit = `limit.historyCount.suggestContinueAsNew=${afterEvents}`;
+  const server = await startTemporal({
+    dataDir: null,
+    port: frontend.port,
+    uiPort: ui.port,
+    log: () => {},
+    more: [`--dynamic-config-value=${limit}`],
+  });
+  try {
+    const engine = await startEngine({}, { temporalAddress: server.address });
+    try {
+      const workflowId = await play(engine);
+      const handle = engine.temporal.client.workflow.getHandle(workflowId);
+      const { raw } = await handle.describe();
+      const runId = raw.workflowExecutionInfo?.firstRunId ?? '';
+      await keep(engine, name, { workflowId, runId });
+      // Else it would go on and on while the worker stops.
+      await handle.terminate('recorded').catch(() => {});
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await server.stop();
+    await frontend.release();
+    await ui.release();
+  }
+}
+
+// With RECORD_HISTORIES what is missing is recorded. A recorded history is never written again:
+// runs like it may be open somewhere.
+if (process.env['RECORD_HISTORIES']) {
+  describe('recording', { timeout: 240_000 }, () => {
+    const ended = Object.entries(runHistoryCases).filter(isMissing);
+    it.each(ended)('records %s', recordEnded);
+    const continued = Object.entries(continuedHistoryCases).filter(isMissing);
+    it.each(continued)('records %s', recordContinued);
+  });
+} else {
+  describe('every recorded history of a run', () => {
+    it('exists for each case', () => {
+      const cases = [...Object.keys(runHistoryCases), ...Object.keys(continuedHistoryCases)];
+      expect(names).toEqual(expect.arrayContaining(cases.map((name) => `${name}.json`)));
+    });
+
+    it.each(names)('%s takes the same way with the current code', async (file) => {
+      const history = historyFromJSON(JSON.parse(await readFile(path.join(folder, file), 'utf8')));
+      const bundle = { codePath: inject('workflowBundle') };
+      expect(await replayHistory(bundle, history, file)).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStepActivities, type StepActivities } from '../../../activities/steps/steps.ts';
+import { findWorkflowGraph } from '../../../db/workflows/workflows.ts';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { createLog } from '../../../worker/log.ts';
+import { createServices } from '../../../worker/services.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  startByHand,
+  type StepPlan,
+} from '../../support/histories/executions.ts';
+import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/**
+ * Attempts of a step that Temporal has given up and another worker has made since: what they say
+ * comes when the execution is elsewhere.
+ */
+
+let engine: Engine;
+let receiver: Receiver;
+let activities: StepActivities;
+let closeServices: () => Promise<void>;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  // Its steps are called by hand.
+  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
+  const { api, temporal } = engine;
+  const log = createLog(api.services.config, api.log.stream);
+  const made = await createServices(api.services.config, api.db, temporal.client, log);
+  activities = createStepActivities(made.services, 10);
+  closeServices = made.close;
+});
+afterAll(async () => {
+  await closeServices();
+  await engine.close();
+  await receiver.close();
+});
+
+type EffectStep = 'WEBHOOK' | 'SEND_EMAIL' | 'UPDATE_CONTACT' | 'DELAY';
+
+/** An execution of a step with a wait behind it; `call` does one of the two. */
+async function twoSteps(first: Omit<StepPlan, 'type'> & { type: EffectStep }) {
+  const workflow = await createWorkflow(engine, {
+    eventName: randomUUID(),
+    steps: [first, { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
+    ways: [
+      ['TRIGGER', first.name],
+      [first.name, 'Wait'],
+    ],
+  });
+  const contactId = await createContact(engine, newAddress());
+  const executionId = await startByHand(engine, workflow.id, contactId);
+  const graph = await findWorkflowGraph(engine.api.db, workflow.id);
+  const call = (name: string, nextStepId: string | null) =>
+    activities[name === 'Wait' ? 'WAIT_FOR_EVENT' : first.type]({
+      executionId,
+      projectId: engine.project.id,
+      step: graph.steps.find(({ id }) => id === workflow.steps[name])!,
+      since: new Date().toISOString(),
+      nextStepId,
+    });
+  const path = `/workflows/${workflow.id}/executions/${executionId}`;
+  return {
+    first: () => call(first.name, workflow.steps['Wait']!),
+    wait: () => call('Wait', null),
+    async shown() {
+      const { body } = await engine.call('GET', path);
+      const [, step] = body.stepExecutions;
+      const at = body.currentStep?.name ?? null;
+      return { status: body.status, at, step: step.status, output: step.output };
+    },
+  };
+}
+
+/** Has the next request hang until the function is called that this answers. */
+function holdAnswer(path: string, status: number): () => void {
+  let release = () => {};
+  receiver.answer(path, { status, until: new Promise((resolve) => (release = resolve)) });
+  return () => release();
+}
+
+describe('a late attempt of a WEBHOOK step', () => {
+  it.each([
+    ['that is to be made again', 500, 'continue'],
+    ['that is refused', 404, 'continue'],
+    ['that fails the step', 404, 'fail'],
+  ])(
+    '%s leaves the result of another, and where the execution is',
+    async (_, status, onFailure) => {
+      const path = `/${randomUUID()}`;
+      const answerFirst = holdAnswer(path, status);
+      const config = { url: `${receiver.url}${path}`, onFailure };
+      const execution = await twoSteps({ type: 'WEBHOOK', name: 'Call', config });
+      const late = execution.first().catch(() => null);
+      await waitFor('the first request', () => receiver.requests(path).length === 1);
+      receiver.answer(path, { status: 200 });
+      expect((await execution.first()).outcome).toEqual({ kind: 'done' });
+      await execution.wait();
+      const before = await execution.shown();
+      expect(before).toMatchObject({ status: 'WAITING', at: 'Wait', step: 'COMPLETED' });
+      expect(before.output).toMatchObject({ statusCode: 200, attempts: 1 });
+
+      answerFirst();
+      await late;
+      expect(await execution.shown()).toEqual(before);
+    },
+  );
+
+  it('does not count back the attempts of another', async () => {
+    const path = `/${randomUUID()}`;
+    const answerFirst = holdAnswer(path, 503);
+    const config = { url: `${receiver.url}${path}` };
+    const execution = await twoSteps({ type: 'WEBHOOK', name: 'Call', config });
+    const late = execution.first().catch(() => null);
+    await waitFor('the first request', () => receiver.requests(path).length === 1);
+    receiver.answer(path, { status: 503 });
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await expect(execution.first()).rejects.toThrow(`Attempt ${attempt}: `);
+    }
+    answerFirst();
+    await late;
+    receiver.answer(path, { status: 200 });
+    await execution.first();
+    expect((await execution.shown()).output).toMatchObject({ attempts: 3 });
+  });
+});
+
+describe('a late attempt of another step', () => {
+  const steps: [EffectStep, () => Promise<Omit<Partial<StepPlan>, 'type'>>][] = [
+    ['SEND_EMAIL', async () => ({ templateId: await createTemplate(engine) })],
+    ['UPDATE_CONTACT', async () => ({ config: { updates: { plan: 'pro' } } })],
+    ['DELAY', async () => ({ config: { amount: 1, unit: 'minutes' } })],
+  ];
+  it.each(steps)('(%s) says what the first said, and moves nothing', async (type, plan) => {
+    const execution = await twoSteps({ type, name: 'First', ...(await plan()) });
+    const said = await execution.first();
+    await execution.wait();
+    const before = await execution.shown();
+    expect(before).toMatchObject({ status: 'WAITING', at: 'Wait', step: 'COMPLETED' });
+    expect((await execution.first()).outcome).toEqual(said.outcome);
+    expect(await execution.shown()).toEqual(before);
+  });
+});
+
+describe('a wait that is woken without its event', () => {
+  it.each([undefined, 3600])('(time-out %s) goes on waiting for it', async (timeout) => {
+    await engine.startWorker();
+    const email = newAddress();
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [
+        {
+          type: 'WAIT_FOR_EVENT',
+          name: 'Wait',
+          config: { eventName: 'clicked', ...(timeout ? { timeout } : {}) },
+        },
+      ],
+      ways: [['TRIGGER', 'Wait']],
+    });
+    const contactId = await createContact(engine, email);
+    const id = await startByHand(engine, workflow.id, contactId);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    const run = engine.temporal.client.workflow.getHandle(executionRunId(id));
+    // As one that was told twice, or late, or by hand.
+    await run.signal('event', { stepId: workflow.steps['Wait'] });
+    await engine.call('POST', '/v1/track', { email, event: 'something else' });
+    // Taken up by the run, which has looked and rests again.
+    const { events } = await waitFor('the signal to be handled', async () => {
+      const history = await run.fetchHistory();
+      const signal = history.events?.findIndex((e) => e.workflowExecutionSignaledEventAttributes);
+      const after = history.events?.slice(signal) ?? [];
+      return after.some((e) => e.workflowTaskCompletedEventAttributes) && history;
+    });
+    expect(events!.some((e) => e.workflowExecutionCompletedEventAttributes)).toBe(false);
+    await engine.call('POST', '/v1/track', { email, event: 'clicked' });
+    const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
+    expect(done.stepExecutions[1].output).toMatchObject({ waitOutcome: 'EVENT' });
+    await engine.stopWorker();
+  });
+});

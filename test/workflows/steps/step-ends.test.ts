@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createWorkflow,
+  executionIn,
+  startByHand,
+  type StepPlan,
+  type WayPlan,
+} from '../../support/histories/executions.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { sweepNow } from '../../support/sweep-now.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await startEngine();
+});
+afterAll(() => engine.close());
+
+/** Begins an execution for a new contact. */
+async function begin(steps: StepPlan[], ways: WayPlan[], contact: object = {}) {
+  const { id: workflowId } = await createWorkflow(engine, { eventName: randomUUID(), steps, ways });
+  const email = newAddress();
+  const contactId = await createContact(engine, email, contact);
+  const id = await startByHand(engine, workflowId, contactId);
+  return { workflowId, email, contactId, id };
+}
+
+const wait = (name: string, eventName: string): StepPlan => ({
+  type: 'WAIT_FOR_EVENT',
+  name,
+  config: { eventName },
+});
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+const read = async ({ workflowId, id }: Begun) =>
+  (await engine.call('GET', `/workflows/${workflowId}/executions/${id}`)).body;
+
+/** Waits until the execution is at its `step`th step, and that waits. */
+const waitingAt = (begun: Begun, step: number) =>
+  waitFor(`step ${step} to wait`, async () => {
+    const execution = await read(begun);
+    const { status } = execution.stepExecutions[step] ?? {};
+    return status === 'WAITING' && execution.temporalRunId ? execution : null;
+  });
+
+/** Terminates the run in Temporal, and tries again what failed with it. */
+async function failAndRetry(begun: Begun) {
+  await engine.temporal.client.workflow.getHandle(`execution-${begun.id}`).terminate('by a test');
+  await waitFor('a FAILED execution', async () => {
+    await sweepNow(engine);
+    return (await read(begun)).status === 'FAILED';
+  });
+  const path = `/workflows/${begun.workflowId}/executions/${begun.id}/retry`;
+  expect((await engine.call('POST', path)).status).toBe(200);
+}
+
+describe('an UPDATE_CONTACT step that would break a limit', () => {
+  it('fails and leaves the contact as it was', async () => {
+    const keys = (prefix: string) =>
+      Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`${prefix}${at}`, at]));
+    const config = { updates: keys('new'), subscriptionAction: 'unsubscribe' };
+    const begun = await begin(
+      [{ type: 'UPDATE_CONTACT', name: 'Update', config }],
+      [['TRIGGER', 'Update']],
+      { data: keys('old') },
+    );
+    const execution = await executionIn(engine, begun.workflowId, begun.id, 'FAILED');
+    expect(execution.stepExecutions[1]).toMatchObject({ status: 'FAILED', error: execution.error });
+    const { body: contact } = await engine.call('GET', `/contacts/${begun.contactId}`);
+    expect(contact).toMatchObject({ subscribed: true, data: keys('old') });
+    const { body } = await engine.call('GET', `/events/contact/${begun.contactId}`);
+    expect(body.events).toEqual([]);
+  });
+});
+
+describe('an EXIT step', () => {
+  it('without a word says exit_step', async () => {
+    const begun = await begin(
+      [{ type: 'EXIT', name: 'Out', config: { reason: '' } }],
+      [['TRIGGER', 'Out']],
+    );
+    const execution = await executionIn(engine, begun.workflowId, begun.id, 'EXITED');
+    expect(execution.exitReason).toBe('exit_step');
+    expect(execution.stepExecutions[1].output).toEqual({ exited: true, reason: 'exit_step' });
+  });
+});
+
+describe('a wait that is tried again', () => {
+  it('takes no event from before it began, and one from after that', async () => {
+    const begun = await begin(
+      [wait('First', 'opened'), wait('Second', 'paid')],
+      [
+        ['TRIGGER', 'First'],
+        ['First', 'Second', 'event'],
+      ],
+    );
+    const track = (event: string, data: object) =>
+      engine.call('POST', '/v1/track', { email: begun.email, event, data });
+    await waitingAt(begun, 1);
+    await track('paid', { early: true });
+    await track('opened', {});
+    await waitingAt(begun, 2);
+    await failAndRetry(begun);
+    const again = await waitingAt(begun, 2);
+    expect(again.stepExecutions[2].completedAt).toBeNull();
+    await track('paid', { late: true });
+    const execution = await executionIn(engine, begun.workflowId, begun.id, 'COMPLETED');
+    expect(execution.context).toEqual({ late: true });
+  });
+});

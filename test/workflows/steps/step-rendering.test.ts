@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createStepActivities } from '../../../activities/steps/steps.ts';
+import { findWorkflowGraph } from '../../../db/workflows/workflows.ts';
+import { createLog } from '../../../worker/log.ts';
+import { createServices } from '../../../worker/services.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  startByHand,
+  type StepPlan,
+} from '../../support/histories/executions.ts';
+import { watchTransactions } from '../../support/open-transactions.ts';
+import { startReceiver } from '../../support/fakes/receiver.ts';
+
+/** A worker's activities, called without a worker. */
+
+type Worker = Awaited<ReturnType<typeof createServices>>;
+
+let engine: Engine;
+let worker: Worker;
+beforeAll(async () => {
+  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
+  const { api, temporal } = engine;
+  const log = createLog(api.services.config, api.log.stream);
+  worker = await createServices(api.services.config, api.db, temporal.client, log);
+});
+afterAll(async () => {
+  await worker.close();
+  await engine.close();
+});
+
+/** A step whose execution has begun, with activities that note what is open when they render. */
+async function begin(plan: Omit<StepPlan, 'name'>) {
+  const { db } = engine.api;
+  const workflow = await createWorkflow(engine, {
+    steps: [{ name: 'It', ...plan }],
+    ways: [['TRIGGER', 'It']],
+  });
+  const email = `${randomUUID()}@people.test`;
+  const contactId = await createContact(engine, email, { data: { name: 'Ada' } });
+  const executionId = await startByHand(engine, workflow.id, contactId);
+  const { steps } = await findWorkflowGraph(db, workflow.id);
+  const call = {
+    executionId,
+    projectId: engine.project.id,
+    step: steps.find(({ id }) => id === workflow.steps['It'])!,
+    since: new Date().toISOString(),
+    nextStepId: null,
+  };
+  const { renderer, open } = watchTransactions(worker.services.renderer, db);
+  const activities = createStepActivities({ ...worker.services, renderer }, 10);
+  return { activities, call, open, contactId, executionId };
+}
+
+const costly = '{% for n in (1..3) %}{{n}}{{name}} {% endfor %}';
+
+it('SEND_EMAIL renders a costly template once and holds nothing up meanwhile', async () => {
+  const { db, url } = engine.api;
+  const body = `${costly}<a href="{{unsubscribeUrl}}">x</a>`;
+  const templateId = await createTemplate(engine, { body });
+  const customEmail = '{% assign to = "notice@people.test" %}{{ to }}';
+  const config = { recipient: { type: 'CUSTOM', customEmail } };
+  const step = await begin({ type: 'SEND_EMAIL', templateId, config });
+  const { activities, call, contactId } = step;
+  expect((await activities.SEND_EMAIL(call)).outcome).toEqual({ kind: 'ended' });
+  expect(step.open).toEqual([0, 0]);
+  const mails = await db
+    .selectFrom('email')
+    .select(['id', 'to_email', 'body'])
+    .where('workflow_execution_id', '=', step.executionId)
+    .execute();
+  const link = (id: string) => `${url}/unsubscribe/${contactId}?e=${id}`;
+  const text = (id: string) => `1Ada 2Ada 3Ada <a href="${link(id)}">x</a>`;
+  expect(mails).toEqual(
+    mails.map(({ id }) => ({ id, to_email: 'notice@people.test', body: text(id) })),
+  );
+  expect(mails).toHaveLength(1);
+});
+
+it('UPDATE_CONTACT renders costly updates once and holds nothing up meanwhile', async () => {
+  const step = await begin({ type: 'UPDATE_CONTACT', config: { updates: { note: costly } } });
+  const { activities, call, contactId } = step;
+  expect((await activities.UPDATE_CONTACT(call)).outcome).toEqual({ kind: 'ended' });
+  expect(step.open).toEqual([0]);
+  const { body } = await engine.call('GET', `/contacts/${contactId}`);
+  expect(body.data).toEqual({ name: 'Ada', note: '1Ada 2Ada 3Ada ' });
+});
+
+it('WEBHOOK renders a costly body once and holds nothing up meanwhile', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/', { status: 200 });
+  const config = { url: `${receiver.url}/`, body: { note: costly } };
+  const step = await begin({ type: 'WEBHOOK', config });
+  expect((await step.activities.WEBHOOK(step.call)).outcome).toEqual({ kind: 'ended' });
+  expect(step.open).toEqual([0]);
+  expect(receiver.requests('/').map(({ body }) => body)).toEqual(['{"note":"1Ada 2Ada 3Ada "}']);
+  await receiver.close();
+});

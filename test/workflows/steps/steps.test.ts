@@ -1,0 +1,387 @@
+import { randomUUID } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  startByHand,
+  type StepPlan,
+  type WayPlan,
+} from '../../support/histories/executions.ts';
+import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let engine: Engine;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+});
+afterAll(async () => {
+  await engine.close();
+  await receiver.close();
+});
+
+const exit = (name: string): StepPlan => ({ type: 'EXIT', name, config: { reason: name } });
+
+interface Journey {
+  steps: StepPlan[];
+  ways: WayPlan[];
+  contact?: object;
+  context?: object;
+}
+
+/** Plays one execution and answers it in its final state. */
+async function play({ steps, ways, contact = {}, context = {} }: Journey, status: string) {
+  const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps, ways });
+  const contactId = await createContact(engine, newAddress(), contact);
+  const id = await startByHand(engine, workflow.id, contactId, context);
+  const execution = await executionIn(engine, workflow.id, id, status);
+  return { workflow, contactId, id, execution };
+}
+
+describe('a CONDITION step', () => {
+  const binary = (config: object): Omit<Journey, 'contact'> => ({
+    steps: [{ type: 'CONDITION', name: 'If', config: { ...config } }, exit('yes'), exit('no')],
+    ways: [
+      ['TRIGGER', 'If'],
+      ['If', 'yes', 'yes'],
+      ['If', 'no', 'no'],
+    ],
+  });
+
+  it.each([
+    [{ plan: 'pro' }, 'yes'],
+    [{ plan: 'Pro' }, 'no'],
+    [{}, 'no'],
+  ])('sends %j the way of its truth', async (data, way) => {
+    const journey = binary({ field: 'data.plan', operator: 'equals', value: 'pro' });
+    const { execution } = await play({ ...journey, contact: { data } }, 'EXITED');
+    expect(execution.exitReason).toBe(way);
+    expect(execution.stepExecutions[1].output).toMatchObject({
+      field: 'data.plan',
+      operator: 'equals',
+      expectedValue: 'pro',
+      actualValue: (data as { plan?: string }).plan ?? null,
+      result: way === 'yes',
+      branch: way,
+    });
+  });
+
+  it('reads the context of the execution', async () => {
+    const journey = binary({ field: 'event.total', operator: 'greaterThan', value: 10 });
+    const { execution } = await play({ ...journey, context: { total: 11 } }, 'EXITED');
+    expect(execution.exitReason).toBe('yes');
+  });
+
+  it('takes the first branch that matches, else the default', async () => {
+    const journey: Journey = {
+      steps: [
+        {
+          type: 'CONDITION',
+          name: 'Switch',
+          config: {
+            mode: 'multi',
+            field: 'data.seats',
+            branches: [
+              { id: 'big', name: 'Big', operator: 'greaterThan', value: 100 },
+              { id: 'some', name: 'Some', operator: 'greaterThan', value: 1 },
+            ],
+          },
+        },
+        exit('many'),
+        exit('few'),
+        exit('one'),
+      ],
+      ways: [
+        ['TRIGGER', 'Switch'],
+        ['Switch', 'many', 'big'],
+        ['Switch', 'few', 'some'],
+        ['Switch', 'one', 'default'],
+      ],
+    };
+    const reasons = [];
+    for (const seats of [101, 5, 1]) {
+      const { execution } = await play({ ...journey, contact: { data: { seats } } }, 'EXITED');
+      reasons.push(execution.exitReason);
+    }
+    expect(reasons).toEqual(['many', 'few', 'one']);
+  });
+
+  it('completes where no way belongs to the branch', async () => {
+    const journey: Journey = {
+      steps: [
+        {
+          type: 'CONDITION',
+          name: 'If',
+          config: { field: 'contact.subscribed', operator: 'equals', value: false },
+        },
+        exit('yes'),
+      ],
+      ways: [
+        ['TRIGGER', 'If'],
+        ['If', 'yes', 'yes'],
+      ],
+    };
+    await play(journey, 'COMPLETED');
+  });
+});
+
+describe('an UPDATE_CONTACT step', () => {
+  it('writes by the rules of contact data and tells of the subscription', async () => {
+    const { execution, contactId } = await play(
+      {
+        steps: [
+          {
+            type: 'UPDATE_CONTACT',
+            name: 'Update',
+            config: {
+              updates: {
+                stage: 'now {{plan}}',
+                kept: { value: '{{plan}}!', persistent: true },
+                old: null,
+                empty: '',
+                seats: 5,
+              },
+              subscriptionAction: 'unsubscribe',
+            },
+          },
+        ],
+        ways: [['TRIGGER', 'Update']],
+        contact: { data: { plan: 'pro', old: 1, empty: 'kept' } },
+      },
+      'COMPLETED',
+    );
+    const data = { plan: 'pro', empty: 'kept', stage: 'now pro', kept: 'pro!', seats: 5 };
+    expect(execution.stepExecutions[1].output).toMatchObject({
+      updated: true,
+      newData: data,
+      subscriptionAction: 'unsubscribe',
+      subscribed: false,
+    });
+    const { body: contact } = await engine.call('GET', `/contacts/${contactId}`);
+    expect(contact).toMatchObject({ subscribed: false, data });
+    const { body } = await engine.call('GET', '/events?eventName=contact.unsubscribed');
+    expect(
+      body.events.filter((event: { contactId: string }) => event.contactId === contactId),
+    ).toMatchObject([{ data: { source: 'workflow' } }]);
+  });
+
+  it('starts workflows by the subscription it changes', async () => {
+    const follower = await createWorkflow(engine, {
+      eventName: 'contact.unsubscribed',
+      steps: [exit('left')],
+      ways: [['TRIGGER', 'left']],
+    });
+    const { contactId } = await play(
+      {
+        steps: [
+          {
+            type: 'UPDATE_CONTACT',
+            name: 'Leave',
+            config: { subscriptionAction: 'unsubscribe' },
+          },
+        ],
+        ways: [['TRIGGER', 'Leave']],
+      },
+      'COMPLETED',
+    );
+    await waitFor('the follower to have exited', async () => {
+      const { body } = await engine.call('GET', `/workflows/${follower.id}/executions`);
+      return body.executions.some(
+        (execution: { contactId: string; status: string }) =>
+          execution.contactId === contactId && execution.status === 'EXITED',
+      );
+    });
+  });
+});
+
+describe('a SEND_EMAIL step', () => {
+  it('writes to a custom address, whatever the state of the contact', async () => {
+    const custom = newAddress();
+    const templateId = await createTemplate(engine, { type: 'MARKETING', subject: 'To you' });
+    const { execution } = await play(
+      {
+        steps: [
+          {
+            type: 'SEND_EMAIL',
+            name: 'Notice',
+            templateId,
+            config: { recipient: { type: 'CUSTOM', customEmail: '{{owner}}' } },
+          },
+        ],
+        ways: [['TRIGGER', 'Notice']],
+        contact: { subscribed: false, data: { owner: custom } },
+      },
+      'COMPLETED',
+    );
+    expect(execution.stepExecutions[1].output).toMatchObject({
+      recipientType: 'CUSTOM',
+      recipientEmail: custom,
+    });
+    await engine.mailsTo(custom, 1);
+  });
+
+  it('starts workflows and wakes waits by what becomes of its mail', async () => {
+    const email = newAddress();
+    const follower = await createWorkflow(engine, {
+      eventName: 'email.delivery',
+      steps: [exit('delivered')],
+      ways: [['TRIGGER', 'delivered']],
+    });
+    const contact = await createContact(engine, email);
+    await engine.call('POST', '/v1/send', {
+      to: email,
+      from: `team@${engine.domain}`,
+      subject: 'Hi',
+      body: '<p>Hi</p>',
+    });
+    await waitFor('the follower to have exited', async () => {
+      const { body } = await engine.call('GET', `/workflows/${follower.id}/executions`);
+      return body.executions.some(
+        (execution: { contactId: string; status: string; context: { subject: string } }) =>
+          execution.contactId === contact &&
+          execution.status === 'EXITED' &&
+          execution.context.subject === 'Hi',
+      );
+    });
+  });
+});
+
+describe('a WEBHOOK step', () => {
+  const hook = (path: string, config: object = {}): Journey => ({
+    steps: [
+      { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}`, ...config } },
+      exit('after'),
+    ],
+    ways: [
+      ['TRIGGER', 'Call'],
+      ['Call', 'after'],
+    ],
+  });
+
+  it('tells the receiver, signed, and keeps the answer', async () => {
+    receiver.answer('/plain', { status: 200, body: { ok: true } });
+    const { execution, workflow, contactId, id } = await play(
+      { ...hook('/plain'), contact: { data: { plan: 'pro' } }, context: { source: 'ad' } },
+      'EXITED',
+    );
+    const [request] = receiver.requests('/plain');
+    expect(JSON.parse(request!.body)).toMatchObject({
+      contact: { id: contactId, subscribed: true, data: { plan: 'pro' } },
+      workflow: { id: workflow.id, name: 'Journey' },
+      execution: { id },
+      event: { source: 'ad' },
+    });
+    const [, stepExecution] = execution.stepExecutions;
+    expect(request!.headers['everpost-delivery']).toBe(stepExecution.id);
+    const project = await engine.api.db
+      .selectFrom('project')
+      .select('webhook_signing_secret')
+      .where('id', '=', engine.project.id)
+      .executeTakeFirstOrThrow();
+    const secret = engine.api.services.cipher.decrypt(project.webhook_signing_secret);
+    const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(
+      String(request!.headers['everpost-signature']),
+    )!;
+    expect(createHmac('sha256', secret).update(`${t}.${request!.body}`).digest('hex')).toBe(v1);
+    expect(stepExecution.output).toEqual({
+      url: `${receiver.url}/plain`,
+      method: 'POST',
+      statusCode: 200,
+      success: true,
+      response: { ok: true },
+      attempts: 1,
+    });
+  });
+
+  it('tries again with one delivery id, at least two seconds later, until it is answered', async () => {
+    receiver.answer(
+      '/flaky',
+      { status: 500 },
+      { status: 429, headers: { 'retry-after': '0' } },
+      { status: 200 },
+    );
+    const { execution } = await play(hook('/flaky'), 'EXITED');
+    const requests = receiver.requests('/flaky');
+    expect(requests).toHaveLength(3);
+    expect(new Set(requests.map(({ headers }) => headers['everpost-delivery'])).size).toBe(1);
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(2000);
+    expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(4000);
+    expect(execution.stepExecutions[1].output).toMatchObject({ success: true, attempts: 3 });
+  });
+
+  it('goes on after a refusal, or fails where it shall, and is tried again by hand', async () => {
+    receiver.answer('/gone', { status: 404, body: 'no' });
+    const { execution } = await play(hook('/gone'), 'EXITED');
+    expect(execution.stepExecutions[1].output).toMatchObject({
+      success: false,
+      statusCode: 404,
+      response: 'no',
+      attempts: 1,
+    });
+    receiver.answer('/strict', { status: 404 });
+    const strict = await play(hook('/strict', { onFailure: 'fail' }), 'FAILED');
+    expect(strict.execution.error).toContain('404');
+    expect(strict.execution.stepExecutions[1].output).toMatchObject({ statusCode: 404 });
+    receiver.answer('/strict', { status: 200 });
+    const path = `/workflows/${strict.workflow.id}/executions/${strict.id}`;
+    expect((await engine.call('POST', `${path}/retry`)).body.status).toBe('RUNNING');
+    const done = await executionIn(engine, strict.workflow.id, strict.id, 'EXITED');
+    expect(done.stepExecutions[1]).toMatchObject({
+      status: 'COMPLETED',
+      error: null,
+      output: { success: true, attempts: 1 },
+    });
+  });
+
+  it('skips a webhook that waits for its next attempt when the execution is cancelled', async () => {
+    receiver.answer('/down', { status: 503, headers: { 'retry-after': '60' } });
+    const workflow = await createWorkflow(engine, { eventName: randomUUID(), ...hook('/down') });
+    const contactId = await createContact(engine, newAddress());
+    const id = await startByHand(engine, workflow.id, contactId);
+    const path = `/workflows/${workflow.id}/executions/${id}`;
+    await waitFor('the first attempt to be over', async () => {
+      const { body } = await engine.call('GET', path);
+      return body.stepExecutions[1]?.status === 'PENDING';
+    });
+    await engine.call('DELETE', path);
+    const { body } = await engine.call('GET', path);
+    expect(body.stepExecutions[1].status).toBe('SKIPPED');
+    await waitFor('the run to be closed', async () => {
+      const handle = engine.temporal.client.workflow.getHandle(body.temporalWorkflowId);
+      return (await handle.describe()).status.name === 'CANCELLED';
+    });
+    expect(receiver.requests('/down')).toHaveLength(1);
+  });
+});
+
+describe('the address guard', () => {
+  it.each(['http://127.0.0.1:9/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/'])(
+    'never calls %s',
+    async (url) => {
+      const guarded = await startEngine();
+      try {
+        const workflow = await createWorkflow(guarded, {
+          eventName: 'guarded',
+          steps: [{ type: 'WEBHOOK', name: 'Call', config: { url } }],
+          ways: [['TRIGGER', 'Call']],
+        });
+        const contactId = await createContact(guarded, newAddress());
+        const id = await startByHand(guarded, workflow.id, contactId);
+        const done = await executionIn(guarded, workflow.id, id, 'COMPLETED');
+        expect(done.stepExecutions[1].output).toMatchObject({
+          success: false,
+          statusCode: null,
+          attempts: 1,
+        });
+      } finally {
+        await guarded.close();
+      }
+    },
+  );
+});

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+
+let engine: Engine;
+let receiver: Receiver;
+beforeAll(async () => {
+  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_MAX_ATTEMPTS: '2' });
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await engine.close();
+  await receiver.close();
+});
+
+async function setSecret(name: string, value: string): Promise<void> {
+  // Looked for when all is over.
+  engine.api.log.mustNotTell(value);
+  const { status } = await engine.call('PUT', `/secrets/${name}`, { value });
+  if (status !== 204) throw new Error(`PUT /secrets/${name}: ${status}`);
+}
+
+/** Plays a workflow of one WEBHOOK step. Answers all that is to be seen of it anywhere. */
+async function play(config: Record<string, unknown>, status: string, contact: object = {}) {
+  const workflow = await createWorkflow(engine, {
+    allowReentry: true,
+    steps: [{ type: 'WEBHOOK', name: 'Call', config }],
+    ways: [['TRIGGER', 'Call']],
+  });
+  const contactId = await createContact(engine, `${randomUUID()}@people.test`, contact);
+  const id = await startByHand(engine, workflow.id, contactId);
+  const execution = await executionIn(engine, workflow.id, id, status);
+  const path = `/workflows/${workflow.id}`;
+  const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+  const history = await handle.fetchHistory();
+  // Payloads are written as base64: what is in them is looked for as text.
+  const payloads = JSON.stringify(history, (key, value: unknown) =>
+    key === 'data' ? Buffer.from(String(value), 'base64').toString() : value,
+  );
+  expect(payloads).toContain(String(config['url']).slice(0, 10));
+  const seen = [
+    JSON.stringify(execution),
+    JSON.stringify((await engine.call('GET', path)).body),
+    JSON.stringify((await engine.call('GET', `${path}/executions`)).body),
+    JSON.stringify((await engine.call('GET', '/secrets')).body),
+    payloads,
+  ].join('\n');
+  return { execution, step: execution.stepExecutions[1], seen };
+}
+
+it('a secret is in the request alone, in url, headers and body', async () => {
+  const value = `tok-${randomUUID()} "q"/ü`;
+  await setSecret('TOKEN', value);
+  const echo = { Authorization: `Bearer ${value}`, list: [value], [value]: 1 };
+  const path = `/hook/${encodeURI(value).replaceAll(' ', '%20')}`;
+  receiver.answer(path, { status: 500, body: echo }, { status: 200, body: echo });
+  const { execution, step, seen } = await play(
+    {
+      url: `${receiver.url}/hook/{{secret.TOKEN}}`,
+      headers: { 'X-Auth': 'Token {{ secret.TOKEN }}', Authorization: '{{secret.TOKEN}}' },
+      body: { deep: [{ token: 'a {{secret.TOKEN}} b' }], name: '{{name}}' },
+    },
+    'COMPLETED',
+    { data: { name: 'Ada' } },
+  );
+  const [request] = receiver.requests(path);
+  expect(JSON.parse(request!.body)).toEqual({ deep: [{ token: `a ${value} b` }], name: 'Ada' });
+  const header = Buffer.from(String(request!.headers['x-auth']), 'latin1').toString();
+  expect(header).toBe(`Token ${value}`);
+  expect(step.output).toMatchObject({
+    url: `${receiver.url}/hook/•••`,
+    success: true,
+    attempts: 2,
+    response: { Authorization: 'Bearer •••', list: ['•••'], '•••': 1 },
+  });
+  expect(execution.status).toBe('COMPLETED');
+  for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURI(value)]) {
+    expect(seen).not.toContain(form);
+  }
+  expect(seen).not.toContain(value.slice(0, 40));
+});
+
+it('an unknown secret fails the step before anybody is called', async () => {
+  receiver.answer('/unknown', { status: 200 });
+  const { execution, step } = await play(
+    { url: `${receiver.url}/unknown`, body: '{{secret.NOBODY_SET_THIS}}' },
+    'FAILED',
+  );
+  expect(step.error).toContain('unknown secret');
+  expect(execution.error).toContain('unknown secret');
+  expect(receiver.requests('/unknown')).toEqual([]);
+});
+
+it("another project's secret is unknown", async () => {
+  const other = await engine.api.createProject((await engine.api.signUp()).cookie);
+  await engine.api.request('PUT', '/secrets/FOREIGN', {
+    key: other.secretKey,
+    body: { value: 'not yours' },
+  });
+  const { step } = await play({ url: receiver.url, body: '{{secret.FOREIGN}}' }, 'FAILED');
+  expect(step.error).toContain('unknown secret');
+});
+
+it('a contact cannot name a secret', async () => {
+  await setSecret('MINE', 'mine alone');
+  receiver.answer('/named', { status: 200 });
+  await play(
+    {
+      url: `${receiver.url}/named`,
+      headers: { Authorization: '{{secret.MINE}}' },
+      body: { name: '{{name}}' },
+    },
+    'COMPLETED',
+    { data: { name: '{{secret.MINE}}' } },
+  );
+  expect(JSON.parse(receiver.requests('/named')[0]!.body)).toEqual({ name: '{{secret.MINE}}' });
+});
+
+it('a secret with a line break in a header fails the step, without telling it', async () => {
+  await setSecret('LINES', 'first line\nother line');
+  const { step, seen } = await play(
+    { url: receiver.url, headers: { Authorization: '{{secret.LINES}}' } },
+    'FAILED',
+  );
+  expect(step.error).toContain('line break');
+  expect(seen).not.toContain('other line');
+});
+
+it('what cannot be called does not tell the secret in its address', async () => {
+  await setSecret('HOST', 'Hidden-Name.invalid');
+  const { step, seen } = await play(
+    { url: 'http://{{secret.HOST}}/', onFailure: 'fail' },
+    'FAILED',
+  );
+  expect(step.output).toMatchObject({ url: 'http://•••/', success: false });
+  expect(seen.toLowerCase()).not.toContain('hidden-name');
+});

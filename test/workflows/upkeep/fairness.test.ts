@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { NativeConnection } from '@temporalio/worker';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ensureSweep } from '../../../workflows/client/schedule.ts';
+import { executionRunId, laneRunId } from '../../../domain/workflow/execution.ts';
+import { sweepIdOf } from '../../../domain/runs.ts';
+import { createServices } from '../../../worker/services.ts';
+import { startWorkers } from '../../../worker/workers.ts';
+import { createCampaign } from '../../support/projects/campaigns.ts';
+import { bundleChanged } from '../../support/histories/changed-bundle.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { temporalAddress } from '../../support/processes/servers.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let engine: Engine;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '50000' });
+});
+afterAll(async () => {
+  await engine.close();
+  await receiver.close();
+});
+
+/** Lets the requests go on that hang since the last test. */
+let release = () => {};
+afterEach(() => release());
+
+/** A path of the receiver that is not answered before the end of the test. */
+function hangingPath(): string {
+  const path = `/${randomUUID()}`;
+  receiver.answer(path, { status: 200, until: new Promise((resolve) => (release = resolve)) });
+  return path;
+}
+
+/** The same engine seen from another project, with a sender domain of its own. */
+async function neighbour(): Promise<Engine> {
+  const { api } = engine;
+  const project = await api.createProject((await api.signUp()).cookie);
+  const domain = `${randomUUID()}.test`;
+  const call: Engine['call'] = (method, path, body) =>
+    api.request(method, path, { key: project.secretKey, body });
+  await call('POST', '/domains', { domain });
+  return { ...engine, project, domain, call };
+}
+
+/** A workflow that calls a path of the receiver, then sends a mail. */
+async function callingWorkflow(of: Engine, path: string, eventName: string) {
+  return createWorkflow(of, {
+    eventName,
+    steps: [
+      { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}` } },
+      { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(of) },
+    ],
+    ways: [
+      ['TRIGGER', 'Call'],
+      ['Call', 'Mail'],
+    ],
+  });
+}
+
+const track = (of: Engine, event: string, email: string) =>
+  of.call('POST', '/v1/track', { event, email });
+
+it('a project whose receivers all hang holds up neither the webhooks nor the mail of another', async () => {
+  const path = hangingPath();
+  await callingWorkflow(engine, path, 'hangs');
+  // More than there are slots for steps and webhooks together.
+  await Promise.all(Array.from({ length: 60 }, () => track(engine, 'hangs', newAddress())));
+  await waitFor('as many as may hang at once', () => receiver.requests(path).length >= 10);
+
+  const other = await neighbour();
+  const quick = `/${randomUUID()}`;
+  receiver.answer(quick, { status: 200 });
+  await callingWorkflow(other, quick, 'answered');
+  const emails = Array.from({ length: 5 }, newAddress);
+  await Promise.all(emails.map((email) => track(other, 'answered', email)));
+  for (const email of emails) expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  expect(receiver.requests(quick)).toHaveLength(5);
+  // Half of the 20 slots: none of them was answered meanwhile.
+  expect(receiver.requests(path)).toHaveLength(10);
+}, 60_000);
+
+it('webhooks that had to wait for a slot are all called, each once', async () => {
+  const path = hangingPath();
+  const workflow = await callingWorkflow(engine, path, 'in their turn');
+  await Promise.all(Array.from({ length: 25 }, () => track(engine, 'in their turn', newAddress())));
+  await waitFor('as many as may hang at once', () => receiver.requests(path).length === 10);
+  receiver.answer(path, { status: 200 });
+  release();
+  await waitFor('all to be done', async () => {
+    const all = await engine.call('GET', `/workflows/${workflow.id}/executions?status=COMPLETED`);
+    return all.body.total === 25;
+  });
+  const deliveries = receiver.requests(path).map(({ headers }) => headers['everpost-delivery']);
+  expect(new Set(deliveries).size).toBe(25);
+  expect(deliveries).toHaveLength(25);
+  const outputs = await engine.api.db
+    .selectFrom('step_execution')
+    .select('output')
+    .where('step_id', '=', workflow.steps['Call']!)
+    .execute();
+  // What waits for its turn has made no attempt.
+  expect(outputs.map(({ output }) => (output as { attempts: number }).attempts)).toEqual(
+    Array.from({ length: 25 }, () => 1),
+  );
+}, 60_000);
+
+describe('the priority of a run', () => {
+  /** Fairness and priority as a run was started with, and its activities were scheduled. */
+  async function prioritiesOf(workflowId: string) {
+    const handle = engine.temporal.client.workflow.getHandle(workflowId);
+    const { events } = await waitFor('an activity', async () => {
+      const history = await handle.fetchHistory().catch(() => null);
+      const isThere = history?.events?.some((e) => e.activityTaskScheduledEventAttributes);
+      return isThere ? history : null;
+    });
+    const all = (events ?? []).flatMap((event) => {
+      const { priority } =
+        event.workflowExecutionStartedEventAttributes ??
+        event.activityTaskScheduledEventAttributes ??
+        {};
+      return priority ? [`${priority.priorityKey} ${priority.fairnessKey}`] : [];
+    });
+    return { run: all[0], activities: [...new Set(all.slice(1))] };
+  }
+
+  it('is its project’s turn, for executions, delivery, jobs and pollers', async () => {
+    const { id } = engine.project;
+    const path = `/${randomUUID()}`;
+    receiver.answer(path, { status: 200 });
+    const workflow = await callingWorkflow(engine, path, 'keyed');
+    const email = newAddress();
+    const contactId = await createContact(engine, email);
+    const executionId = await startByHand(engine, workflow.id, contactId);
+    await executionIn(engine, workflow.id, executionId, 'COMPLETED');
+    const usual = { run: `3 ${id}`, activities: [`3 ${id}`] };
+    expect(await prioritiesOf(executionRunId(executionId))).toEqual(usual);
+
+    await engine.mailsTo(email, 1);
+    const own = [`0 ${id}`];
+    expect(await prioritiesOf(laneRunId(id))).toEqual({ run: `0 ${id}`, activities: own });
+    const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', {
+      mode: 'query',
+      filter: {},
+    });
+    expect(await prioritiesOf(body.jobId)).toEqual({ run: `3 ${id}`, activities: own });
+    const { body: domain } = await engine.call('POST', '/domains', { domain: `${id}.test` });
+    const poller = await prioritiesOf(`domain-${domain.id}`);
+    expect(poller).toEqual({ run: `3 ${id}`, activities: own });
+  });
+
+  it('goes before the rest for a retry somebody waits for, a test of a campaign and the sweep', async () => {
+    const { id } = engine.project;
+    const path = `/${randomUUID()}`;
+    receiver.answer(path, { status: 404 });
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [
+        {
+          type: 'WEBHOOK',
+          name: 'Call',
+          config: { url: `${receiver.url}${path}`, onFailure: 'fail' },
+        },
+      ],
+      ways: [['TRIGGER', 'Call']],
+    });
+    const contactId = await createContact(engine, newAddress());
+    const executionId = await startByHand(engine, workflow.id, contactId);
+    await executionIn(engine, workflow.id, executionId, 'FAILED');
+    receiver.answer(path, { status: 200 });
+    await engine.call('POST', `/workflows/${workflow.id}/executions/${executionId}/retry`);
+    // Its steps take their turn like all others.
+    const retried = { run: `2 ${id}`, activities: [`3 ${id}`] };
+    expect(await prioritiesOf(executionRunId(executionId))).toEqual(retried);
+
+    const campaignId = await createCampaign(engine);
+    const to = newAddress();
+    await engine.call('POST', `/campaigns/${campaignId}/test`, { email: to });
+    const [mail] = await engine.mailsTo(to, 1);
+    const attended = { run: `1 ${id}`, activities: [`1 ${id}`] };
+    expect(await prioritiesOf(`campaign-test-${mail?.id}`)).toEqual(attended);
+  });
+
+  it('is given to a sweep that the version before has scheduled', async () => {
+    const { client } = engine.temporal;
+    const taskQueue = `test-${randomUUID()}`;
+    const schedule = client.schedule.getHandle(sweepIdOf(taskQueue));
+    await client.schedule.create({
+      scheduleId: sweepIdOf(taskQueue),
+      spec: { intervals: [{ every: '1 hour' }] },
+      action: { type: 'startWorkflow', workflowType: 'sweep', taskQueue, args: [] },
+    });
+    try {
+      await ensureSweep(client, taskQueue);
+      expect((await schedule.describe()).action.priority).toMatchObject({ priorityKey: 1 });
+      expect((await schedule.describe()).spec.intervals).toMatchObject([{ every: 3_600_000 }]);
+    } finally {
+      await schedule.delete();
+    }
+  });
+});
+
+it('a webhook that the version before has put in the old queue is called', async () => {
+  const older = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
+  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const log = pino({ level: 'silent' });
+  const { config } = older.api.services;
+  const made = await createServices(config, older.api.db, older.temporal.client, log);
+  const workers = await startWorkers({
+    connection,
+    namespace: 'default',
+    taskQueue: older.taskQueue,
+    // Decides as that version did; the activities are those of today.
+    bundle: await bundleChanged([
+      ['{ ...effect, taskQueue: `${workflowInfo().taskQueue}-webhook` }', 'options'],
+    ]),
+    services: made.services,
+    workflowConcurrency: 5,
+    emailConcurrency: 5,
+    bulkConcurrency: 1,
+    webhookConcurrency: 5,
+  });
+  try {
+    const path = `/${randomUUID()}`;
+    receiver.answer(path, { status: 200 });
+    const workflow = await callingWorkflow(older, path, 'older');
+    const id = await startByHand(older, workflow.id, await createContact(older, newAddress()));
+    await executionIn(older, workflow.id, id, 'COMPLETED');
+    const { events } = await older.temporal.client.workflow
+      .getHandle(executionRunId(id))
+      .fetchHistory();
+    const scheduled = events!.find((e) => e.activityTaskScheduledEventAttributes);
+    const { taskQueue } = scheduled!.activityTaskScheduledEventAttributes!;
+    expect(taskQueue?.name).toBe(older.taskQueue);
+  } finally {
+    await workers.stop();
+    await made.close();
+    await connection.close();
+    await older.close();
+  }
+}, 60_000);

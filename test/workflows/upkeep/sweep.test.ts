@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimDueEmails } from '../../../db/emails/emails.ts';
+import { recordEvents } from '../../../db/events/events.ts';
+import { cancelExecutions, insertExecution } from '../../../db/workflows/executions.ts';
+import { ensureSweep } from '../../../workflows/client/schedule.ts';
+import { type Engine, startEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { choresOf, sweepNow } from '../../support/sweep-now.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Here every row is committed by a process that dies before it can tell Temporal. */
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await startEngine();
+});
+afterAll(() => engine.close());
+
+async function mailingWorkflow(eventName: string) {
+  return createWorkflow(engine, {
+    eventName,
+    steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
+    ways: [['TRIGGER', 'Mail']],
+  });
+}
+
+function waitingWorkflow(eventName: string) {
+  return createWorkflow(engine, {
+    eventName,
+    steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
+    ways: [['TRIGGER', 'Wait']],
+  });
+}
+
+function recordQuietly(contactId: string, name: string) {
+  return engine.api.db
+    .transaction()
+    .execute((tx) =>
+      recordEvents(tx, engine.project.id, [{ contactId, name, data: { quiet: true } }]),
+    );
+}
+
+/** A run that waits for its event. */
+async function waitingExecution(eventName: string) {
+  const workflow = await waitingWorkflow(eventName);
+  const contactId = await createContact(engine, newAddress());
+  const id = await startByHand(engine, workflow.id, contactId);
+  await executionIn(engine, workflow.id, id, 'WAITING');
+  return { workflow, contactId, id };
+}
+
+const described = (executionId: string) =>
+  engine.temporal.client.workflow.getHandle(`execution-${executionId}`).describe();
+
+describe('the sweep', () => {
+  it('is scheduled for each task queue, also where several installations share a namespace', async () => {
+    const { client } = engine.temporal;
+    const queues = ['a', 'b'].map((name) => `${name}-${randomUUID()}`);
+    for (const queue of [...queues, ...queues]) await ensureSweep(client, queue);
+    for (const queue of queues) {
+      const schedule = client.schedule.getHandle(`sweep-${queue}`);
+      const { action } = await schedule.describe();
+      expect(action).toMatchObject({ taskQueue: queue, workflowId: `sweep-${queue}` });
+      await schedule.delete();
+    }
+  });
+
+  it('starts what was committed and not started, once, however many sweep at once', async () => {
+    const workflow = await mailingWorkflow('forgotten start');
+    const email = newAddress();
+    const contactId = await createContact(engine, email);
+    const { due } = await recordQuietly(contactId, 'forgotten start');
+    const [id] = due.executions;
+    await Promise.all([sweepNow(engine), sweepNow(engine), sweepNow(engine)]);
+    const done = await executionIn(engine, workflow.id, id!, 'COMPLETED');
+    expect(done.stepExecutions).toHaveLength(2);
+    expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+    await waitFor('the run to be noted', async () => {
+      const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions/${id}`);
+      return body.temporalRunId === (await described(id!)).runId;
+    });
+  });
+
+  it('notes a start that nobody noted before the run had ended', async () => {
+    const workflow = await mailingWorkflow('unnoted start');
+    const email = newAddress();
+    const contactId = await createContact(engine, email);
+    const id = await startByHand(engine, workflow.id, contactId);
+    await executionIn(engine, workflow.id, id, 'COMPLETED');
+    const { runId } = await described(id);
+    const row = () =>
+      engine.api.db
+        .selectFrom('execution')
+        .select(['temporal_run_id', 'dispatch'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+    await waitFor('the start to be noted', async () => (await row()).temporal_run_id === runId);
+    await engine.api.db
+      .updateTable('execution')
+      .set({ temporal_run_id: null, dispatch: 'start', dispatch_at: sql<Date>`now()` })
+      .where('id', '=', id)
+      .execute();
+    await sweepNow(engine);
+    await waitFor('nothing to be due', async () => (await row()).dispatch === null);
+    expect((await row()).temporal_run_id).toBe(runId);
+    expect((await described(id)).runId).toBe(runId);
+    expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  });
+
+  it('wakes a run whose event nobody told it of', async () => {
+    const { workflow, contactId, id } = await waitingExecution('forgotten event');
+    const { due } = await recordQuietly(contactId, 'clicked');
+    expect(due.waits).toHaveLength(1);
+    await sweepNow(engine);
+    const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
+    expect(done.stepExecutions[1].output).toMatchObject({ waitOutcome: 'EVENT' });
+    expect(done.context).toMatchObject({ quiet: true });
+  });
+
+  it('stops a run whose cancel nobody told it of', async () => {
+    const { id } = await waitingExecution('forgotten cancel');
+    const cancel = { ids: [id] };
+    await engine.api.db
+      .transaction()
+      .execute((tx) => cancelExecutions(tx, cancel, 'contact_deleted'));
+    await sweepNow(engine);
+    await waitFor('a closed run', async () => (await described(id)).status.name === 'CANCELLED');
+  });
+
+  it('stops the run of an execution that was deleted with its contact', async () => {
+    const { contactId, id } = await waitingExecution('forgotten deletion');
+    await engine.api.db.deleteFrom('contact').where('id', '=', contactId).execute();
+    await sweepNow(engine);
+    await waitFor('a closed run', async () => (await described(id)).status.name === 'CANCELLED');
+    await waitFor('nothing to be left', async () => {
+      const orphans = engine.api.db.selectFrom('orphan_run').select('execution_id');
+      return (await orphans.where('execution_id', '=', id).execute()).length === 0;
+    });
+  });
+
+  it('tells the others when one cannot be told', async () => {
+    const workflow = await waitingWorkflow('one too large');
+    const { db } = engine.api;
+    // Temporal takes at most 2 MB: this start is refused each time.
+    await sql`update workflow_version set graph = graph || jsonb_build_object('padding',
+      (select string_agg(gen_random_uuid()::text, '') from generate_series(1, 70000)))
+      where workflow_id = ${workflow.id}`.execute(db);
+    const insert = async (workflowId: string) => {
+      const contactId = await createContact(engine, newAddress());
+      return db.transaction().execute((tx) =>
+        insertExecution(tx, {
+          projectId: engine.project.id,
+          workflowId,
+          contactId,
+          context: null,
+        }),
+      );
+    };
+    const good = await waitingWorkflow('the others');
+    await insert(workflow.id);
+    for (let count = 0; count < 120; count += 1) await insert(good.id);
+    await sweepNow(engine);
+    await waitFor('120 others', async () => {
+      const { body } = await engine.call('GET', `/workflows/${good.id}/executions?status=WAITING`);
+      return body.total === 120;
+    });
+    await db.deleteFrom('workflow').where('id', '=', workflow.id).execute();
+  }, 60_000);
+
+  it('delivers mail that nobody delivers', async () => {
+    await engine.stopWorker();
+    const email = newAddress();
+    const sent = { to: email, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    // The signal is lost with the run that would have heard it.
+    await engine.call('POST', '/v1/send', sent);
+    const lane = engine.temporal.client.workflow.getHandle(`delivery-${engine.project.id}`);
+    await waitFor('a lane', () => lane.describe().catch(() => null));
+    await lane.terminate('It is lost.');
+    await engine.startWorker();
+    await sweepNow(engine);
+    expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  });
+});
+
+describe('a message whose outcome is unknown', () => {
+  // A task handed to a worker that is just stopping counts as lost only after its time-out.
+  const afterLostTask = { timeout: 60_000 };
+
+  /** Claimed by a process that died when it had handed it over, or before: nobody knows. */
+  async function uncertain() {
+    const { db } = engine.api;
+    const email = newAddress();
+    await engine.stopWorker();
+    const { body } = await engine.call('POST', '/v1/send', {
+      to: email,
+      from: `a@${engine.domain}`,
+      subject: 'Hi',
+      body: '<p>Hi</p>',
+    });
+    const claim = { projectId: engine.project.id, attemptId: randomUUID(), max: 10 };
+    const claimed = await claimDueEmails(db, { ...claim, leaseSeconds: 0, throttled: false });
+    expect(claimed.map(({ id }) => id)).toEqual([body.data.emails[0].email]);
+    await engine.startWorker();
+    return { email, id: claimed[0]!.id };
+  }
+
+  const settle = (settleMinutes: number, unknownPolicy: 'fail' | 'resend') =>
+    choresOf(engine.api, { settleMinutes, unknownPolicy }).SETTLE_UNCERTAIN();
+
+  const rowOf = (id: string) =>
+    engine.api.db
+      .selectFrom('email')
+      .select(['status', 'error', 'attempts'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+
+  it('waits for the settle time and then fails as delivery_unknown', afterLostTask, async () => {
+    const { email, id } = await uncertain();
+    // Neither the sweep nor the lane, woken for another mail, may send it again.
+    await settle(15, 'fail');
+    await sweepNow(engine);
+    const other = newAddress();
+    const more = { to: other, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    await engine.call('POST', '/v1/send', more);
+    await engine.mailsTo(other, 1, 40_000);
+    expect(await rowOf(id)).toEqual({ status: 'SENDING', error: null, attempts: 1 });
+    await settle(0, 'fail');
+    expect(await rowOf(id)).toEqual({ status: 'FAILED', error: 'delivery_unknown', attempts: 1 });
+    expect(await engine.mailsTo(email, 0)).toEqual([]);
+  });
+
+  it('is sent once more where the operator prefers a double to a loss', afterLostTask, async () => {
+    const { email, id } = await uncertain();
+    await settle(15, 'resend');
+    expect((await rowOf(id)).status).toBe('SENDING');
+    await settle(0, 'resend');
+    await sweepNow(engine);
+    expect(await engine.mailsTo(email, 1, 40_000)).toHaveLength(1);
+    const row = await waitFor('a settled row', async () => {
+      const current = await rowOf(id);
+      return current.status === 'DELIVERED' && current;
+    });
+    expect(row).toEqual({ status: 'DELIVERED', error: null, attempts: 2 });
+  });
+
+  it('is given up after eight attempts, whatever the operator prefers', afterLostTask, async () => {
+    const { id } = await uncertain();
+    await engine.api.db.updateTable('email').set({ attempts: 8 }).where('id', '=', id).execute();
+    await settle(0, 'resend');
+    expect(await rowOf(id)).toEqual({ status: 'FAILED', error: 'delivery_unknown', attempts: 8 });
+  });
+});

@@ -1,0 +1,226 @@
+import type { Client } from '@temporalio/client';
+import type { DueCancel, DueStart, StartedRun } from '../../domain/workflow/execution.ts';
+import type { Dispatcher, RunWake } from '../../domain/runs.ts';
+import { cancelExecution, startExecution, wakeExecution, wakeLane, wakeRun } from './runs.ts';
+import { withDeadline } from './connection.ts';
+
+/** What the dispatcher reads and notes in the database. */
+export interface DispatchStore {
+  listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
+  listCancels(executionIds: readonly string[]): Promise<DueCancel[]>;
+  listClaimedWaits(
+    stepExecutionIds: readonly string[],
+  ): Promise<{ executionId: string; stepId: string }[]>;
+  noteStarted(started: readonly StartedRun[]): Promise<void>;
+  noteCancelled(told: DueCancel): Promise<void>;
+  listRunWakes(runIds: readonly string[]): Promise<RunWake[]>;
+  noteWoken(told: readonly RunWake[]): Promise<void>;
+}
+
+export interface DispatcherOptions {
+  client: Client;
+  taskQueue: string;
+  store: DispatchStore;
+  log: { warn(details: object, message: string): void };
+  /** Calls to Temporal under way at once. */
+  callsMax?: number;
+}
+
+/**
+ * Calls to Temporal under way at once where nothing else is said. More only queue inside the
+ * server, and there what one project starts would stand in front of everybody's next step.
+ */
+const callsMaxUsual = 8;
+/** Ids waiting in memory at most. Beyond that the sweep is quicker than we are. */
+const queueMax = 20_000;
+/**
+ * Signals for one project closer together than this become one, in milliseconds. It doubles while
+ * mail keeps coming: then somebody is delivering already, and a signal costs as much as a mail.
+ */
+const laneGapMs = 25;
+const laneGapMaxMs = 400;
+/** Rows read at once. */
+const pageSize = 50;
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const executions = new Set<string>();
+  const waits = new Set<string>();
+  const runs = new Set<string>();
+  const lanes = createLanes(options);
+  const waiting = () => executions.size + waits.size + runs.size;
+  let busy: Promise<void> | null = null;
+
+  async function drain(): Promise<void> {
+    // Let the callers of this moment add theirs: one read serves them all.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (waiting() > 0) {
+      await tellExecutions(options, take(executions));
+      await tellWaits(options, take(waits));
+      await tellRuns(options, take(runs));
+    }
+  }
+
+  function work(): void {
+    busy ??= drain()
+      .catch((error: unknown) => {
+        executions.clear();
+        waits.clear();
+        runs.clear();
+        options.log.warn({ error }, 'Temporal could not be told; the sweep will');
+      })
+      .finally(() => {
+        busy = null;
+        if (waiting() > 0) work();
+      });
+  }
+
+  return {
+    dispatch(due) {
+      for (const lane of due.lanes ?? []) lanes.wake(lane);
+      if (waiting() > queueMax) return;
+      for (const id of due.executions ?? []) executions.add(id);
+      for (const id of due.waits ?? []) waits.add(id);
+      for (const id of due.runs ?? []) runs.add(id);
+      if (waiting() > 0) work();
+    },
+    async startNow(executionId) {
+      const [due] = await options.store.listStarts([executionId]);
+      if (!due) return null;
+      try {
+        const started = await tellStart(options, { ...due, isAwaited: true });
+        await options.store.noteStarted([started]);
+        return started.runId;
+      } catch (error) {
+        options.log.warn({ error, executionId }, 'Temporal could not be told; the sweep will');
+        return null;
+      }
+    },
+    async close() {
+      while (busy) await busy;
+      await lanes.close();
+    },
+  };
+}
+
+async function tellExecutions(options: DispatcherOptions, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { client, store } = options;
+  const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
+  const started: StartedRun[] = [];
+  try {
+    await inParallel(options, [
+      ...starts.map((due) => async () => void started.push(await tellStart(options, due))),
+      ...cancels.map((due) => async () => {
+        await withDeadline(client, () => cancelExecution(client, due.executionId));
+        await store.noteCancelled(due);
+      }),
+    ]);
+  } finally {
+    if (started.length > 0) await store.noteStarted(started);
+  }
+}
+
+async function tellStart(
+  { client, taskQueue }: DispatcherOptions,
+  due: DueStart & { isAwaited?: boolean },
+): Promise<StartedRun> {
+  const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
+  return { executionId: due.start.executionId, generation: due.generation, runId };
+}
+
+async function tellWaits(options: DispatcherOptions, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { client, store } = options;
+  const waits = await store.listClaimedWaits(ids);
+  await inParallel(
+    options,
+    waits.map(
+      (wait) => () =>
+        withDeadline(client, () => wakeExecution(client, wait.executionId, wait.stepId)),
+    ),
+  );
+}
+
+async function tellRuns(options: DispatcherOptions, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { client, taskQueue, store } = options;
+  const wakes = await store.listRunWakes(ids);
+  const told: RunWake[] = [];
+  try {
+    await inParallel(
+      options,
+      wakes.map((wake) => async () => {
+        await withDeadline(client, () => wakeRun(client, taskQueue, wake));
+        told.push(wake);
+      }),
+    );
+  } finally {
+    if (told.length > 0) await store.noteWoken(told);
+  }
+}
+
+interface Lanes {
+  wake(projectId: string): void;
+  close(): Promise<void>;
+}
+
+/** At most one signal per project at a time: the first at once, the rest together. */
+function createLanes({ client, taskQueue, log }: DispatcherOptions): Lanes {
+  const waking = new Map<string, { again: boolean; done: Promise<void> }>();
+
+  async function signal(projectId: string, state: { again: boolean }): Promise<void> {
+    let gapMs = laneGapMs;
+    do {
+      state.again = false;
+      await withDeadline(client, () => wakeLane(client, taskQueue, projectId));
+      await new Promise((resolve) => setTimeout(resolve, gapMs));
+      gapMs = Math.min(2 * gapMs, laneGapMaxMs);
+    } while (state.again);
+  }
+
+  return {
+    wake(projectId) {
+      const current = waking.get(projectId);
+      if (current) {
+        current.again = true;
+        return;
+      }
+      const state = { again: false, done: Promise.resolve() };
+      waking.set(projectId, state);
+      state.done = signal(projectId, state)
+        .catch((error: unknown) => {
+          log.warn({ error, projectId }, 'A delivery run could not be woken; the sweep will');
+        })
+        .finally(() => waking.delete(projectId));
+    },
+    async close() {
+      await Promise.all([...waking.values()].map((state) => state.done));
+    },
+  };
+}
+
+function take(ids: Set<string>): string[] {
+  const page = [...ids].slice(0, pageSize);
+  for (const id of page) ids.delete(id);
+  return page;
+}
+
+/**
+ * Runs all calls, `callsMax` at a time. One that fails (a run too large for Temporal) does not
+ * keep the others from being told.
+ * @throws the first failure when none has succeeded: then Temporal is away.
+ */
+async function inParallel(
+  { log, callsMax = callsMaxUsual }: DispatcherOptions,
+  calls: (() => Promise<void>)[],
+): Promise<void> {
+  const queue = calls.values();
+  const failures: unknown[] = [];
+  async function work(): Promise<void> {
+    for (const call of queue) await call().catch((error: unknown) => failures.push(error));
+  }
+  await Promise.all(Array.from({ length: Math.min(callsMax, calls.length) }, work));
+  const [error] = failures;
+  if (failures.length === calls.length && error !== undefined) throw error;
+  if (error !== undefined) log.warn({ error, failed: failures.length }, 'Some runs were not told');
+}

@@ -1,0 +1,185 @@
+import {
+  type Client,
+  type WorkflowExecutionDescription,
+  WorkflowFailedError,
+} from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
+import {
+  type DueStart,
+  executionOfRun,
+  executionRunId,
+  laneRunId,
+} from '../../domain/workflow/execution.ts';
+import { platformFairness, priorities, type RunKind, type RunWake } from '../../domain/runs.ts';
+import { contactKey, projectKey, statusKey, workflowKey } from './search-attributes.ts';
+
+/**
+ * Starts, signals and cancels runs from outside. It names workflow types and imports none, so that
+ * whoever uses it does not depend on workflow code.
+ */
+
+/**
+ * Starts the run of an execution, or finds it started. A run of an earlier start that has just
+ * failed may not be closed yet: then its end is waited for. One that a request waits for
+ * (`isAwaited`) goes before the rest. Answers the run's id.
+ * @throws when Temporal does not answer, or a run of an earlier start does not end.
+ */
+export async function startExecution(
+  client: Client,
+  taskQueue: string,
+  due: DueStart & { isAwaited?: boolean },
+): Promise<string> {
+  const reuse = due.hasEnded ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY';
+  const started = await tryStart(client, taskQueue, due, reuse);
+  if (started) return started;
+  const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
+  // Started before, and whoever did it died before it could be noted.
+  if (due.hasEnded || servesStart(found, due)) return found.runId;
+  await client.workflow
+    .getHandle(found.workflowId, found.runId)
+    .result()
+    .catch((error: unknown) => {
+      if (!(error instanceof WorkflowFailedError)) throw error;
+    });
+  // However that one ended: the row says that this start is due.
+  const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
+  if (!next) throw new Error(`${found.workflowId} was started by somebody else at this moment.`);
+  return next;
+}
+
+/** Answers the run's id, or null when there is one that the policy does not let us follow. */
+async function tryStart(
+  client: Client,
+  taskQueue: string,
+  { start, generation, isAwaited }: DueStart & { isAwaited?: boolean },
+  workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE',
+): Promise<string | null> {
+  try {
+    const handle = await client.workflow.start('customerWorkflow', {
+      taskQueue,
+      workflowId: executionRunId(start.executionId),
+      args: [start],
+      workflowIdReusePolicy,
+      memo: { generation },
+      priority: {
+        priorityKey: isAwaited ? priorities.requested : priorities.usual,
+        fairnessKey: start.projectId,
+      },
+      staticSummary: `${start.workflowName} v${start.version}`,
+      typedSearchAttributes: [
+        { key: projectKey, value: start.projectId },
+        { key: contactKey, value: start.contactId },
+        { key: workflowKey, value: start.workflowId },
+        { key: statusKey, value: 'RUNNING' },
+      ],
+    });
+    return handle.firstExecutionRunId;
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return null;
+  }
+}
+
+/** Whether a run is that of this start, and not of one before. */
+function servesStart({ memo, runId }: WorkflowExecutionDescription, due: DueStart): boolean {
+  const generation = memo?.['generation'];
+  if (typeof generation === 'number') return generation >= due.generation;
+  // Of the version before, which did not number them.
+  return runId !== due.failedRunId;
+}
+
+/** Asks the run of an execution to stop. One that does not exist or has ended is no fault. */
+export async function cancelExecution(client: Client, executionId: string): Promise<void> {
+  await ignoreMissing(client.workflow.getHandle(executionRunId(executionId)).cancel());
+}
+
+/** Tells the run of an execution that the event of its waiting step has come. */
+export async function wakeExecution(
+  client: Client,
+  executionId: string,
+  stepId: string,
+): Promise<void> {
+  const handle = client.workflow.getHandle(executionRunId(executionId));
+  await ignoreMissing(handle.signal('event', { stepId }));
+}
+
+/** The runs of executions on our queue that were closed since a moment without completing. */
+export async function* listBrokenRuns(client: Client, taskQueue: string, since: Date) {
+  const query = [
+    `WorkflowType = 'customerWorkflow' AND TaskQueue = '${taskQueue}'`,
+    `ExecutionStatus IN ('Canceled', 'Failed', 'Terminated', 'TimedOut')`,
+    `CloseTime > '${since.toISOString()}'`,
+  ].join(' AND ');
+  for await (const { workflowId, runId, status } of client.workflow.list({ query })) {
+    const executionId = executionOfRun(workflowId);
+    if (executionId) yield { executionId, runId, cancelled: status.name === 'CANCELLED' };
+  }
+}
+
+/** Sees that a run delivers the project's due mail. */
+export async function wakeLane(
+  client: Client,
+  taskQueue: string,
+  projectId: string,
+): Promise<void> {
+  await client.workflow.signalWithStart('deliveryLane', {
+    taskQueue,
+    workflowId: laneRunId(projectId),
+    args: [projectId],
+    signal: 'mailDue',
+    priority: { fairnessKey: projectId },
+    staticSummary: 'Transactional and workflow mail',
+    typedSearchAttributes: [{ key: projectKey, value: projectId }],
+  });
+}
+
+/** Starts a run, or tells it that its rows have changed. */
+export async function wakeRun(client: Client, taskQueue: string, wake: RunWake): Promise<void> {
+  await client.workflow.signalWithStart(wake.kind satisfies RunKind, {
+    taskQueue,
+    workflowId: wake.runId,
+    args: [wake.input],
+    signal: 'changed',
+    staticSummary: wake.summary,
+    priority: {
+      priorityKey: wake.kind === 'singleMail' ? priorities.attended : priorities.usual,
+      fairnessKey: wake.projectId ?? platformFairness,
+    },
+    ...(wake.projectId === null
+      ? {}
+      : { typedSearchAttributes: [{ key: projectKey, value: wake.projectId }] }),
+  });
+}
+
+/**
+ * Asks the open runs of a removed project to stop, or ends them at once with `force`. Its removal
+ * is none of them, nor are the pollers of its domains: they live on, or end by themselves when the
+ * mail provider has forgotten the domain. Answers how many were open.
+ */
+export async function stopProjectRuns(
+  client: Client,
+  taskQueue: string,
+  projectId: string,
+  { force }: { force: boolean },
+): Promise<number> {
+  const kept: RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
+  const query = [
+    `ProjectId = '${projectId}' AND TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`,
+    ...kept.map((kind) => `WorkflowType != '${kind}'`),
+  ].join(' AND ');
+  let open = 0;
+  for await (const { workflowId, runId } of client.workflow.list({ query })) {
+    const handle = client.workflow.getHandle(workflowId, runId);
+    await ignoreMissing(force ? handle.terminate('Its project was removed.') : handle.cancel());
+    open += 1;
+  }
+  return open;
+}
+
+async function ignoreMissing(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}

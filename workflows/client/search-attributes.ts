@@ -1,0 +1,44 @@
+import type { Client, Connection } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+
+/** What operators find runs by in the Temporal UI. Not encrypted: ids alone, no personal data. */
+
+export const projectKey = defineSearchAttributeKey('ProjectId', SearchAttributeType.KEYWORD);
+export const contactKey = defineSearchAttributeKey('ContactId', SearchAttributeType.KEYWORD);
+export const workflowKey = defineSearchAttributeKey(
+  'CustomerWorkflowId',
+  SearchAttributeType.KEYWORD,
+);
+export const statusKey = defineSearchAttributeKey(
+  'CustomerWorkflowStatus',
+  SearchAttributeType.KEYWORD,
+);
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const keywordType = 2;
+
+/**
+ * Makes sure the namespace knows our search attributes; those it has are kept.
+ * @throws Error that names them where this client may not add them (Temporal Cloud).
+ */
+export async function ensureSearchAttributes(client: Client): Promise<void> {
+  const { namespace } = client.options;
+  const { operatorService } = client.connection as Connection;
+  const known = await operatorService.listSearchAttributes({ namespace });
+  const missing = [projectKey, contactKey, workflowKey, statusKey]
+    .map((key) => key.name)
+    .filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
+  if (missing.length === 0) return;
+  try {
+    await operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+    });
+  } catch (error) {
+    const names = missing.join(', ');
+    throw new Error(
+      `Add these search attributes of type Keyword to the Temporal namespace ${namespace}: ${names}.`,
+      { cause: error },
+    );
+  }
+}
