@@ -23,3 +23,41 @@ export function columnList(table: keyof DB, alias: string = table): RawBuilder<u
 export function references(names: readonly string[], source: string): RawBuilder<unknown> {
   return sql.join(names.map((name) => sql.ref(`${source}.${name}`)));
 }
+
+/** The column of a field of the API: `sentAt` is `sent_at`. */
+export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
+  : Name;
+
+const columnNames = new Map<string, string>();
+
+/** The same at run time, for the names that the code has. */
+export function snakeCase(name: string): string {
+  let column = columnNames.get(name);
+  if (column === undefined) {
+    column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    columnNames.set(name, column);
+  }
+  return column;
+}
+
+/** `T` with the names of columns; what may be undefined may be missing. */
+type ColumnsFrom<T> = {
+  [K in keyof T as undefined extends T[K] ? never : SnakeCase<K & string>]: T[K];
+} & {
+  [K in keyof T as undefined extends T[K] ? SnakeCase<K & string> : never]?: Exclude<
+    T[K],
+    undefined
+  >;
+};
+
+/**
+ * The columns of the fields that a request gives: `{ fromName }` becomes `{ from_name }`. Those that
+ * are undefined are left out.
+ */
+export function columnsFrom<T extends object>(fields: T): ColumnsFrom<T> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => [snakeCase(name), value as unknown]),
+  ) as ColumnsFrom<T>;
+}

@@ -16,7 +16,7 @@ import {
   ActivityItem,
   presentActivity,
   presentUpcoming,
-} from './activity-items.ts';
+} from './record.ts';
 import { periodOf, rangeQuery } from './date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { cursorQuery, fault, queryInt, Uuid } from '../http/schemas.ts';

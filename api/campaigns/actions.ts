@@ -28,7 +28,7 @@ import {
   campaignExample,
   presentCampaign,
   tag,
-} from './present.ts';
+} from './record.ts';
 import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { transact } from '../../db/transaction.ts';
 

@@ -49,7 +49,7 @@ import {
   CampaignState,
   presentCampaign,
   tag,
-} from './present.ts';
+} from './record.ts';
 import { recipientEndpoints } from './recipients.ts';
 import { transact } from '../../db/transaction.ts';
 

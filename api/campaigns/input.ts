@@ -10,7 +10,7 @@ import { segmentProblems } from '../../domain/filter/parse.ts';
 import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../segments/conditions.ts';
 import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../http/schemas.ts';
 import { templateText } from '../templates/templates.ts';
-import { AudienceType, MessageType } from './present.ts';
+import { AudienceType, MessageType } from './record.ts';
 
 /** What requests say of a campaign, and what it becomes by that. */
 

@@ -11,7 +11,7 @@ import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign/campaig
 import { found } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
-import { CampaignById, tag } from './present.ts';
+import { CampaignById, tag } from './record.ts';
 
 /** What became of a campaign: as a whole, and for one contact. */
 

@@ -16,7 +16,7 @@ import {
 } from '../public/track.ts';
 import { JsonObject, queryInt, Uuid } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
-import { EventAnswer, eventExample, presentEvent, tag } from './present.ts';
+import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
 const NamedEvent = z.object({

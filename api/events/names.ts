@@ -12,7 +12,7 @@ import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { JsonObject } from '../http/schemas.ts';
-import { tag } from './present.ts';
+import { tag } from './record.ts';
 
 /** A name in a path is taken as it is: it may be one no event ever had. */
 const EventByName = z.object({ eventName: z.string() });

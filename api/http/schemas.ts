@@ -226,6 +226,13 @@ export function pageExample<T>(record: T) {
 /** A moment in an answer: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 
+/** The last fields of most records. */
+export const ofProject = {
+  projectId: z.uuid().meta({ examples: ['0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01'] }),
+  createdAt: Time,
+  updatedAt: Time,
+};
+
 /** The text of a moment; null stays null. */
 export function time(at: Date): string;
 export function time(at: Date | null): string | null;

@@ -11,7 +11,7 @@ import { found, notFound, Problem } from '../../domain/errors.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
-import { presentProject, Project, project } from './project-record.ts';
+import { presentProject, Project, project } from './record.ts';
 
 /** What a user decides about memberships: to accept one, to decline it, to leave. */
 

@@ -13,7 +13,7 @@ import { found } from '../../domain/errors.ts';
 import { authorizeProject, hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, Name, Uuid } from '../http/schemas.ts';
-import { presentProject, Project, project, projectWithSecret } from './project-record.ts';
+import { presentProject, Project, project, projectWithSecret } from './record.ts';
 
 const listMyProjects = endpoint({
   id: 'listMyProjects',

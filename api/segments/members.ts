@@ -15,7 +15,7 @@ import { limits } from '../../domain/limits.ts';
 import { ContactAnswer, contactExample, presentContact } from '../contacts/contacts.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { pageExample, pageOf, presentPage, queryInt } from '../http/schemas.ts';
-import { SegmentById, tag } from './present.ts';
+import { SegmentById, tag } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
 export const listSegmentContacts = endpoint({

@@ -20,7 +20,7 @@ import { ConditionInput, type GivenCondition, refuseTwoMeanings } from './condit
 import { endpoint } from '../http/endpoint.ts';
 import { Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
-import { presentSegment, Segment, SegmentById, segmentExample, tag } from './present.ts';
+import { presentSegment, Segment, SegmentById, segmentExample, tag } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
 export const listSegments = endpoint({

@@ -9,9 +9,9 @@ import {
   listTemplates as listTemplateRows,
   listTemplateSteps,
   lockTemplates,
-  type TemplateRow,
   updateTemplate as updateTemplateRow,
 } from '../../db/templates/templates.ts';
+import { columnsFrom } from '../../db/columns.ts';
 import type { Database } from '../../db/database.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -34,18 +34,13 @@ import {
   presentPage,
   SenderName,
   Subject,
-  Time,
-  time,
   Uuid,
 } from '../http/schemas.ts';
 import { requireVerifiedSender } from '../emails/sender.ts';
 import { transact } from '../../db/transaction.ts';
+import { presentTemplate, Template, templateExample, TemplateType } from './record.ts';
 
 const tag = 'Templates';
-
-const TemplateType = z
-  .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
-  .describe('The message class. HEADLESS: nothing is added to the body.');
 
 /** Text that must be a template without faults; what takes long to be read is read later. */
 export function templateText(schema: z.ZodString) {
@@ -79,57 +74,12 @@ const TemplateInput = z.object({
   description: Description.optional(),
 });
 
-const Template = z.object({
-  id: z.uuid(),
-  name: z.string(),
-  description: z.string().nullable(),
-  subject: z.string(),
-  body: z.string(),
-  type: TemplateType,
-  from: z.string().nullable(),
-  fromName: z.string().nullable(),
-  replyTo: z.string().nullable(),
-  projectId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
-});
-
-function presentTemplate(row: TemplateRow): z.input<typeof Template> {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    subject: row.subject,
-    body: row.body,
-    type: row.type as z.input<typeof TemplateType>,
-    from: row.from_email,
-    fromName: row.from_name,
-    replyTo: row.reply_to,
-    projectId: row.project_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
+/** The columns of what a request gives. */
+function valuesOf<T extends { from?: string | null | undefined }>({ from, ...fields }: T) {
+  return columnsFrom({ ...fields, fromEmail: from });
 }
 
 const ById = z.object({ id: Uuid });
-
-const input = {
-  name: 'Welcome',
-  subject: 'Hi {{name ?? there}}',
-  body: '<p>Welcome!</p>',
-  type: 'MARKETING',
-  from: 'team@shop.example',
-  fromName: 'The Shop',
-};
-const example = {
-  id: '5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21',
-  ...input,
-  description: null,
-  replyTo: null,
-  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
-  createdAt: '2026-11-20T10:00:00.000Z',
-  updatedAt: '2026-11-20T10:00:00.000Z',
-};
 
 export const listTemplates = endpoint({
   id: 'listTemplates',
@@ -143,7 +93,7 @@ export const listTemplates = endpoint({
     type: TemplateType.optional(),
   }),
   response: pageOf(Template),
-  example: { response: pageExample(example) },
+  example: { response: pageExample(templateExample) },
   async handle({ db, caller, query }) {
     const { rows, total } = await listTemplateRows(db, caller.projectId, query);
     return presentPage(rows.map(presentTemplate), total, query);
@@ -162,23 +112,21 @@ export const createTemplate = endpoint({
   body: TemplateInput,
   response: Template,
   problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
-  example: { body: input, response: example },
+  example: {
+    body: {
+      name: 'Welcome',
+      subject: 'Hi {{name ?? there}}',
+      body: '<p>Welcome!</p>',
+      type: 'TRANSACTIONAL',
+    },
+    response: templateExample,
+  },
   async handle({ db, renderer, caller: { projectId }, body }) {
     await requireReadable(renderer, body, projectId);
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      return insertTemplate(tx, {
-        project_id: projectId,
-        name: body.name,
-        description: body.description ?? null,
-        subject: body.subject,
-        body: body.body,
-        type: body.type,
-        from_email: body.from ?? null,
-        from_name: body.fromName ?? null,
-        reply_to: body.replyTo ?? null,
-      });
+      return insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
     });
     return presentTemplate(row);
   },
@@ -194,7 +142,7 @@ export const getTemplate = endpoint({
   params: ById,
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
-  example: { response: example },
+  example: { response: templateExample },
   async handle({ db, caller, params: { id } }) {
     return presentTemplate(found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)));
   },
@@ -214,22 +162,16 @@ export const updateTemplate = endpoint({
   problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
   example: {
     body: { subject: 'Welcome, {{name ?? friend}}' },
-    response: { ...example, subject: 'Welcome, {{name ?? friend}}' },
+    response: { ...templateExample, subject: 'Welcome, {{name ?? friend}}' },
   },
   async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
     await requireReadable(renderer, body, projectId);
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
-    const { from, fromName, replyTo, ...others } = body;
     // Only a sender that is sent is checked: an old one may have lost its domain since.
-    if (from) await requireVerifiedSender(db, projectId, from);
-    const changes = Object.entries({
-      ...others,
-      from_email: from,
-      from_name: fromName,
-      reply_to: replyTo,
-    }).filter(([, value]) => value !== undefined);
-    if (changes.length === 0) return presentTemplate(before);
-    const row = await updateTemplateRow(db, projectId, id, Object.fromEntries(changes));
+    if (body.from) await requireVerifiedSender(db, projectId, body.from);
+    const changes = valuesOf(body);
+    if (Object.keys(changes).length === 0) return presentTemplate(before);
+    const row = await updateTemplateRow(db, projectId, id, changes);
     return presentTemplate(found('TEMPLATE', id, row));
   },
 });
@@ -265,7 +207,7 @@ export const duplicateTemplate = endpoint({
   params: ById,
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
-  example: { response: { ...example, name: copyName(example.name) } },
+  example: { response: { ...templateExample, name: copyName(templateExample.name) } },
   async handle({ db, caller: { projectId }, params: { id } }) {
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { id: _, created_at: _c, updated_at: _u, ...values } = original;

@@ -4,7 +4,7 @@ import type { StepExecutionRow } from '../../db/workflows/steps.ts';
 import { executionRunId } from '../../domain/workflow/execution.ts';
 import { findStep, type Graph, stepTypes } from '../../domain/workflow/graph.ts';
 import { Time, time } from '../http/schemas.ts';
-import { stepExample, workflowExample } from './present.ts';
+import { stepExample, workflowExample } from './record.ts';
 
 /** The records of executions and their steps as the API answers them. */
 

@@ -29,7 +29,7 @@ import {
   stepName,
   StepName,
 } from './execution-record.ts';
-import { stepExample, tag, WorkflowById, workflowExample } from './present.ts';
+import { stepExample, tag, WorkflowById, workflowExample } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
 const ExecutionById = WorkflowById.extend({ executionId: Uuid });

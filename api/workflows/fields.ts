@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type DataField, listContactDataFields } from '../../db/contacts/fields.ts';
 import { listEventDataFields } from '../../db/workflows/workflows.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { tag } from './present.ts';
+import { tag } from './record.ts';
 
 const Field = z.object({
   field: z.string(),

@@ -22,7 +22,7 @@ import {
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
-import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './present.ts';
+import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** A workflow being edited: its row is locked, nobody else changes its graph. */

@@ -28,7 +28,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { JsonObject, Name, Uuid } from '../http/schemas.ts';
 import { checkRequest } from '../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
-import { presentStep, Step, stepExample, tag, WorkflowById } from './present.ts';
+import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
 
 const Position = z.object({ x: z.number(), y: z.number() });
 

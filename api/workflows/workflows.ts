@@ -52,7 +52,7 @@ import {
   WorkflowById,
   workflowExample,
   workflowGraphExample,
-} from './present.ts';
+} from './record.ts';
 import { stepEndpoints } from './steps.ts';
 import { transact } from '../../db/transaction.ts';
 

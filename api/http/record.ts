@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { snakeCase, type SnakeCase } from '../../db/columns.ts';
+
+/** Records: what the API answers of a row, and what the documentation shows of it. */
+
+/** What a column answers as: a moment becomes text. */
+type Answered<Column> = Column extends Date ? string : Column;
+
+/** A column holds text where a field has certain words: the database sees to it that it is one. */
+type Accepted<Field> = Field extends string ? string : Field;
+
+/** The fields that a row has a column for, of the same name and of a type that fits. */
+type Read<S extends z.ZodObject, Row> = {
+  [K in keyof z.input<S> & string]: SnakeCase<K> extends keyof Row
+    ? [Answered<Row[SnakeCase<K>]>] extends [Accepted<z.input<S>[K]>]
+      ? K
+      : never
+    : never;
+}[keyof z.input<S> & string];
+
+/** The fields that must be given beside the row, and those that may be. */
+type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
+
+/**
+ * The record of a row: each field is read from the column of its name, `sentAt` from `sent_at`;
+ * moments become text, in UTC with milliseconds. What is inside a JSON column stays as it is.
+ * @param others the fields that are not columns, or not columns of this name.
+ */
+export function present<S extends z.ZodObject, Row extends object>(
+  schema: S,
+  row: Row,
+  ...[others]: object extends Others<S, Row> ? [others?: Others<S, Row>] : [others: Others<S, Row>]
+): z.input<S> {
+  const record: Record<string, unknown> = { ...others };
+  for (const field of Object.keys(schema.shape)) {
+    if (Object.hasOwn(record, field)) continue;
+    const value: unknown = row[snakeCase(field) as keyof Row];
+    record[field] = value instanceof Date ? value.toISOString() : value;
+  }
+  return record as z.input<S>;
+}
+
+/**
+ * An example of what a schema takes, for the documentation: the first of the `examples` of a field,
+ * where it has some; else null or the simplest value. Optional fields are left out.
+ * @throws Error for a text without examples, unless it is a moment.
+ */
+export function exampleOf<S extends z.ZodType>(schema: S): z.input<S> {
+  return valueOf(schema) as z.input<S>;
+}
+
+function valueOf(schema: z.core.$ZodType): unknown {
+  const examples = z.globalRegistry.get(schema)?.['examples'];
+  if (Array.isArray(examples)) return examples[0];
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object': {
+      const fields = Object.entries(def.shape).filter(([, field]) => !field._zod.optin);
+      return Object.fromEntries(fields.map(([name, field]) => [name, valueOf(field)]));
+    }
+    case 'string':
+      if ('format' in def && def.format === 'datetime') return '2026-11-20T10:00:00.000Z';
+      throw new Error('A text has no example.');
+    case 'nullable':
+      return null;
+    case 'array':
+      return [];
+    case 'boolean':
+      return false;
+    case 'number':
+      return 0;
+    case 'enum':
+      return Object.values(def.entries)[0];
+    case 'literal':
+      return def.values[0];
+    case 'record':
+    case 'custom':
+      return {};
+    default:
+      throw new Error(`A ${def.type} has no examples.`);
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { TemplateRow } from '../../db/templates/templates.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { ofProject } from '../http/schemas.ts';
+
+/** The record of a template as the API answers it. */
+
+export const TemplateType = z
+  .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
+  .describe('The message class. HEADLESS: nothing is added to the body.');
+
+export const Template = z.object({
+  id: z.uuid().meta({ examples: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'] }),
+  name: z.string().meta({ examples: ['Welcome'] }),
+  description: z.string().nullable(),
+  subject: z.string().meta({ examples: ['Hi {{name ?? there}}'] }),
+  body: z.string().meta({ examples: ['<p>Welcome!</p>'] }),
+  type: TemplateType,
+  from: z.string().nullable(),
+  fromName: z.string().nullable(),
+  replyTo: z.string().nullable(),
+  ...ofProject,
+});
+
+export function presentTemplate(row: TemplateRow) {
+  return present(Template, row, { from: row.from_email });
+}
+
+export const templateExample = exampleOf(Template);
