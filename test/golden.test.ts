@@ -19,13 +19,16 @@ async function expectGolden(name: string, text: string): Promise<void> {
 describe('the API', () => {
   it('has the endpoints of endpoints.txt', async () => {
     const rows = endpoints
-      .map(({ id, method, path, access }) => ({ id, method, path, access }))
+      .map(({ id, method, path, access, role = '', fresh }) => {
+        const rights = [access, role, fresh ? 'fresh' : ''].filter((word) => word !== '').join(' ');
+        return { id, method, path, rights };
+      })
       .toSorted((a, b) => (`${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1));
     const width = (key: 'id' | 'path') => Math.max(...rows.map((row) => row[key].length));
     const [idWidth, pathWidth] = [width('id'), width('path')];
     const lines = rows.map(
-      ({ id, method, path, access }) =>
-        `${id.padEnd(idWidth)}  ${method.padEnd(6)}  ${path.padEnd(pathWidth)}  ${access}`,
+      ({ id, method, path, rights }) =>
+        `${id.padEnd(idWidth)}  ${method.padEnd(6)}  ${path.padEnd(pathWidth)}  ${rights}`,
     );
     await expectGolden('endpoints.txt', `${lines.join('\n')}\n`);
   });

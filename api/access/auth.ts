@@ -142,45 +142,56 @@ export function requireFresh(caller: ProjectCaller | UserCaller): void {
 }
 
 /**
- * The project a path or a body names, for a caller of access `project` or `session`. Without
- * `projectId` a key means its own project. What is done to the project is done to the
- * `projectId` of the answer: a project that was reset has another id inside than outside.
- * @throws Problem PROJECT_NOT_FOUND for strangers, INSUFFICIENT_ROLE, PROJECT_DISABLED,
- *   EMAIL_VERIFICATION_REQUIRED, REAUTHENTICATION_REQUIRED.
+ * The caller as a member of a project, or null for strangers. What is done to the project is done
+ * to the `projectId` of the answer: a project that was reset has another id inside than outside.
+ * @throws Problem EMAIL_VERIFICATION_REQUIRED
  */
-export async function authorizeProject(
-  call: { db: Services['db']; caller: ProjectCaller | UserCaller },
+export async function findMember(
+  db: Services['db'],
+  caller: ProjectCaller | UserCaller,
   projectId: string,
-  needs: { admin?: boolean; write?: boolean; fresh?: boolean } = {},
-): Promise<ProjectCaller> {
-  const { db, caller } = call;
-  let within: ProjectCaller;
+): Promise<ProjectCaller | null> {
   if (caller.kind === 'project') {
-    if (![caller.projectId, caller.project.publicId].includes(projectId)) {
-      throw projectNotFound(projectId);
-    }
-    within = caller;
-  } else {
-    const membership = await findMembership(db, projectId, caller.userId);
-    if (!membership) throw projectNotFound(projectId);
-    caller.projects.push(membership.project);
-    requireVerified(caller);
-    within = member(membership, caller);
+    return [caller.projectId, caller.project.publicId].includes(projectId) ? caller : null;
   }
-  if (needs.write) refuseDisabled(within.project);
-  if (needs.admin && within.role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
+  const membership = await findMembership(db, projectId, caller.userId);
+  if (!membership) return null;
+  caller.projects.push(membership.project);
+  requireVerified(caller);
+  return member(membership, caller);
+}
+
+/** What the declaration of an endpoint asks of members. */
+export interface ProjectNeeds {
+  method: string;
+  whileDisabled?: boolean;
+  role?: 'ADMIN';
+  fresh?: boolean;
+}
+
+/**
+ * Refuses members who may not do in their project what an endpoint does there.
+ * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, REAUTHENTICATION_REQUIRED.
+ */
+export function requireRights(
+  needs: ProjectNeeds,
+  caller: ProjectCaller | UserCaller,
+  { project, role }: ProjectCaller,
+): void {
+  if (writes(needs)) refuseDisabled(project);
+  if (needs.role && role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
   if (needs.fresh) requireFresh(caller);
-  return within;
+}
+
+/** Whether a disabled project is closed to an endpoint. */
+export function writes({ method, whileDisabled }: ProjectNeeds): boolean {
+  return method !== 'GET' && !whileDisabled;
 }
 
 /** @throws Problem PROJECT_DISABLED */
 export function refuseDisabled(project: Pick<Project, 'disabledReason'>): void {
   if (project.disabledReason === null) return;
   throw new Problem('PROJECT_DISABLED', { details: { reason: project.disabledReason } });
-}
-
-function projectNotFound(id: string): Problem {
-  return new Problem('PROJECT_NOT_FOUND', { details: { resource: 'project', id } });
 }
 
 function originOf(url: string): string {

@@ -3,7 +3,6 @@ import { deleteSecret, listSecrets, recordSecret } from '../../db/projects/secre
 import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secretName } from '../../domain/workflow/webhook-secrets.ts';
-import { authorizeProject } from './auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time } from '../http/schemas.ts';
 
@@ -60,14 +59,15 @@ const putSecret = endpoint({
   tag,
   summary: 'Set a secret: WEBHOOK steps name it as {{secret.NAME}} in url, headers and body',
   access: 'secret',
+  role: 'ADMIN',
   status: 204,
   params: SecretByName,
   body: z.object({ value: z.string().min(1).max(limits.secretChars) }),
   response: z.void(),
-  problems: ['SECRET_LIMIT', 'INSUFFICIENT_ROLE'],
+  problems: ['SECRET_LIMIT'],
   example: { body: { value: 'tok_4f9a8c' } },
   async handle({ db, caller, params, body, cipher, note }) {
-    const { projectId } = await authorizeProject({ db, caller }, caller.projectId, { admin: true });
+    const { projectId } = caller;
     const secret = { name: params.name, value: cipher.encrypt(body.value) };
     if (!(await recordSecret(db, projectId, secret))) {
       throw new Problem('SECRET_LIMIT', { details: { limit: limits.secrets } });
@@ -83,12 +83,13 @@ const removeSecret = endpoint({
   tag,
   summary: 'Remove a secret that no step names',
   access: 'secret',
+  role: 'ADMIN',
   status: 204,
   params: SecretByName,
   response: z.void(),
-  problems: ['SECRET_NOT_FOUND', 'SECRET_IN_USE', 'INSUFFICIENT_ROLE'],
+  problems: ['SECRET_NOT_FOUND', 'SECRET_IN_USE'],
   async handle({ db, caller, params: { name }, note }) {
-    const { projectId } = await authorizeProject({ db, caller }, caller.projectId, { admin: true });
+    const { projectId } = caller;
     const usedIn = await deleteSecret(db, projectId, name);
     if (usedIn === null) throw notFound('SECRET', name);
     if (usedIn.length > 0) throw new Problem('SECRET_IN_USE', { details: { usedIn } });

@@ -10,8 +10,6 @@ import {
   type Measure,
   percentOf,
 } from '../../domain/sender/reputation.ts';
-import { authorizeProject } from '../access/auth.ts';
-import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
@@ -91,10 +89,9 @@ const getSecurity = endpoint({
   wrapped: true,
   params: z.object({ id: Uuid }),
   response: Security,
-  problems: ['PROJECT_NOT_FOUND'],
   example: { response: { success: true, data: example } },
-  async handle({ db, caller, params }) {
-    return securityOf(db, await authorizeProject({ db, caller }, params.id));
+  async handle({ db, member }) {
+    return securityOf(db, member.projectId);
   },
 });
 
@@ -108,10 +105,9 @@ const getMySecurity = endpoint({
   projectParam: 'id',
   params: z.object({ id: Uuid }),
   response: Security,
-  problems: ['PROJECT_NOT_FOUND'],
   example: { response: example },
-  async handle({ db, caller, params }) {
-    return securityOf(db, await authorizeProject({ db, caller }, params.id));
+  async handle({ db, member }) {
+    return securityOf(db, member.projectId);
   },
 });
 
@@ -119,7 +115,7 @@ export const securityEndpoints = [getSecurity, getMySecurity];
 
 async function securityOf(
   db: Services['db'],
-  { projectId }: ProjectCaller,
+  projectId: string,
 ): Promise<z.input<typeof Security>> {
   const project = found('PROJECT', projectId, await findProject(db, projectId));
   const windows = await findFeedback(db, projectId);

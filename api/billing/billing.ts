@@ -16,8 +16,7 @@ import {
 import { holdProject } from '../../db/projects/projects.ts';
 import { found, Problem } from '../../domain/errors.ts';
 import { currencies, type Payments } from '../../providers/payments.ts';
-import { authorizeProject } from '../access/auth.ts';
-import type { UserCaller } from '../access/caller.ts';
+import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
@@ -31,8 +30,7 @@ const common = {
   params: z.object({ id: Uuid }),
   unavailable: (config: Services['config']) => (config.billing ? null : 'BILLING_DISABLED'),
 } as const;
-const everyProblem = ['BILLING_DISABLED', 'PROJECT_NOT_FOUND'] as const;
-const adminProblems = [...everyProblem, 'INSUFFICIENT_ROLE'] as const;
+const everyProblem = ['BILLING_DISABLED'] as const;
 
 const Page = z.object({ url: z.string() });
 
@@ -42,13 +40,14 @@ const createCheckout = endpoint({
   method: 'POST',
   path: '/users/@me/projects/{id}/checkout',
   summary: 'Go to the page where a project subscribes',
+  role: 'ADMIN',
   whileDisabled: true,
   query: z.object({ currency: z.enum(currencies).default('usd') }),
   response: Page,
-  problems: [...adminProblems, 'SUBSCRIPTION_EXISTS'],
+  problems: [...everyProblem, 'SUBSCRIPTION_EXISTS'],
   example: { response: { url: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3' } },
   async handle({ config, query, ...call }) {
-    const { project, publicId } = await billed(call, { admin: true });
+    const { project, publicId } = await billed(call);
     if (project.subscription !== null) throw new Problem('SUBSCRIPTION_EXISTS');
     const order = {
       projectId: publicId,
@@ -68,12 +67,13 @@ const createBillingPortal = endpoint({
   method: 'POST',
   path: '/users/@me/projects/{id}/billing-portal',
   summary: 'Go to the page with cards and invoices',
+  role: 'ADMIN',
   whileDisabled: true,
   response: Page,
-  problems: [...adminProblems, 'CUSTOMER_REQUIRED'],
+  problems: [...everyProblem, 'CUSTOMER_REQUIRED'],
   example: { response: { url: 'https://billing.stripe.com/p/session/live_a1b2c3' } },
   async handle({ config, ...call }) {
-    const { customer } = (await billed(call, { admin: true })).project;
+    const { customer } = (await billed(call)).project;
     if (customer === null) throw new Problem('CUSTOMER_REQUIRED');
     const { dashboardUrl } = config;
     return {
@@ -130,6 +130,7 @@ const setBillingLimits = endpoint({
   method: 'PUT',
   path: '/users/@me/projects/{id}/billing-limits',
   summary: 'Limit what a project may send in a month',
+  role: 'ADMIN',
   body: z.object({
     workflows: OwnLimit,
     campaigns: OwnLimit,
@@ -137,10 +138,10 @@ const setBillingLimits = endpoint({
     inbound: OwnLimit,
   }),
   response: Limits,
-  problems: [...adminProblems, 'PROJECT_DISABLED', 'SUBSCRIPTION_REQUIRED'],
+  problems: [...everyProblem, 'SUBSCRIPTION_REQUIRED'],
   example: { body: { campaigns: 50_000, inbound: null }, response: limitsExample },
   async handle(call) {
-    const { projectId, project } = await billed(call, { admin: true, write: true });
+    const { projectId, project } = await billed(call);
     if (project.subscription === null) throw new Problem('SUBSCRIPTION_REQUIRED');
     const given = Object.entries(call.body).filter(([, limit]) => limit !== undefined);
     const limits = Object.fromEntries(given) as Partial<BillingProject['limits']>;
@@ -241,12 +242,9 @@ export const billingEndpoints = [
 ];
 
 /** The project of the path as far as money goes. */
-export async function billed(
-  call: Pick<Services, 'db'> & { caller: UserCaller; params: { id: string } },
-  needs: { admin?: boolean; write?: boolean } = {},
-) {
-  const { projectId, project } = await authorizeProject(call, call.params.id, needs);
-  const row = found('PROJECT', call.params.id, await findBillingProject(call.db, projectId));
+export async function billed({ db, member }: Pick<Services, 'db'> & { member: ProjectCaller }) {
+  const { projectId, project } = member;
+  const row = found('PROJECT', project.publicId, await findBillingProject(db, projectId));
   return { projectId, publicId: project.publicId, project: row };
 }
 

@@ -45,7 +45,7 @@ const getBillingInvoices = endpoint({
     hasUnpaidInvoices: z.boolean(),
     unpaidInvoices: z.array(UnpaidInvoice),
   }),
-  problems: ['BILLING_DISABLED', 'PROJECT_NOT_FOUND'],
+  problems: ['BILLING_DISABLED'],
   example: {
     response: {
       invoices: [

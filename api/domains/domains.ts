@@ -25,9 +25,7 @@ import {
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
-import { authorizeProject } from '../access/auth.ts';
-import type { CallerOf } from '../access/caller.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { fault, Time, time, Uuid } from '../http/schemas.ts';
 
@@ -112,11 +110,9 @@ const listProjectDomains = endpoint({
   projectParam: 'projectId',
   params: z.object({ projectId: Uuid }),
   response: z.array(Domain),
-  problems: ['PROJECT_NOT_FOUND'],
   example: { response: [example] },
-  async handle({ db, config, caller, params }) {
-    await authorizeProject({ db, caller }, params.projectId);
-    const rows = await listDomains(db, params.projectId);
+  async handle({ db, config, member }) {
+    const rows = await listDomains(db, member.projectId);
     return rows.map((row) => presentDomain(row, config));
   },
 });
@@ -128,27 +124,20 @@ const createDomain = endpoint({
   tag: 'Domains',
   summary: 'Add a sender domain',
   access: 'project',
+  role: 'ADMIN',
   status: 201,
   body: z.object({
     domain: DomainName,
     projectId: Uuid.optional().meta({ description: 'Required without a secret key' }),
   }),
   response: Domain,
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'INSUFFICIENT_ROLE',
-    'PROJECT_DISABLED',
-    'FORBIDDEN',
-    'DOMAIN_EXISTS',
-    'SERVICE_UNAVAILABLE',
-  ],
+  problems: ['PROJECT_NOT_FOUND', 'FORBIDDEN', 'DOMAIN_EXISTS', 'SERVICE_UNAVAILABLE'],
   example: { body: { domain: 'shop.example.com' }, response: example },
   async handle(call) {
-    const { db, config, caller, body } = call;
+    const { config, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
     if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
-    const needs = { admin: true, write: true };
-    const { projectId } = await authorizeProject({ db, caller }, named, needs);
+    const { projectId } = await call.authorize(named);
     if (body.domain === config.platformDomain) {
       throw new Problem('FORBIDDEN', { message: 'This server itself sends from this domain.' });
     }
@@ -186,13 +175,14 @@ const removeDomain = endpoint({
   tag: 'Domains',
   summary: 'Remove a sender domain',
   access: 'project',
+  role: 'ADMIN',
   params: z.object({ id: Uuid }),
   response: z.object({ success: z.literal(true) }),
-  problems: ['DOMAIN_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED', 'DOMAIN_IN_USE'],
+  problems: ['DOMAIN_NOT_FOUND', 'DOMAIN_IN_USE'],
   example: { response: { success: true } },
   async handle(call) {
     const { db, dispatcher, params } = call;
-    const domain = await requireDomain(call, params.id, { admin: true, write: true });
+    const domain = await requireDomain(call, params.id);
     const runs = await transact(db, async (tx) => {
       const users = await listDomainUsers(tx, domain);
       if (users.templates.length + users.campaigns.length > 0) {
@@ -213,12 +203,11 @@ export const domainEndpoints = [listProjectDomains, createDomain, verifyDomain, 
  *   EMAIL_VERIFICATION_REQUIRED.
  */
 async function requireDomain(
-  call: Services & { caller: CallerOf<'project'> },
+  { db, authorize }: Pick<Call<'project', unknown, unknown, unknown>, 'db' | 'authorize'>,
   id: string,
-  needs: { admin?: boolean; write?: boolean } = {},
 ): Promise<DomainRow> {
-  const domain = found('DOMAIN', id, await findDomain(call.db, id));
-  await authorizeProject(call, domain.project_id, needs).catch((error: unknown) => {
+  const domain = found('DOMAIN', id, await findDomain(db, id));
+  await authorize(domain.project_id).catch((error: unknown) => {
     throw error instanceof Problem && error.code === 'PROJECT_NOT_FOUND'
       ? notFound('DOMAIN', id)
       : error;

@@ -4,15 +4,23 @@ import type { Database } from '../../db/database.ts';
 import type { ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
-import type { Access, CallerOf, UserCaller } from '../access/caller.ts';
+import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
 import type { Scope } from './rate-limit.ts';
 import type { Services } from './services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import type { UploadLimits } from './upload.ts';
 
 /** What a handler gets: the services, who calls, and the checked parts of the request. */
-export interface Call<A extends Access, P, Q, B> extends Services {
+export interface Call<
+  A extends Access,
+  P,
+  Q,
+  B,
+  M extends string | undefined = undefined,
+> extends Services {
   caller: CallerOf<A>;
+  /** The caller in the project that the path names by `projectParam`. */
+  member: M extends string ? ProjectCaller : null;
   params: P;
   query: Q;
   body: B;
@@ -39,6 +47,11 @@ export interface Call<A extends Access, P, Q, B> extends Services {
     /** Stores the answer in the transaction of the last mail. Call it last; throws likewise. */
     completeIn: (tx: Database, data: unknown) => Promise<void>;
   } | null;
+  /**
+   * The caller in a project that only the body or a row names, with the rights of the declaration.
+   * @throws Problem PROJECT_NOT_FOUND for strangers, and what `requireRights` throws.
+   */
+  authorize: (projectId: string) => Promise<ProjectCaller>;
   /** The logged-in user, if any, where a session is not required. */
   findSessionUser: () => Promise<UserCaller | null>;
   /** See `security-log.ts`. */
@@ -58,6 +71,7 @@ export interface Endpoint<
   Q extends z.ZodType = z.ZodType,
   B extends z.ZodType = z.ZodType,
   R extends z.ZodType = z.ZodType,
+  M extends string | undefined = string | undefined,
 > {
   /** Verb and noun, unique: the operation id. */
   id: string;
@@ -73,8 +87,12 @@ export interface Endpoint<
   wrapped?: boolean;
   /** Which counter limits it (see `ratelimit.ts`); by default the caller decides. */
   limit?: 'auth' | 'none';
-  /** The path parameter that names a project, when the caller may be a user. */
-  projectParam?: string;
+  /** The path parameter that names a project: strangers to it are answered PROJECT_NOT_FOUND. */
+  projectParam?: M;
+  /** The role it takes in the project; when not given, every member may. Secret keys are ADMIN. */
+  role?: 'ADMIN';
+  /** True: a session has to be a fresh one. See `requireFresh`. */
+  fresh?: boolean;
   /** True: also writes to a disabled project are let through. */
   whileDisabled?: boolean;
   /** What it is refused with on a server that is not set up for it; null: it is. */
@@ -91,7 +109,9 @@ export interface Endpoint<
    * `limits.jsonBodyBytes` with them.
    */
   bodyBytesMax?: number;
-  /** False: `Idempotency-Key` is ignored. By default every POST with a caller honours it. */
+  /**
+   * Whether `Idempotency-Key` is honoured. When not given: by POST within a project.
+   */
   idempotent?: boolean;
   /** Content type of an answer that is not JSON. */
   contentType?: string;
@@ -106,7 +126,7 @@ export interface Endpoint<
   /** A request body and its answer, for the documentation. */
   example?: { body?: unknown; response?: unknown };
   handle(
-    call: Call<A, z.output<P>, z.output<Q>, z.output<B>>,
+    call: Call<A, z.output<P>, z.output<Q>, z.output<B>, M>,
   ): Promise<z.input<R> | Answer<z.input<R>>>;
 }
 
@@ -148,7 +168,7 @@ export function page(html: string, headers: Record<string, string> = {}): Answer
 
 /** An endpoint as the list holds it; its own types matter only inside its declaration. */
 export type AnyEndpoint = Omit<Endpoint, 'handle'> & {
-  handle(call: Call<Access, unknown, unknown, unknown>): Promise<unknown>;
+  handle(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<unknown>;
 };
 
 /** Declares an endpoint. The types of its parts flow into `handle`. */
@@ -158,6 +178,7 @@ export function endpoint<
   Q extends z.ZodType = z.ZodUndefined,
   B extends z.ZodType = z.ZodUndefined,
   R extends z.ZodType = z.ZodType,
->(declaration: Endpoint<A, P, Q, B, R>): AnyEndpoint {
+  M extends string | undefined = undefined,
+>(declaration: Endpoint<A, P, Q, B, R, M>): AnyEndpoint {
   return declaration;
 }

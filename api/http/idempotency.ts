@@ -11,6 +11,7 @@ import {
 } from '../../db/idempotency.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import type { Database } from '../../db/database.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 
 export interface StoredAnswer {
   status: number;
@@ -58,6 +59,11 @@ export interface KeySpace {
 
 /** Before the keys of requests with the public key, as they are stored. No key of a request has it. */
 const publicMark = 'public\t';
+
+/** Whether `Idempotency-Key` means something to an endpoint. */
+export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean {
+  return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
+}
 
 /**
  * Claims an idempotency key: the first use runs, a repeat gets the stored answer.

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
 import { bodyBytesMax, takesBody } from './body.ts';
 import type { AnyEndpoint, OtherAnswer } from './endpoint.ts';
+import { writes } from '../access/auth.ts';
 import { cookieName } from '../access/session.ts';
+import { honoursKey } from './idempotency.ts';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -150,28 +152,33 @@ function errorResponses(endpoint: AnyEndpoint): Record<string, Response> {
 
 /** What the way to every handler may refuse, as `pipeline.ts` goes it. */
 function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
-  const { access, method, asSent, limit } = endpoint;
-  const withKey: ProblemCode[] = ['MISSING_AUTH', 'INVALID_API_KEY', 'PROJECT_ID_REQUIRED'];
-  const withSession: ProblemCode[] = [
-    'UNAUTHORIZED',
-    'PROJECT_ACCESS_DENIED',
-    'EMAIL_VERIFICATION_REQUIRED',
-  ];
-  const written: ProblemCode[] = ['ORIGIN_NOT_ALLOWED', 'PROJECT_DISABLED'];
-  const body: ProblemCode[] = asSent ? [] : ['INVALID_REQUEST_BODY'];
+  const { access, method, asSent, limit, role, fresh } = endpoint;
+  const isOpen = access === 'open';
+  const takesHeader = access === 'secret' || access === 'either';
+  const inProject = endpoint.projectParam !== undefined || access === 'project' || takesHeader;
+  const when = (holds: boolean, ...codes: ProblemCode[]) => (holds ? codes : []);
   return [
-    ...(access === 'open' || access === 'session' ? [] : withKey),
-    ...(access === 'open' ? [] : withSession),
-    ...(access === 'open' || method === 'GET' ? [] : written),
-    ...(takesBody(endpoint) ? body : []),
+    ...when(!isOpen && access !== 'session', 'MISSING_AUTH', 'INVALID_API_KEY'),
+    ...when(!isOpen, 'UNAUTHORIZED'),
+    ...when(takesHeader, 'PROJECT_ID_REQUIRED', 'PROJECT_ACCESS_DENIED'),
+    ...when(inProject, 'EMAIL_VERIFICATION_REQUIRED'),
+    ...when(endpoint.projectParam !== undefined, 'PROJECT_NOT_FOUND'),
+    ...when(!isOpen && method !== 'GET', 'ORIGIN_NOT_ALLOWED'),
+    ...when(inProject && writes(endpoint), 'PROJECT_DISABLED'),
+    ...when(role !== undefined, 'INSUFFICIENT_ROLE'),
+    ...when(fresh === true, 'REAUTHENTICATION_REQUIRED'),
+    ...when(takesBody(endpoint) && !asSent, 'INVALID_REQUEST_BODY'),
     endpoint.upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
-    ...(asSent ? [] : (['VALIDATION_ERROR'] as const)),
-    ...(limit === 'none' ? [] : (['RATE_LIMIT_EXCEEDED'] as const)),
+    ...when(!asSent, 'VALIDATION_ERROR'),
+    ...when(honoursKey(endpoint), 'INVALID_IDEMPOTENCY_KEY', ...keyConflicts),
+    ...when(limit !== 'none', 'RATE_LIMIT_EXCEEDED'),
     'INTERNAL_SERVER_ERROR',
     'SERVICE_UNAVAILABLE',
   ];
 }
+
+const keyConflicts = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const;
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });

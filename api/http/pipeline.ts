@@ -1,14 +1,26 @@
 import type { Context, Middleware } from 'koa';
-import { Problem } from '../../domain/errors.ts';
+import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { findMembership } from '../../db/projects/projects.ts';
-import { findCaller, findSessionUser, refuseDisabled, requireVerified } from '../access/auth.ts';
-import type { Caller, Project } from '../access/caller.ts';
+import {
+  findCaller,
+  findMember,
+  findSessionUser,
+  refuseDisabled,
+  requireRights,
+  writes,
+} from '../access/auth.ts';
+import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
 import { readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
 import { type AnyEndpoint, Answer } from './endpoint.ts';
 import type { Services } from './services.ts';
 import { asProblem, errorBody } from './envelope.ts';
-import { type KeySpace, type KeyUse, type StoredAnswer, useIdempotencyKey } from './idempotency.ts';
+import {
+  honoursKey,
+  type KeySpace,
+  type KeyUse,
+  type StoredAnswer,
+  useIdempotencyKey,
+} from './idempotency.ts';
 import { networkOf } from './rate-limit.ts';
 import { securityLog } from '../access/security-log.ts';
 import { clientOf } from '../access/session.ts';
@@ -25,13 +37,11 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     refuseUnreadableBody(ctx, endpoint);
     const caller = await identify(ctx, endpoint, services);
     ctx.state['userId'] = caller?.userId ?? undefined;
-    const project =
-      caller?.kind === 'project'
-        ? caller.project
-        : await namedProject(ctx, endpoint, caller, services);
+    const member = await memberOf(ctx, endpoint, caller, services);
+    const project = (caller?.kind === 'project' ? caller : member)?.project ?? null;
     ctx.state['projectId'] = project?.publicId;
     if (project) insideId(ctx, endpoint, project);
-    if (project && endpoint.method !== 'GET' && !endpoint.whileDisabled) refuseDisabled(project);
+    if (project && writes(endpoint)) refuseDisabled(project);
     const lacking = endpoint.unavailable?.(services.config);
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
@@ -41,7 +51,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const space = keySpace(endpoint, caller);
     const key = ctx.get('idempotency-key');
     const run = (keyUse: KeyUse | null) =>
-      runHandler(ctx, endpoint, caller, { body, bytes, keyUse }, services);
+      runHandler(ctx, endpoint, { caller, member, body, bytes, keyUse }, services);
     // A header without a value is a key that is too short, not a request without a key.
     if (space === null || ctx.headers['idempotency-key'] === undefined) {
       send(ctx, await run(null));
@@ -79,20 +89,40 @@ async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Pr
   return use.complete({ status: problem.status, text });
 }
 
+type Params = Record<string, string>;
+
+/** What a handler is run with, as far as it is known before path, query and body are checked. */
+interface Prepared {
+  caller: Caller;
+  member: ProjectCaller | null;
+  body: unknown;
+  bytes: Buffer;
+  keyUse: KeyUse | null;
+}
+
 async function runHandler(
   ctx: Context,
   endpoint: AnyEndpoint,
-  caller: Caller,
-  { body, bytes, keyUse }: { body: unknown; bytes: Buffer; keyUse: KeyUse | null },
+  { caller, member, body, bytes, keyUse }: Prepared,
   services: Services,
 ): Promise<StoredAnswer> {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
   const parts = endpoint.asSent ? given : checkRequest(endpoint, given);
+  const { projectParam } = endpoint;
+  if (caller && member) requireRights(endpoint, caller, member);
+  else if (projectParam) throw notFound('PROJECT', (parts.params as Params)[projectParam] ?? '');
   const security = securityLog(services, ctx, caller);
   const result = await endpoint.handle({
     ...services,
     ...parts,
     caller,
+    member,
+    authorize: async (projectId) => {
+      const within = caller && (await findMember(services.db, caller, projectId));
+      if (!within) throw notFound('PROJECT', projectId);
+      requireRights(endpoint, caller, within);
+      return within;
+    },
     request: {
       id: ctx.state['requestId'] as string,
       method: ctx.method,
@@ -141,7 +171,7 @@ function jsonAnswer(
 
 /** What the path calls by the id it has outside, handlers call by the id of its rows. */
 function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
-  const params = ctx['params'] as Record<string, string>;
+  const params = ctx['params'] as Params;
   if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;
 }
 
@@ -175,19 +205,16 @@ async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Pro
   return upload ? readUpload(bytes, ctx.get('content-type'), upload) : readJson(bytes);
 }
 
-/** The project that the path names, if the user is a member; strangers are refused later. */
-async function namedProject(
+/** The caller in the project of their key or header, or in the one that the path names. */
+async function memberOf(
   ctx: Context,
-  endpoint: AnyEndpoint,
+  { projectParam }: AnyEndpoint,
   caller: Caller,
   { db }: Services,
-): Promise<Project | null> {
-  if (caller?.kind !== 'user' || !endpoint.projectParam) return null;
-  const named = (ctx['params'] as Record<string, string>)[endpoint.projectParam]?.toLowerCase();
-  const membership = isUuid(named) ? await findMembership(db, named, caller.userId) : undefined;
-  if (!membership) return null;
-  requireVerified(caller);
-  return membership.project;
+): Promise<ProjectCaller | null> {
+  if (!projectParam) return caller?.kind === 'project' ? caller : null;
+  const named = (ctx['params'] as Params)[projectParam]?.toLowerCase();
+  return caller && isUuid(named) ? findMember(db, caller, named) : null;
 }
 
 /** The caller. Refused credentials count against the address they come from. */
@@ -220,8 +247,7 @@ async function countRequest(
 
 /** Whose keys a request uses, or null where the header is ignored. */
 function keySpace(endpoint: AnyEndpoint, caller: Caller): KeySpace | null {
-  if (endpoint.method !== 'POST' || endpoint.idempotent === false || caller === null) return null;
+  if (caller === null || !honoursKey(endpoint)) return null;
   if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
-  const isMeant = endpoint.access === 'project' || endpoint.idempotent === true;
-  return isMeant ? { ownerId: caller.userId, isPublic: false } : null;
+  return { ownerId: caller.userId, isPublic: false };
 }

@@ -90,7 +90,6 @@ const leaveProject = endpoint({
   tag: 'Projects',
   summary: 'Leave a project, or decline the invitation to it',
   access: 'session',
-  projectParam: 'id',
   params: z.object({ id: Uuid }),
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: [

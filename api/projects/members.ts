@@ -12,7 +12,7 @@ import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { findUser, findUserByEmail } from '../../db/accounts/users.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
-import { authorizeProject } from '../access/auth.ts';
+import { requireFresh } from '../access/auth.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
@@ -47,12 +47,10 @@ const listProjectMembers = endpoint({
   wrapped: true,
   params: z.object({ id: Uuid }),
   response: z.array(Member.extend({ createdAt: Time })),
-  problems: ['PROJECT_NOT_FOUND'],
   example: {
     response: { success: true, data: [{ ...member, createdAt: '2026-11-20T10:00:00.000Z' }] },
   },
-  async handle({ db, caller, params }) {
-    const { projectId } = await authorizeProject({ db, caller }, params.id);
+  async handle({ db, member: { projectId } }) {
     const rows = await listMembersAndInvited(db, projectId);
     return rows.map((row) => ({ ...presentMember(row), createdAt: time(row.created_at) }));
   },
@@ -67,27 +65,20 @@ const addMember = endpoint({
     'Invite the user of an address; where no account mail is sent, make them a member at once',
   access: 'project',
   projectParam: 'id',
+  role: 'ADMIN',
   wrapped: true,
   status: 201,
   otherAnswers: [{ status: 200, description: 'A member at once, as no account mail is sent' }],
   params: z.object({ id: Uuid }),
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'PROJECT_DISABLED',
-    'INSUFFICIENT_ROLE',
-    'USER_NOT_FOUND',
-    'MEMBER_EXISTS',
-    'REAUTHENTICATION_REQUIRED',
-  ],
+  problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS', 'REAUTHENTICATION_REQUIRED'],
   example: {
     body: { email: member.email },
     response: { success: true, data: { ...member, status: 'invited' } },
   },
-  async handle({ db, config, dispatcher, caller, params, body, note }) {
-    const needs = { admin: true, write: true, fresh: body.role === 'ADMIN' };
-    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+  async handle({ db, config, dispatcher, caller, member: { projectId }, params, body, note }) {
+    if (body.role === 'ADMIN') requireFresh(caller);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
     // Nobody can be asked where no mail is sent: such a server trusts its users.
@@ -124,24 +115,19 @@ const changeMember = endpoint({
   summary: 'Change the role of a member, or of who is invited',
   access: 'project',
   projectParam: 'id',
+  role: 'ADMIN',
+  fresh: true,
   wrapped: true,
   params: MemberPath,
   body: z.object({ role: NewRole }),
   response: Member,
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'PROJECT_DISABLED',
-    'INSUFFICIENT_ROLE',
-    'MEMBER_NOT_FOUND',
-    'OWNER_PROTECTED',
-    'REAUTHENTICATION_REQUIRED',
-  ],
+  problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED'],
   example: {
     body: { role: 'ADMIN' },
     response: { success: true, data: { ...member, role: 'ADMIN' } },
   },
-  async handle({ db, caller, params, body, note }) {
-    const { projectId, row } = await changeable(db, caller, params, { fresh: true });
+  async handle({ db, member: { projectId }, params, body, note }) {
+    const row = await changeable(db, projectId, params.userId);
     const details = { memberId: row.user_id, role: body.role };
     await transact(db, async (tx) => {
       const isChanged = await updateMemberRole(tx, projectId, row.user_id, body.role);
@@ -160,20 +146,14 @@ const removeMember = endpoint({
   summary: 'End a membership, or take an invitation back',
   access: 'project',
   projectParam: 'id',
+  role: 'ADMIN',
   wrapped: true,
   params: MemberPath,
   response: z.object({ message: z.string() }),
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'PROJECT_DISABLED',
-    'INSUFFICIENT_ROLE',
-    'MEMBER_NOT_FOUND',
-    'OWNER_PROTECTED',
-    'SELF_REMOVAL',
-  ],
+  problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SELF_REMOVAL'],
   example: { response: { success: true, data: { message: 'The user is no longer a member.' } } },
-  async handle({ db, caller, params, note }) {
-    const { projectId, userId, row } = await changeable(db, caller, params);
+  async handle({ db, member: { projectId, userId }, params, note }) {
+    const row = await changeable(db, projectId, params.userId);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
@@ -186,18 +166,11 @@ const removeMember = endpoint({
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
-/** A member the caller may change: anybody but the owner. */
-async function changeable(
-  db: Services['db'],
-  caller: ProjectCaller | UserCaller,
-  { id, userId: memberId }: { id: string; userId: string },
-  { fresh = false } = {},
-) {
-  const needs = { admin: true, write: true, fresh };
-  const { projectId, userId } = await authorizeProject({ db, caller }, id, needs);
+/** A member that may be changed: anybody but the owner. */
+async function changeable(db: Services['db'], projectId: string, memberId: string) {
   const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
-  return { projectId, userId, row };
+  return row;
 }
 
 /** Who invites, for the mail; null: a key is nobody. */

@@ -10,7 +10,7 @@ import {
 } from '../../db/projects/projects.ts';
 import { transact } from '../../db/transaction.ts';
 import { found } from '../../domain/errors.ts';
-import { authorizeProject, hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
+import { hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, Name, Uuid } from '../http/schemas.ts';
 import { presentProject, Project, project, projectWithSecret } from './record.ts';
@@ -71,6 +71,7 @@ const updateMyProject = endpoint({
   summary: 'Change the settings of a project',
   access: 'session',
   projectParam: 'id',
+  role: 'ADMIN',
   params: z.object({ id: Uuid }),
   body: z.object({
     name: Name.optional(),
@@ -81,11 +82,8 @@ const updateMyProject = endpoint({
       .optional(),
   }),
   response: Project,
-  problems: ['PROJECT_NOT_FOUND', 'INSUFFICIENT_ROLE', 'PROJECT_DISABLED'],
   example: { body: { tracking: 'MARKETING_ONLY' }, response: project },
-  async handle({ db, cipher, caller, params, body }) {
-    const needs = { admin: true, write: true };
-    const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
+  async handle({ db, cipher, member: { projectId, role }, params, body }) {
     const row = found('PROJECT', params.id, await updateProject(db, projectId, body));
     return presentProject({ ...row, role }, cipher);
   },
@@ -99,18 +97,12 @@ const regenerateKeys = endpoint({
   summary: 'Replace both keys; the old ones are dead at once',
   access: 'session',
   projectParam: 'id',
+  role: 'ADMIN',
+  fresh: true,
   params: z.object({ id: Uuid }),
   response: Project,
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'INSUFFICIENT_ROLE',
-    'PROJECT_DISABLED',
-    'REAUTHENTICATION_REQUIRED',
-  ],
   example: { response: projectWithSecret },
-  async handle({ db, cipher, caller, params, note }) {
-    const needs = { admin: true, write: true, fresh: true };
-    const { projectId, role } = await authorizeProject({ db, caller }, params.id, needs);
+  async handle({ db, cipher, member: { projectId, role }, params, note }) {
     const keys = newKeys();
     const row = await transact(db, async (tx) => {
       const changed = await updateProjectKeys(tx, projectId, keys.stored);
@@ -129,18 +121,12 @@ const regenerateWebhookSecret = endpoint({
   summary: 'Replace the secret that signs webhooks; the old one is dead at once',
   access: 'session',
   projectParam: 'id',
+  role: 'ADMIN',
+  fresh: true,
   params: z.object({ id: Uuid }),
   response: z.object({ webhookSigningSecret: z.string() }),
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'INSUFFICIENT_ROLE',
-    'PROJECT_DISABLED',
-    'REAUTHENTICATION_REQUIRED',
-  ],
   example: { response: { webhookSigningSecret: `whsec_${'7a'.repeat(32)}` } },
-  async handle({ db, cipher, caller, params, note }) {
-    const needs = { admin: true, write: true, fresh: true };
-    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+  async handle({ db, cipher, member: { projectId }, params, note }) {
     const webhookSigningSecret = newWebhookSecret();
     await transact(db, async (tx) => {
       const row = await updateWebhookSecret(tx, projectId, cipher.encrypt(webhookSigningSecret));

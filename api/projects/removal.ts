@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { removeProject, resetProject } from '../../db/projects/deletion.ts';
 import { found } from '../../domain/errors.ts';
-import { authorizeProject } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
@@ -16,18 +15,12 @@ const deleteProject = endpoint({
   summary: 'Delete a project with all that belongs to it',
   access: 'session',
   projectParam: 'id',
+  role: 'ADMIN',
+  fresh: true,
   params: z.object({ id: Uuid }),
   response: Done,
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'INSUFFICIENT_ROLE',
-    'PROJECT_DISABLED',
-    'REAUTHENTICATION_REQUIRED',
-  ],
   example: { response: { success: true, message: 'The project is deleted.' } },
-  async handle({ db, dispatcher, caller, params, note }) {
-    const needs = { admin: true, write: true, fresh: true };
-    const { projectId, project } = await authorizeProject({ db, caller }, params.id, needs);
+  async handle({ db, dispatcher, member: { projectId, project }, params, note }) {
     const runs = await transact(db, async (tx) => {
       // The row outlives the project, so it holds the id as a word.
       await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
@@ -46,18 +39,12 @@ const resetMyProject = endpoint({
   summary: 'Empty a project; it keeps its settings, keys, domains, members and billing',
   access: 'session',
   projectParam: 'id',
+  role: 'ADMIN',
+  fresh: true,
   params: z.object({ id: Uuid }),
   response: Done,
-  problems: [
-    'PROJECT_NOT_FOUND',
-    'INSUFFICIENT_ROLE',
-    'PROJECT_DISABLED',
-    'REAUTHENTICATION_REQUIRED',
-  ],
   example: { response: { success: true, message: 'The project is empty.' } },
-  async handle({ db, dispatcher, caller, params, note }) {
-    const needs = { admin: true, write: true, fresh: true };
-    const { projectId } = await authorizeProject({ db, caller }, params.id, needs);
+  async handle({ db, dispatcher, member: { projectId }, params, note }) {
     const runs = await transact(db, async (tx) => {
       await note({ event: 'project.reset', projectId }, tx);
       return found('PROJECT', params.id, await resetProject(tx, projectId));

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { findSetupState } from '../../db/projects/projects.ts';
-import { authorizeProject } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
 
@@ -29,11 +28,9 @@ const getSetupState = endpoint({
     lastCampaignSentAt: Time.nullable(),
     hasEnabledWorkflow: z.boolean(),
   }),
-  problems: ['PROJECT_NOT_FOUND'],
   example: { response: { success: true, data: setup } },
-  async handle({ db, caller, params }) {
-    const { projectId } = await authorizeProject({ db, caller }, params.id);
-    const state = await findSetupState(db, projectId);
+  async handle({ db, member }) {
+    const state = await findSetupState(db, member.projectId);
     return { ...state, lastCampaignSentAt: time(state.lastCampaignSentAt) };
   },
 });

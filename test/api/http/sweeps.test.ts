@@ -10,11 +10,13 @@ import {
   type TestApi,
   type TestRequest,
 } from '../../support/api.ts';
+import { startFakeStripe } from '../../support/fakes/stripe.ts';
 import { type Seed, seedProject } from '../../support/projects/seed.ts';
 
 /** What holds for every endpoint, however new: it is swept the moment it is in the list. */
 
 let api: TestApi;
+let stripe: Awaited<ReturnType<typeof startFakeStripe>>;
 let cookie: string;
 /** Of a user who is invited to the foreign project as an ADMIN, and has not accepted. */
 let invitedCookie: string;
@@ -26,7 +28,8 @@ let before: string;
 const mark = `secret-${randomUUID()}`;
 
 beforeAll(async () => {
-  api = await startTestApi();
+  stripe = await startFakeStripe();
+  api = await startTestApi(stripe.environment);
   const [ada, eve, bob] = [await api.signUp(), await api.signUp(), await api.signUp()];
   cookie = ada.cookie;
   invitedCookie = bob.cookie;
@@ -43,7 +46,10 @@ beforeAll(async () => {
     .execute();
   before = await snapshot(foreign.projectId);
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  await api.close();
+  await stripe.close();
+});
 
 type ListedEndpoint = readonly [string, AnyEndpoint];
 const named = (list: readonly AnyEndpoint[]): ListedEndpoint[] =>
@@ -221,6 +227,52 @@ describe('who is invited to a project', () => {
     const unknown = await call(endpoint, path({}), request);
     expect([answer.status, answer.body.error?.code]).toEqual([404, unknown.body.error?.code]);
     expect(JSON.stringify(answer.body).includes(mark)).toBe(false);
+  });
+});
+
+describe('a MEMBER', () => {
+  let bob: { cookie: string };
+  let seed: Seed;
+
+  beforeAll(async () => {
+    const [ada, member] = [await api.signUp(), await api.signUp()];
+    const { id } = await api.createProject(ada.cookie);
+    await api.db
+      .insertInto('membership')
+      .values({ project_id: id, user_id: member.userId, role: 'MEMBER' })
+      .execute();
+    bob = member;
+    seed = await seedProject(api.db, id, `member-${randomUUID()}`);
+  });
+
+  async function callAsMember(endpoint: AnyEndpoint): Promise<TestAnswer> {
+    const example = endpoint.example?.body as Record<string, unknown> | undefined;
+    return call(
+      endpoint,
+      pathWith(endpoint, (parameter) => ({ ...seed, name: 'CRM_TOKEN' })[parameter]),
+      {
+        cookie: bob.cookie,
+        headers: { 'X-Project-Id': seed.projectId },
+        ...(example ? { body: { ...example, projectId: seed.projectId } } : {}),
+      },
+    );
+  }
+
+  const inProject = endpoints.filter(
+    ({ access, projectParam }) => projectParam || (access !== 'open' && access !== 'session'),
+  );
+
+  it.each(named(endpoints.filter(({ role }) => role)))(
+    'is refused %s with 403 INSUFFICIENT_ROLE',
+    async (_, endpoint) => {
+      expectRefusal(await callAsMember(endpoint), 403, 'INSUFFICIENT_ROLE');
+    },
+  );
+
+  it.each(named(inProject.filter(({ role }) => !role)))('may use %s', async (_, endpoint) => {
+    const { body } = await callAsMember(endpoint);
+    const refusals = ['UNAUTHORIZED', 'INSUFFICIENT_ROLE', 'PROJECT_ACCESS_DENIED'];
+    expect([...refusals, 'PROJECT_NOT_FOUND']).not.toContain(body.error?.code);
   });
 });
 
