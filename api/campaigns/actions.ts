@@ -117,7 +117,16 @@ export const sendCampaign = endpoint({
   ],
   example: {
     body: { scheduledFor: '2026-12-01T08:00:00.000Z' },
-    response: { success: true, data: campaignExample, message: 'The campaign is scheduled.' },
+    response: {
+      success: true,
+      data: {
+        ...campaignExample,
+        status: 'SCHEDULED',
+        scheduledFor: '2026-12-01T08:00:00.000Z',
+        scheduledAt: '2026-12-01T08:00:00.000Z',
+      },
+      message: 'The campaign is scheduled.',
+    },
   },
   async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
     const at = body.scheduledFor ?? body.scheduledAt ?? null;

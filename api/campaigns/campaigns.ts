@@ -31,14 +31,14 @@ import { requireVerifiedSender } from '../emails/sender.ts';
 import { requireReadable } from '../templates/templates.ts';
 import { actionEndpoints } from './actions.ts';
 import {
-  audienceTypeOf,
   CampaignChange,
   type CampaignValues,
   conditionIn,
-  messageTypeOf,
+  givenValues,
   NewCampaign,
   planEdit,
   refuseBadReferences,
+  valuesOf,
   withAudience,
 } from './input.ts';
 import {
@@ -105,7 +105,7 @@ export const createCampaign = endpoint({
       audienceType: 'SEGMENT',
       segmentId: campaignExample.segmentId,
     },
-    response: { success: true, data: { ...campaignExample, status: 'DRAFT' } },
+    response: { success: true, data: campaignExample },
   },
   async handle({ db, caller: { projectId }, renderer, body }) {
     await requireReadable(renderer, body, projectId);
@@ -123,35 +123,27 @@ export const createCampaign = endpoint({
 });
 
 /** The columns of a new campaign; what is left out is copied from its template, as it is now. */
-async function newValues(
-  db: Database,
-  projectId: string,
-  body: NewCampaign,
-): Promise<CampaignValues> {
+async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
   const template = templateId
     ? found('TEMPLATE', templateId, await findTemplate(db, projectId, templateId))
     : null;
   const from = body.from ?? template?.from_email;
   if (!from) throw invalidField('from', 'required', 'The template has no sender.');
-  const given = conditionIn(body);
-  return withAudience(
-    {
-      name: body.name,
-      description: body.description ?? null,
-      subject: body.subject ?? template?.subject ?? '',
-      body: body.body ?? template?.body ?? '',
-      from_email: from,
-      from_name: body.fromName === undefined ? (template?.from_name ?? null) : body.fromName,
-      reply_to: body.replyTo === undefined ? (template?.reply_to ?? null) : body.replyTo,
-      template_id: templateId ?? null,
-      // The schema has made sure that there is one.
-      audience_type: audienceTypeOf(body) ?? 'ALL',
-      message_class: messageTypeOf(body) ?? 'MARKETING',
-    },
-    body.segmentId ?? null,
-    given && given.condition,
-  );
+  return withAudience({
+    subject: template?.subject ?? '',
+    body: template?.body ?? '',
+    from_name: template?.from_name ?? null,
+    reply_to: template?.reply_to ?? null,
+    segment_id: null,
+    // The schema has made sure that there is one.
+    audience_type: 'ALL',
+    message_class: 'MARKETING',
+    ...valuesOf(body),
+    name: body.name,
+    from_email: from,
+    audience_condition: conditionIn(body)?.condition ?? null,
+  });
 }
 
 /** Keeps the segments an audience names from being deleted until the transaction ends. */
@@ -308,7 +300,7 @@ export const duplicateCampaign = endpoint({
   example: {
     response: {
       success: true,
-      data: { ...campaignExample, status: 'DRAFT', scheduledFor: null, scheduledAt: null },
+      data: { ...campaignExample, name: copyName(campaignExample.name) },
       message: 'The campaign was copied.',
     },
   },
@@ -322,18 +314,8 @@ export const duplicateCampaign = endpoint({
       const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
       return insertCampaign(tx, {
         project_id: projectId,
+        ...givenValues(row),
         name: copyName(row.name),
-        description: row.description,
-        subject: row.subject,
-        body: row.body,
-        from_email: row.from_email,
-        from_name: row.from_name,
-        reply_to: row.reply_to,
-        template_id: row.template_id,
-        audience_type: row.audience_type,
-        segment_id: row.segment_id,
-        audience_condition: row.audience_condition,
-        message_class: row.message_class,
         total_recipients: total,
       });
     });

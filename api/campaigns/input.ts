@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
 import { listSegmentConditions } from '../../db/segments/segments.ts';
+import { columnsFrom } from '../../db/columns.ts';
 import type { Database } from '../../db/database.ts';
 import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.ts';
 import { invalidField, Problem } from '../../domain/errors.ts';
@@ -78,11 +79,11 @@ export const NewCampaign = Change.extend({ name: Name })
 
 export type NewCampaign = z.output<typeof NewCampaign>;
 
-export function audienceTypeOf({ audienceType, type }: Given) {
+function audienceTypeOf({ audienceType, type }: Given) {
   return audienceType ?? (type !== undefined && isAudienceType(type) ? type : undefined);
 }
 
-export function messageTypeOf({ messageType, type }: Given) {
+function messageTypeOf({ messageType, type }: Given) {
   return messageType ?? (type !== undefined && !isAudienceType(type) ? type : undefined);
 }
 
@@ -111,33 +112,55 @@ export async function refuseBadReferences(
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
-/** The columns that a request can change. */
-export type CampaignValues = Pick<
-  CampaignRow,
-  | 'name'
-  | 'description'
-  | 'subject'
-  | 'body'
-  | 'from_email'
-  | 'from_name'
-  | 'reply_to'
-  | 'template_id'
-  | 'audience_type'
-  | 'segment_id'
-  | 'audience_condition'
-  | 'message_class'
->;
+/** The columns that requests give, and that a copy has. */
+const givenColumns = [
+  'name',
+  'description',
+  'subject',
+  'body',
+  'from_email',
+  'from_name',
+  'reply_to',
+  'template_id',
+  'audience_type',
+  'segment_id',
+  'audience_condition',
+  'message_class',
+] as const satisfies (keyof CampaignRow)[];
+
+export type CampaignValues = Pick<CampaignRow, (typeof givenColumns)[number]>;
+
+/** What a campaign is, without what became of it. */
+export function givenValues(row: CampaignRow): CampaignValues {
+  return Object.fromEntries(givenColumns.map((name) => [name, row[name]])) as CampaignValues;
+}
+
+/** The columns of what a request gives, but for the condition. */
+export function valuesOf(body: Given) {
+  const {
+    from,
+    type: _,
+    messageType: _m,
+    audienceFilter: _f,
+    audienceCondition: _c,
+    ...fields
+  } = body;
+  return columnsFrom({
+    ...fields,
+    fromEmail: from,
+    audienceType: audienceTypeOf(body),
+    messageClass: messageTypeOf(body),
+  });
+}
 
 /** An audience has what belongs to its type, and nothing else. */
-export function withAudience<V extends Pick<CampaignValues, 'audience_type'>>(
-  values: V,
-  segmentId: string | null,
-  condition: Condition | null,
-) {
+export function withAudience<
+  V extends Pick<CampaignValues, 'audience_type' | 'segment_id' | 'audience_condition'>,
+>(values: V): V {
   return {
     ...values,
-    segment_id: values.audience_type === 'SEGMENT' ? segmentId : null,
-    audience_condition: values.audience_type === 'FILTERED' ? condition : null,
+    segment_id: values.audience_type === 'SEGMENT' ? values.segment_id : null,
+    audience_condition: values.audience_type === 'FILTERED' ? values.audience_condition : null,
   };
 }
 
@@ -162,23 +185,11 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   if (!(campaignActions.edit as readonly string[]).includes(status)) {
     throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
   }
-  const keep = <T>(given: T | undefined, stored: T): T => (given === undefined ? stored : given);
-  const after: CampaignValues = withAudience(
-    {
-      name: keep(body.name, row.name),
-      description: keep(body.description, row.description),
-      subject: keep(body.subject, row.subject),
-      body: keep(body.body, row.body),
-      from_email: keep(body.from, row.from_email),
-      from_name: keep(body.fromName, row.from_name),
-      reply_to: keep(body.replyTo, row.reply_to),
-      template_id: keep(body.templateId, row.template_id),
-      audience_type: keep(audienceTypeOf(body), row.audience_type),
-      message_class: keep(messageTypeOf(body), row.message_class),
-    },
-    keep(body.segmentId, row.segment_id),
-    conditionIn(body)?.condition ?? row.audience_condition,
-  );
+  const after = withAudience({
+    ...givenValues(row),
+    ...valuesOf(body),
+    audience_condition: conditionIn(body)?.condition ?? row.audience_condition,
+  });
   const values = Object.fromEntries(
     Object.entries(after).filter(([column, value]) => differs(column, value, row)),
   ) as Partial<CampaignValues>;

@@ -21,38 +21,13 @@ import {
   cursorFault,
   cursorListOf,
   Email,
-  JsonObject,
   presentCursorList,
   queryInt,
-  Time,
   time,
   Uuid,
 } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
-
-export const tag = 'Contacts';
-
-export const ContactAnswer = z.object({
-  id: z.uuid(),
-  email: z.string(),
-  subscribed: z.boolean(),
-  // Not a record: that would leave out a key named __proto__.
-  data: JsonObject.nullable().meta({ type: ['object', 'null'], additionalProperties: true }),
-  projectId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
-});
-
-/** For the documentation. */
-export const contactExample = {
-  id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
-  email: 'ada@shop.example',
-  subscribed: true,
-  data: { plan: 'pro', seats: 4 },
-  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
-  createdAt: '2026-11-20T10:00:00.000Z',
-  updatedAt: '2026-11-21T08:30:00.000Z',
-};
+import { Contact, contactExample, presentContact, tag } from './record.ts';
 
 const ById = z.object({ id: Uuid });
 
@@ -91,7 +66,7 @@ export const listContacts = endpoint({
       .optional()
       .meta({ description: 'By default asc for email, desc otherwise' }),
   }),
-  response: cursorListOf(ContactAnswer),
+  response: cursorListOf(Contact),
   example: { response: { data: [contactExample], hasMore: false, total: 1 } },
   async handle({ db, caller: { projectId }, query }) {
     const { limit, cursor, search, subscribed, sort } = query;
@@ -141,7 +116,7 @@ export const upsertContact = endpoint({
   access: 'secret',
   otherAnswers: [{ status: 201, description: 'The contact is new' }],
   body: z.object({ email: Email, subscribed: z.boolean().optional(), data: ContactData }),
-  response: ContactAnswer.extend({
+  response: Contact.extend({
     _meta: z.object({ isNew: z.boolean(), isUpdate: z.boolean() }),
   }),
   example: {
@@ -175,7 +150,7 @@ export const getContact = endpoint({
   summary: 'Get one contact',
   access: 'secret',
   params: ById,
-  response: ContactAnswer,
+  response: Contact,
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: contactExample },
   async handle({ db, caller, params: { id } }) {
@@ -196,7 +171,7 @@ export const updateContact = endpoint({
     subscribed: z.boolean().optional(),
     data: ContactData,
   }),
-  response: ContactAnswer,
+  response: Contact,
   problems: ['CONTACT_NOT_FOUND', 'CONTACT_EXISTS'],
   example: {
     body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
@@ -243,15 +218,3 @@ export const contactEndpoints = [
   updateContact,
   deleteContact,
 ];
-
-export function presentContact(row: ContactRow) {
-  return {
-    id: row.id,
-    email: row.email,
-    subscribed: row.subscribed,
-    data: row.data,
-    projectId: row.project_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
-}

@@ -13,7 +13,7 @@ import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { queryInt } from '../http/schemas.ts';
-import { tag } from './contacts.ts';
+import { tag } from './record.ts';
 
 const Field = z.object({
   field: z.string(),

@@ -3,7 +3,7 @@ import { listKnownEmails } from '../../db/contacts/contacts.ts';
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { tag } from './contacts.ts';
+import { tag } from './record.ts';
 
 export const lookUpContacts = endpoint({
   id: 'lookUpContacts',

@@ -12,7 +12,7 @@ import { findSegment, lockSegment, type SegmentRow } from '../../db/segments/seg
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { ContactAnswer, contactExample, presentContact } from '../contacts/contacts.ts';
+import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { pageExample, pageOf, presentPage, queryInt } from '../http/schemas.ts';
 import { SegmentById, tag } from './record.ts';
@@ -35,7 +35,7 @@ export const listSegmentContacts = endpoint({
       .describe('Absent: newest contact first; the newest member of a STATIC segment'),
     dir: z.enum(['asc', 'desc']).optional().describe('By default asc for email, desc otherwise'),
   }),
-  response: pageOf(ContactAnswer),
+  response: pageOf(Contact),
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
   example: { response: pageExample(contactExample) },
   async handle({ db, caller, params: { id }, query: { sort, ...query } }) {

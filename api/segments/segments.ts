@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { columnsFrom } from '../../db/columns.ts';
 import type { Database } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { countMatches, deleteAllMembers } from '../../db/segments/members.ts';
@@ -54,6 +55,12 @@ const NewSegment = z
   })
   .superRefine(refuseTwoMeanings('condition', 'filters'));
 
+/** The columns of what a request gives, but for the condition. */
+function valuesOf<T extends { condition?: unknown; filters?: unknown }>(body: T) {
+  const { condition: _, filters: _f, ...fields } = body;
+  return columnsFrom(fields);
+}
+
 export const createSegment = endpoint({
   id: 'createSegment',
   method: 'POST',
@@ -79,11 +86,8 @@ export const createSegment = endpoint({
       if (given) await refuseBadReferences(tx, projectId, given);
       const segment = await insertSegment(tx, {
         project_id: projectId,
-        name: body.name,
-        description: body.description ?? null,
-        type: body.type,
+        ...valuesOf(body),
         condition: given && given.condition,
-        track_membership: body.trackMembership,
         member_count: memberCount,
       });
       return presentSegment(segment);
@@ -195,8 +199,7 @@ export const updateSegment = endpoint({
       const isTracked = body.trackMembership ?? locked.track_membership;
       if (locked.type === 'DYNAMIC' && !isTracked) await deleteAllMembers(tx, id);
       const after = await updateSegmentRow(tx, id, {
-        name: body.name ?? locked.name,
-        description: body.description === undefined ? locked.description : body.description,
+        ...valuesOf(body),
         track_membership: isTracked,
         ...(given ? { condition: given.condition } : {}),
         ...(memberCount === null ? {} : { member_count: memberCount }),

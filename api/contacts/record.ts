@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import type { ContactRow } from '../../db/contacts/contacts.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { JsonObject, ofProject } from '../http/schemas.ts';
+
+/** The record of a contact as the API answers it. */
+
+export const tag = 'Contacts';
+
+export const Contact = z.object({
+  id: z.uuid().meta({ examples: ['5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11'] }),
+  email: z.string().meta({ examples: ['ada@shop.example'] }),
+  subscribed: z.boolean().meta({ examples: [true] }),
+  // Not a record: that would leave out a key named __proto__.
+  data: JsonObject.nullable().meta({
+    type: ['object', 'null'],
+    additionalProperties: true,
+    examples: [{ plan: 'pro', seats: 4 }],
+  }),
+  ...ofProject,
+});
+
+export function presentContact(row: ContactRow) {
+  return present(Contact, row);
+}
+
+export const contactExample = exampleOf(Contact);
