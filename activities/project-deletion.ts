@@ -10,7 +10,7 @@ import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
 import type { Dispatcher } from '../domain/runs.ts';
 import { pause } from './pause.ts';
-import { onShift } from './time-box.ts';
+import { timeBoxed } from './time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 
 /** How a project was taken out of reach. */
@@ -62,7 +62,7 @@ export function createRemovalActivities(services: RemovalServices): {
   const { db, dispatcher, files, payments, log } = services;
   const bulk: RemovalBulk = {
     DELETE_PROJECT_DATA({ id }) {
-      return onShift(async (goesOn, stop) => {
+      return timeBoxed(async (goesOn, stop) => {
         for (let deleted = 0; ;) {
           if (!goesOn()) return { deleted, isOver: false };
           const page = await deleteProjectPage(db, id);

@@ -2,7 +2,7 @@ import { cancellationSignal, heartbeat } from '@temporalio/activity';
 
 /** One activity stays at work this long, in milliseconds: fewer history events than one for each
  * batch, and short enough that others get their turn on a busy worker. */
-const usualShiftMs = 10_000;
+const usualSliceMs = 10_000;
 /** How often the activity says that it is alive; its run gives it up after five times that. */
 const heartbeatMs = 3_000;
 
@@ -19,14 +19,14 @@ export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Works in batches, as the activity in whose context this is called.
- * @param work goes on with the next batch while `goesOn` says so: the shift is not over and nobody
+ * @param work goes on with the next batch while `goesOn` says so: the slice is not over and nobody
  *   has asked the worker to stop; `stop` is aborted when somebody does
  */
-export function onShift<T>(
+export function timeBoxed<T>(
   work: (goesOn: () => boolean, stop: AbortSignal) => Promise<T>,
-  shiftMs = usualShiftMs,
+  sliceMs = usualSliceMs,
 ): Promise<T> {
-  const shiftEnd = Date.now() + shiftMs;
+  const sliceEnd = Date.now() + sliceMs;
   const stop = cancellationSignal();
-  return whileAlive(() => work(() => !stop.aborted && Date.now() < shiftEnd, stop));
+  return whileAlive(() => work(() => !stop.aborted && Date.now() < sliceEnd, stop));
 }

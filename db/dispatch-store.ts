@@ -6,10 +6,10 @@ import {
   updateExecutionCancelled,
   updateExecutionsStarted,
 } from './workflows/starts.ts';
-import { deleteRunWakes, listRunWakes } from './outbox/outbox.ts';
+import { markSent, listPending } from './outbox/outbox.ts';
 import { listClaimedWaits } from './workflows/waits.ts';
 import type { DueCancel, StartedRun } from '../domain/workflow/execution.ts';
-import type { RunWake } from '../domain/runs.ts';
+import type { OutboxEntry } from '../domain/runs.ts';
 
 /** What the dispatcher reads and notes: the `DispatchStore` of `workflows/client/dispatcher.ts`. */
 export function dispatchStore(db: Database) {
@@ -17,10 +17,10 @@ export function dispatchStore(db: Database) {
     listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
     listCancels: (ids: readonly string[]) => listExecutionCancels(db, ids),
     listClaimedWaits: (ids: readonly string[]) => listClaimedWaits(db, ids),
-    noteStarted: (started: readonly StartedRun[]) => updateExecutionsStarted(db, started),
-    noteCancelled: (due: DueCancel) => updateExecutionCancelled(db, due),
-    listRunWakes: (ids: readonly string[]) => listRunWakes(db, ids),
-    noteWoken: (told: readonly RunWake[]) => deleteRunWakes(db, told),
+    markStarted: (started: readonly StartedRun[]) => updateExecutionsStarted(db, started),
+    markCancelled: (due: DueCancel) => updateExecutionCancelled(db, due),
+    listPending: (ids: readonly string[]) => listPending(db, ids),
+    markSent: (told: readonly OutboxEntry[]) => markSent(db, told),
   };
 }
 

@@ -2,7 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { type RecordedRun, replayHistories } from '../worker/replay.ts';
 import type { Divergence } from '../worker/divergence.ts';
-import { tellStory } from '../worker/story.ts';
+import { describeHistory } from '../worker/describe-history.ts';
 
 /** The verdict on one failed run of an execution. */
 export interface Verdict {
@@ -10,7 +10,7 @@ export interface Verdict {
   at: string;
   workflowId: string;
   runId: string;
-  /** Where and why it failed, in the words of its story. */
+  /** Where and why it failed, in the words of its description. */
   failure: string;
   divergence: Divergence | null;
 }
@@ -35,10 +35,11 @@ export async function* replayFailed(
   { query, max }: { query: string; max: number },
 ): AsyncGenerator<Verdict> {
   for await (const { run, divergence } of replayHistories(bundle, found(client, query, max))) {
-    const story = tellStory(run.history);
-    const failure = story.findLast(({ text }) => text.startsWith('FAILED at ')) ?? story.at(-1);
+    const description = describeHistory(run.history);
+    const failure =
+      description.findLast(({ text }) => text.startsWith('FAILED at ')) ?? description.at(-1);
     yield {
-      at: story.at(-1)?.at ?? '',
+      at: description.at(-1)?.at ?? '',
       workflowId: run.workflowId,
       runId: run.runId,
       failure: failure?.text ?? '',

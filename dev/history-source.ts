@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { executionRunId, laneRunId } from '../domain/workflow/execution.ts';
+import { executionRunId, deliveryRunId } from '../domain/workflow/execution.ts';
 import { isUuid } from '../domain/ids.ts';
 import { runIds } from '../domain/runs.ts';
 import type { RecordedRun } from '../worker/replay.ts';
@@ -92,11 +92,11 @@ function idsAround(id: string): string[] {
     executionRunId(id),
     runIds.campaignSend({ projectId: '', campaignId: id }),
     runIds.domainPoller({ projectId: '', domainId: id, name: '' }),
-    laneRunId(id),
+    deliveryRunId(id),
     runIds.projectReset({ projectId: id }),
     runIds.projectDelete({ projectId: id }),
-    runIds.singleMail({ projectId: null, mailId: id, kind: 'campaign-test' }),
-    runIds.singleMail({ projectId: null, mailId: id, kind: 'platform-mail' }),
+    runIds.systemMail({ projectId: null, mailId: id, kind: 'campaign-test' }),
+    runIds.systemMail({ projectId: null, mailId: id, kind: 'platform-mail' }),
     id,
   ];
 }

@@ -8,7 +8,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { bundleWorkflows } from '../worker/bundle.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { replayHistory } from '../worker/replay.ts';
-import { tellStory } from '../worker/story.ts';
+import { describeHistory } from '../worker/describe-history.ts';
 import { findServers, NoServers } from './servers/connect.ts';
 import { failedSince, replayFailed, type Verdict } from './failed-runs.ts';
 import {
@@ -87,8 +87,8 @@ async function replayOne(source: string, options: Options, port: number): Promis
         return { run: found, others: await otherRuns(client, found) };
       });
   if (options.save) await writeFile(options.save, historyToJSON(run.history));
-  const story = tellStory(run.history);
-  if (!options.json) for (const { at, text } of story) console.log(`${at}  ${text}`);
+  const description = describeHistory(run.history);
+  if (!options.json) for (const { at, text } of description) console.log(`${at}  ${text}`);
   const { code } = await bundleWorkflows({ forReplay: true });
   if (options.inspect) waitForDebugger(port);
   const bundle = { code: options.inspect ? stoppingAtBegin(code, run) : code };
@@ -96,7 +96,7 @@ async function replayOne(source: string, options: Options, port: number): Promis
   const events = run.history.events?.length ?? 0;
   if (options.json) {
     const { workflowId, runId } = run;
-    const answer = { workflowId, runId, otherRunIds: others, story, events, divergence };
+    const answer = { workflowId, runId, otherRunIds: others, description, events, divergence };
     console.log(JSON.stringify(answer, null, 2));
   } else {
     console.log(verdict(events, divergence));

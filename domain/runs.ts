@@ -12,7 +12,7 @@ export interface RunInputs {
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
   /** One mail outside the ledger; no project: mail of the platform to a user. */
-  singleMail: {
+  systemMail: {
     projectId: string | null;
     mailId: string;
     kind: 'campaign-test' | 'platform-mail';
@@ -57,11 +57,11 @@ export const runIds = {
   domainPoller: ({ domainId }) => `domain-${domainId}`,
   projectReset: ({ projectId }) => `project-reset-${projectId}`,
   projectDelete: ({ projectId }) => `project-delete-${projectId}`,
-  singleMail: ({ kind, mailId }) => `${kind}-${mailId}`,
+  systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,
 } satisfies { [K in RunKind]: (input: RunInputs[K]) => string };
 
 /** A run that Temporal has to hear of. */
-export interface RunWake {
+export interface OutboxEntry {
   runId: string;
   projectId: string | null;
   kind: RunKind;
@@ -79,7 +79,7 @@ export interface DueWork {
   /** Step executions whose wait was claimed by an event. */
   waits?: readonly string[];
   /** Projects with mail to deliver. */
-  lanes?: readonly string[];
+  deliveries?: readonly string[];
   /** Runs to start, or to tell that their rows have changed. */
   runs?: readonly string[];
 }

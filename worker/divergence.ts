@@ -2,8 +2,8 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { firstPayload, type HistoryEvent } from './history-events.ts';
 import type { IssuedCommand, IssuedCommands } from './issued-commands.ts';
-import { localActivityType } from './run-story.ts';
-import { stepAt } from './story.ts';
+import { localActivityType } from './describe-run.ts';
+import { stepAt } from './describe-history.ts';
 
 /** Where the current code does not take the way of a recorded history. */
 export interface Divergence {

@@ -4,7 +4,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 export type HistoryEvent = NonNullable<History['events']>[number];
 
 /** One line of what happened to a run, in product words. */
-export interface StoryLine {
+export interface HistoryLine {
   /** ISO 8601. */
   at: string;
   text: string;

@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const temporal = connectTemporal(config.temporal);
   const { services, close } = await createServices(config, database.db, temporal.client, log);
-  const connection = await connectPatiently(config, log);
+  const connection = await connectWithRetries(config, log);
   await ensureSearchAttributes(temporal.client);
   const workers = await startWorkers({
     connection,
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
 }
 
 /** Waits for Temporal as long as it takes: a worker is of no use without it. */
-async function connectPatiently(config: Config, log: Logger): Promise<NativeConnection> {
+async function connectWithRetries(config: Config, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
       return await NativeConnection.connect(connectionOptions(config.temporal));

@@ -13,8 +13,8 @@ import { createDeliveryActivities, type DeliveryServices } from '../activities/m
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
 import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
 import {
-  createSingleMailActivities,
-  type SingleMailServices,
+  createSystemMailActivities,
+  type SystemMailServices,
 } from '../activities/mail/system-mail.ts';
 import { createStepActivities, type StepServices } from '../activities/steps/steps.ts';
 import { createSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
@@ -35,7 +35,7 @@ export interface WorkersOptions {
     BulkServices &
     DomainServices &
     RemovalServices &
-    SingleMailServices &
+    SystemMailServices &
     CampaignServices;
   workflowConcurrency: number;
   emailConcurrency: number;
@@ -88,7 +88,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       activities: {
         ...createDeliveryActivities(services),
         ...createCampaignSending(services),
-        ...createSingleMailActivities(services),
+        ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
       // Delivery stops at its next batch when told so, and keeps what it has done.

@@ -5,13 +5,14 @@ import {
   condition,
   continueAsNew,
   defineSignal,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CampaignControl, CampaignSending } from '../activities/mail/campaign.ts';
-import type { CampaignView } from '../domain/campaign/campaign.ts';
+import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs.ts';
 
 /** Batches under way at once: while one is written down, others are handed over. */
@@ -35,8 +36,12 @@ export async function campaignSend(campaign: {
     // Without it one project's campaigns would stand in front of everybody else's mail.
     priority: { fairnessKey: campaign.projectId },
   };
-  const { LOOK_AT_CAMPAIGN, FREEZE_AUDIENCE, WITHHOLD_REST } =
-    proxyActivities<CampaignControl>(options);
+  const control = proxyActivities<CampaignControl>(options);
+  const { FREEZE_AUDIENCE } = control;
+  // A run that began under the former names goes on with them: they are in its history.
+  const [advance, suppressRest] = patched('advance-campaign')
+    ? [control.ADVANCE_CAMPAIGN, control.SUPPRESS_REST]
+    : [control.LOOK_AT_CAMPAIGN, control.WITHHOLD_REST];
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
@@ -49,11 +54,11 @@ export async function campaignSend(campaign: {
   });
   for (;;) {
     changed = false;
-    const view = await LOOK_AT_CAMPAIGN(campaign);
-    tell(view);
-    switch (view.phase) {
+    const phase = await advance(campaign);
+    showProgress(phase);
+    switch (phase.phase) {
       case 'scheduled':
-        await condition(() => changed, view.waitMs, { summary: `Starts at ${view.startsAt}` });
+        await condition(() => changed, phase.waitMs, { summary: `Starts at ${phase.startsAt}` });
         break;
       case 'sending':
         // All of them, whatever becomes of one: what is handed over must be written down.
@@ -63,15 +68,15 @@ export async function campaignSend(campaign: {
         ]).then(throwFirst);
         break;
       case 'waiting':
-        await condition(() => changed, view.waitMs, {
-          summary: view.for === 'retry' ? 'Next try' : 'Waits for outcomes that are unknown',
+        await condition(() => changed, phase.waitMs, {
+          summary: phase.for === 'retry' ? 'Next try' : 'Waits for outcomes that are unknown',
         });
         break;
       case 'paused':
         await condition(() => changed);
         break;
       case 'cancelled':
-        while (!(await WITHHOLD_REST(campaign)).isOver);
+        while (!(await suppressRest(campaign)).isOver);
         return;
       case 'over':
         return;
@@ -89,11 +94,11 @@ function throwFirst(results: PromiseSettledResult<void>[]): void {
 }
 
 /** Says in Temporal how far it is. */
-function tell(view: CampaignView): void {
-  if (view.phase === 'scheduled') setCurrentDetails(`Starts at ${view.startsAt}`);
-  if (!('sent' in view)) return;
-  const progress = `${counted(view.sent)} of ${counted(view.total)} sent`;
-  setCurrentDetails(view.phase === 'paused' ? `Paused: ${progress}` : progress);
+function showProgress(phase: CampaignPhase): void {
+  if (phase.phase === 'scheduled') setCurrentDetails(`Starts at ${phase.startsAt}`);
+  if (!('sent' in phase)) return;
+  const progress = `${counted(phase.sent)} of ${counted(phase.total)} sent`;
+  setCurrentDetails(phase.phase === 'paused' ? `Paused: ${progress}` : progress);
 }
 
 /** 12500 as 12,500. */

@@ -13,7 +13,7 @@ import type { DeliveryActivities } from '../activities/mail/delivery.ts';
 /** Mail of the project has become due. */
 export const mailDueSignal = defineSignal('mailDue');
 
-/** How long a lane without work stays, so that the next mail finds it running. */
+/** How long a run without work stays open, so that the next mail finds it running. */
 const idleMs = 60_000;
 
 /**
@@ -21,7 +21,7 @@ const idleMs = 60_000;
  * due, asleep until the next retry, gone after an idle minute. The rows are the work; this run
  * only sees that somebody does it.
  */
-export async function deliveryLane(projectId: string): Promise<void> {
+export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
@@ -32,19 +32,19 @@ export async function deliveryLane(projectId: string): Promise<void> {
     // Without it one project's backlog would stand in front of everybody else's mail.
     priority: { fairnessKey: projectId },
   });
-  let woken = false;
+  let signalled = false;
   setHandler(mailDueSignal, () => {
-    woken = true;
+    signalled = true;
   });
   for (;;) {
-    woken = false;
+    signalled = false;
     const { nextDueMs } = await DELIVER(projectId);
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
-      return await continueAsNew<typeof deliveryLane>(projectId);
+      return await continueAsNew<typeof deliveryQueue>(projectId);
     }
-    if (woken || nextDueMs === 0) continue;
-    const called = await condition(() => woken, nextDueMs ?? idleMs, {
+    if (signalled || nextDueMs === 0) continue;
+    const called = await condition(() => signalled, nextDueMs ?? idleMs, {
       summary: nextDueMs === null ? 'Idle' : 'Next try',
     });
     if (!called && nextDueMs === null) return;

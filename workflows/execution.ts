@@ -23,7 +23,7 @@ import { type GraphStep, stepAfter } from '../domain/workflow/graph.ts';
 import { begin, type Command, decide } from '../domain/workflow/decide.ts';
 import { priorities } from '../domain/runs.ts';
 
-/** Wakes a wait: `stepId` has got its event. Telling it twice is harmless. */
+/** Ends a wait: `stepId` has got its event. Telling it twice is harmless. */
 export const eventSignal = defineSignal<[{ stepId: string }]>('event');
 
 /** How an execution's run ended, as its result in Temporal says it. */
@@ -32,7 +32,7 @@ export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 /** Commands of one run at most; then it goes on as a new one with a short history. */
 const commandsPerRun = 100;
 
-/** Pause after a wait that was woken by mistake. */
+/** Pause after a wait that a stray signal has ended. */
 const putBackMs = 1_000;
 
 // Transient faults are tried again for as long as they last: a step fails only when it says so
@@ -57,10 +57,10 @@ const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttri
  * what is next, activities do it, and the clock and the order of events come from Temporal.
  */
 export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
-  const woken = new Set<string>();
-  setHandler(eventSignal, ({ stepId }) => void woken.add(stepId));
+  const signalled = new Set<string>();
+  setHandler(eventSignal, ({ stepId }) => void signalled.add(stepId));
   try {
-    const end = await walk(input, woken);
+    const end = await walk(input, signalled);
     showStatus(end);
     setCurrentDetails('');
     return end;
@@ -74,7 +74,7 @@ export async function customerWorkflow(input: ExecutionStart): Promise<Execution
   }
 }
 
-async function walk(input: ExecutionStart, woken: Set<string>): Promise<ExecutionEnd> {
+async function walk(input: ExecutionStart, signalled: Set<string>): Promise<ExecutionEnd> {
   let since = input.resume?.since ?? input.startedAt;
   let command = begin(input.graph, input.resume?.stepId ?? null);
   for (let steps = 0; ; steps++) {
@@ -92,7 +92,7 @@ async function walk(input: ExecutionStart, woken: Set<string>): Promise<Executio
         resume: { stepId: command.step.id, since },
       });
     }
-    const result = await perform(input, command, since, woken);
+    const result = await perform(input, command, since, signalled);
     since = result.since ?? since;
     command = decide(input.graph, command, result.outcome);
   }
@@ -104,7 +104,7 @@ async function perform(
   input: ExecutionStart,
   command: Doing,
   since: string,
-  woken: Set<string>,
+  signalled: Set<string>,
 ): Promise<StepResult> {
   const { step } = command;
   switch (command.do) {
@@ -114,16 +114,16 @@ async function perform(
     case 'sleep':
       showProgress(input, 'WAITING', `At "${step.name}", until ${command.until}`);
       await sleep(untilMs(command.until), { summary: `End of "${step.name}"` });
-      return { outcome: { kind: 'woken' }, since: command.until };
+      return { outcome: { kind: 'resumed' }, since: command.until };
     case 'await':
       showProgress(input, 'WAITING', `At "${step.name}", until ${command.until ?? 'its event'}`);
-      await wakeUp(command, woken);
-      return { outcome: { kind: 'woken' } };
+      await awaitEvent(command, signalled);
+      return { outcome: { kind: 'resumed' } };
     case 'settle': {
       const settled = await bookkeeping.SETTLE_WAIT.executeWithOptions({ summary: step.name }, [
         stepCall(input, step, since),
       ]);
-      // Woken by mistake. Where the clocks are far apart, it must not ask without a pause.
+      // A stray signal. Where the clocks are far apart, it must not ask without a pause.
       if (settled.outcome.kind === 'waiting') await sleep(putBackMs);
       return settled;
     }
@@ -173,14 +173,14 @@ function stepCall(input: ExecutionStart, step: GraphStep, since: string): StepCa
   };
 }
 
-async function wakeUp(
+async function awaitEvent(
   { step, until }: Extract<Command, { do: 'await' }>,
-  woken: Set<string>,
+  signalled: Set<string>,
 ): Promise<void> {
-  const isWoken = () => woken.has(step.id);
-  if (until === null) await condition(isWoken);
-  else await condition(isWoken, untilMs(until), { summary: `"${step.name}" times out` });
-  woken.delete(step.id);
+  const isSignalled = () => signalled.has(step.id);
+  if (until === null) await condition(isSignalled);
+  else await condition(isSignalled, untilMs(until), { summary: `"${step.name}" times out` });
+  signalled.delete(step.id);
 }
 
 /** Milliseconds from now, as this run counts time; never less than one. */

@@ -11,8 +11,8 @@ import {
 } from '@temporalio/workflow';
 import type { JobProgress } from '../domain/contact/job.ts';
 
-/** How the shifts of a job's work are called; one lasts seconds, and goes on after any failure. */
-export function shiftOptions(projectId: string): ActivityOptions {
+/** How the time slices of a job's work are called; one lasts seconds, and goes on after any failure. */
+export function sliceOptions(projectId: string): ActivityOptions {
   return {
     taskQueue: `${workflowInfo().taskQueue}-bulk`,
     startToCloseTimeout: '10 minutes',
@@ -26,16 +26,16 @@ export function shiftOptions(projectId: string): ActivityOptions {
 }
 
 /**
- * Has a job's work done, shift after shift, until the job has ended. The job's row says what is
+ * Has a job's work done, one time slice after the other, until the job has ended. The job's row says what is
  * left, so a run that finds it ended does nothing. Answers true when the run must go on as a new
  * one.
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */
-export async function workOff(shift: () => Promise<JobProgress>): Promise<boolean> {
-  // Every shift looks at the row before each batch: being told adds nothing.
+export async function workInSlices(slice: () => Promise<JobProgress>): Promise<boolean> {
+  // Every slice looks at the row before each batch: being told adds nothing.
   setHandler(defineSignal('changed'), () => {});
   for (;;) {
-    const { state, done, total, failedReason } = await shift();
+    const { state, done, total, failedReason } = await slice();
     setCurrentDetails(`${done} of ${total} contacts`);
     if (state === 'failed') {
       throw ApplicationFailure.nonRetryable(failedReason ?? 'The job has failed.', 'JOB_FAILED');

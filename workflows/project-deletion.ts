@@ -75,9 +75,9 @@ async function removeOne(
     let deleted = 0;
     for (let isOver = false; !isOver;) {
       if (workflowInfo().continueAsNewSuggested) return false;
-      const shift = await activities.DELETE_PROJECT_DATA(call);
-      deleted += shift.deleted;
-      isOver = shift.isOver;
+      const slice = await activities.DELETE_PROJECT_DATA(call);
+      deleted += slice.deleted;
+      isOver = slice.isOver;
     }
     const { open } = await activities.STOP_PROJECT_RUNS({ ...call, force: pass > softStops });
     if (pass > 1 && deleted === 0 && open === 0) break;

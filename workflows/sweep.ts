@@ -4,7 +4,7 @@ import { priorities } from '../domain/runs.ts';
 
 /**
  * Started by the only schedule: finds what a crash forgot and what time has settled. The worker
- * names the chores, so that a new one is no new shape of this run. One that fails does not keep
+ * names the tasks, so that a new one is no new shape of this run. One that fails does not keep
  * the others from being done.
  */
 export async function sweep(): Promise<void> {
@@ -14,18 +14,21 @@ export async function sweep(): Promise<void> {
     retry: { maximumAttempts: 3 },
     priority: { priorityKey: priorities.upkeep },
   });
-  const chores = patched('chore-list')
-    ? await activities.LIST_CHORES()
-    : ([
-        'DISPATCH_FORGOTTEN',
-        'REPAIR_EXECUTIONS',
-        'SETTLE_UNCERTAIN',
-        'CLEAR_IDEMPOTENCY_KEYS',
-      ] as const);
+  // A run that began under a former name goes on with it.
+  const tasks = patched('task-list')
+    ? await activities.LIST_TASKS()
+    : patched('chore-list')
+      ? await activities.LIST_CHORES()
+      : ([
+          'DISPATCH_FORGOTTEN',
+          'REPAIR_EXECUTIONS',
+          'SETTLE_UNCERTAIN',
+          'CLEAR_IDEMPOTENCY_KEYS',
+        ] as const);
   const failures: unknown[] = [];
-  for (const chore of chores) {
+  for (const task of tasks) {
     try {
-      await activities[chore]();
+      await activities[task]();
     } catch (error) {
       if (isCancellation(error)) throw error;
       failures.push(error);

@@ -3,10 +3,10 @@ import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
 import type { JobProgress } from '../../domain/contact/job.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
-import { onShift } from '../time-box.ts';
+import { timeBoxed } from '../time-box.ts';
 
 export interface BulkActivities {
-  /** Does a shift of a bulk action; answers how far it is. */
+  /** Does a time slice of a bulk action; answers how far it is. */
   BULK_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 
@@ -18,7 +18,7 @@ export interface BulkServices {
 export function createBulkActivities({ db, dispatcher }: BulkServices): BulkActivities {
   return {
     BULK_CONTACTS: (job) =>
-      onShift(async (goesOn) => {
+      timeBoxed(async (goesOn) => {
         await startBulk(db, job);
         while (goesOn()) {
           const due = await recordBulkBatch(db, job);

@@ -10,10 +10,10 @@ import { CsvFault } from '../../domain/contact/csv.ts';
 import type { JobProgress } from '../../domain/contact/job.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
 import { countContactRows, readContactRows } from './csv.ts';
-import { onShift } from '../time-box.ts';
+import { timeBoxed } from '../time-box.ts';
 
 export interface ImportActivities {
-  /** Does a shift of an import; answers how far it is. */
+  /** Does a time slice of an import; answers how far it is. */
   IMPORT_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 
@@ -29,7 +29,7 @@ export function createImportActivities(services: ImportServices): ImportActiviti
   const { db } = services;
   return {
     IMPORT_CONTACTS: (job) =>
-      onShift(async (goesOn) => {
+      timeBoxed(async (goesOn) => {
         await checkFile(db, job);
         await importRows(services, job, goesOn);
         return findJobProgress(db, job);
@@ -69,7 +69,7 @@ async function importRows(
       // Read on while the database is at work; a fault of that comes up when it is waited for.
       reading = pieces.next();
       reading.catch(() => {});
-      // An earlier shift may have done a part.
+      // An earlier slice may have done a part.
       const rows = piece.filter(({ row }) => row - firstRow >= position);
       if (rows.length === 0) continue;
       const due = await recordImportBatch(db, job, { position, rows });

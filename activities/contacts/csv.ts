@@ -58,7 +58,7 @@ function headerOf([first]: readonly Line[]): string[] {
 }
 
 /** Stands in for a line with a fault while the others are parsed: no such cell can be stored. */
-const standIn = '\0fault';
+const sampleRecipient = '\0fault';
 
 /** The lines that end in each piece, at least one. Waiting for each alone would cost most of all. */
 async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefined> {
@@ -71,7 +71,7 @@ async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefin
       .take(text, isEnd)
       .map((record) => {
         if (record.fault === null) return record.text;
-        const name = `${standIn}${(faultsMade += 1)}`;
+        const name = `${sampleRecipient}${(faultsMade += 1)}`;
         faults.set(name, record.fault);
         return `${name}\n`;
       })

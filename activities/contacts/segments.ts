@@ -6,7 +6,7 @@ import type { Dispatcher } from '../../domain/runs.ts';
 
 /** Minutes after which a segment is counted or computed again. */
 const everyMinutes = 5;
-/** Milliseconds the other chores of the sweep wait for this one: the next sweep goes on. */
+/** Milliseconds the other tasks of the sweep wait for this one: the next sweep goes on. */
 const budgetMs = 20_000;
 
 /**

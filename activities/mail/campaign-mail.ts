@@ -3,7 +3,7 @@ import type { BillingRules } from '../../db/billing/billing.ts';
 import {
   type CampaignEmail,
   findCampaignContent,
-  insertCampaignFrame,
+  insertBodyTemplate,
 } from '../../db/campaigns/emails.ts';
 import type { Database } from '../../db/database.ts';
 import { escapeHtml } from '../../domain/template/html.ts';
@@ -11,8 +11,8 @@ import { wrapDocument } from '../../domain/template/html-document.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
 import { limits } from '../../domain/limits.ts';
 import {
-  filled,
-  type Gapped,
+  interpolate,
+  type TextTemplate,
   linkTarget,
   mailSkeleton,
   type MailSkeleton,
@@ -20,13 +20,13 @@ import {
   skeletonKey,
   slotValues,
   type SlotValues,
-  type StandIn,
-} from '../../domain/mail/body-template.ts';
+  type SampleRecipient,
+} from '../../domain/mail/skeleton.ts';
 import {
   type CompiledTemplate,
   compileTemplate,
   type Renderer,
-  type RenderScope,
+  type TemplateVariables,
 } from '../../domain/template/render.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
@@ -45,17 +45,17 @@ export interface ComposerServices {
 interface Prepared {
   subject: CompiledTemplate;
   body: CompiledTemplate;
-  standIn: StandIn;
+  sampleRecipient: SampleRecipient;
   /** By what they depend on; null: there is none. */
   skeletons: Map<string, Promise<Skeleton | null>>;
 }
 
 interface Skeleton {
   mail: MailSkeleton;
-  standIn: StandIn;
+  sampleRecipient: SampleRecipient;
   message: MessageSkeleton;
   /** Name of what is kept of its body. */
-  frame: string;
+  bodyTemplate: string;
 }
 
 /** Contents kept at most: those of the campaigns that are sending. */
@@ -76,7 +76,7 @@ export function createCampaignComposer(services: ComposerServices) {
     const prepared = {
       subject: compileTemplate(content.subject),
       body: compileTemplate(content.body),
-      standIn: {
+      sampleRecipient: {
         contactId: randomUUID(),
         emailId: randomUUID(),
         mark: randomBytes(16).toString('hex'),
@@ -109,7 +109,7 @@ interface Recipient {
   campaignId: string;
   email: CampaignEmail;
   tracking: Tracking | null;
-  scope: RenderScope;
+  variables: TemplateVariables;
   hasBadge: boolean;
 }
 
@@ -128,7 +128,7 @@ function recipientOf(
   return {
     email,
     tracking,
-    scope: {
+    variables: {
       owner: email.project_id,
       contact,
       locale: localeOf(data, email.project_language),
@@ -146,13 +146,13 @@ async function composeBySkeleton(
 ): Promise<Composed | undefined> {
   const skeleton = await skeletonFor(services, prepared, recipient);
   if (!skeleton) return undefined;
-  const { email, tracking, scope } = recipient;
+  const { email, tracking, variables } = recipient;
   const { renderer } = services;
   const [subject, rendered] = await Promise.all([
-    renderer.render('subject', prepared.subject, scope),
-    renderer.render('text', skeleton.mail.values, scope),
+    renderer.render('subject', prepared.subject, variables),
+    renderer.render('text', skeleton.mail.values, variables),
   ]);
-  const values = slotValues(skeleton.mail, prepared.standIn, email.contact_id, rendered);
+  const values = slotValues(skeleton.mail, prepared.sampleRecipient, email.contact_id, rendered);
   if (!values) return undefined;
   if (isFilledTooLarge(skeleton.mail.body, values)) {
     throw new BodyTooLarge('The rendered body is larger than mail may be.');
@@ -169,22 +169,24 @@ async function composeBySkeleton(
     text: (slot) => values.text[slot] ?? '',
   });
   const headers = email.message_class === 'MARKETING' ? undefined : headersFor(skeleton, ids);
-  return { raw, content: { subject, frame: skeleton.frame, values: values.html, headers } };
+  return {
+    raw,
+    content: { subject, bodyTemplate: skeleton.bodyTemplate, values: values.html, headers },
+  };
 }
 
 /** Whether a body is too large with its values in. Only one that may be is put together to know. */
-function isFilledTooLarge(body: Gapped, values: SlotValues): boolean {
-  const valueOf = (slot: Slot) =>
-    typeof slot === 'number' ? (values.html[slot] ?? '') : standInId;
+function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
+  const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
   let chars = 0;
   for (const text of body.texts) chars += text.length;
   for (const slot of body.slots) chars += valueOf(slot).length;
   if (chars * 3 <= limits.renderedBodyBytes) return false;
-  return chars > limits.renderedBodyBytes || isBodyTooLarge(filled(body, valueOf));
+  return chars > limits.renderedBodyBytes || isBodyTooLarge(interpolate(body, valueOf));
 }
 
 /** Of the length of an id. */
-const standInId = randomUUID();
+const sampleId = randomUUID();
 
 function skeletonFor(
   services: ComposerServices,
@@ -192,8 +194,8 @@ function skeletonFor(
   recipient: Recipient,
 ): Promise<Skeleton | null> {
   const { skeletons } = prepared;
-  const { tracking, scope, hasBadge } = recipient;
-  const key = skeletonKey({ locale: scope.locale, hasBadge, isTracked: tracking !== null });
+  const { tracking, variables, hasBadge } = recipient;
+  const key = skeletonKey({ locale: variables.locale, hasBadge, isTracked: tracking !== null });
   const known = skeletons.get(key);
   if (known) return known;
   const making = makeSkeleton(services, prepared, recipient).catch((error: unknown) => {
@@ -207,8 +209,8 @@ function skeletonFor(
 
 async function makeSkeleton(
   { db, apiUrl }: ComposerServices,
-  { body, standIn }: Prepared,
-  { campaignId, email, tracking, scope: { locale }, hasBadge }: Recipient,
+  { body, sampleRecipient }: Prepared,
+  { campaignId, email, tracking, variables: { locale }, hasBadge }: Recipient,
 ): Promise<Skeleton | null> {
   const mail = mailSkeleton({
     template: body,
@@ -217,29 +219,29 @@ async function makeSkeleton(
     hasBadge,
     isTracked: tracking !== null,
     apiUrl,
-    standIn,
+    sampleRecipient,
     textOf: textFromHtml,
   });
   if (!mail) return null;
   const from = { name: email.from_name, address: email.from_email };
   return {
     mail,
-    standIn,
-    message: encodeSkeleton(mail, { from, replyTo: email.reply_to, standIn }),
-    frame: await insertCampaignFrame(db, campaignId, mail.body),
+    sampleRecipient,
+    message: encodeSkeleton(mail, { from, replyTo: email.reply_to, sampleRecipient }),
+    bodyTemplate: await insertBodyTemplate(db, campaignId, mail.body),
   };
 }
 
 /** The headers of a skeleton for one recipient. */
 function headersFor(
-  { mail: { headers }, standIn }: Skeleton,
+  { mail: { headers }, sampleRecipient }: Skeleton,
   ids: { contactId: string; emailId: string },
 ) {
   return headers.map(({ name, value }) => ({
     name,
     value: value
-      .replaceAll(standIn.contactId, ids.contactId)
-      .replaceAll(standIn.emailId, ids.emailId),
+      .replaceAll(sampleRecipient.contactId, ids.contactId)
+      .replaceAll(sampleRecipient.emailId, ids.emailId),
   }));
 }
 
@@ -253,8 +255,8 @@ function addressesOf(
   const { pixelUrl, clickUrl } = trackingLinks(apiUrl, ids.emailId, sign);
   const addresses: string[] = [];
   addresses[mail.pixel] = escapeHtml(pixelUrl);
-  for (const [number, gapped] of mail.links) {
-    const target = linkTarget(gapped, ids, values);
+  for (const [number, textTemplate] of mail.links) {
+    const target = linkTarget(textTemplate, ids, values);
     if (target === null) return null;
     addresses[number] = escapeHtml(clickUrl(target));
   }
@@ -265,20 +267,20 @@ function addressesOf(
 async function composeWhole(
   { renderer }: ComposerServices,
   prepared: Prepared,
-  { email, tracking, scope, hasBadge }: Recipient,
+  { email, tracking, variables, hasBadge }: Recipient,
 ): Promise<Composed> {
   const mail = await renderMailWith(renderer, {
     subject: prepared.subject,
     body: prepared.body,
     messageClass: email.message_class,
     sourceType: 'CAMPAIGN',
-    scope,
+    variables,
     hasBadge,
   });
   if (isBodyTooLarge(mail.body)) {
     throw new BodyTooLarge('The rendered body is larger than mail may be.');
   }
-  const html = wrapDocument(mail.body, scope.locale);
+  const html = wrapDocument(mail.body, variables.locale);
   const raw = await composeMessage({
     emailId: email.id,
     date: email.created_at,

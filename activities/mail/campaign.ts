@@ -12,20 +12,23 @@ import {
 } from '../../db/campaigns/run.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
-import type { CampaignView } from '../../domain/campaign/campaign.ts';
+import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
 import { deliverBatch, type SendingServices } from './deliver.ts';
 import { pause } from '../pause.ts';
-import { onShift, whileAlive } from '../time-box.ts';
+import { timeBoxed, whileAlive } from '../time-box.ts';
 
 /** What is quick, and needs no provider. */
 export interface CampaignControl {
   /** Does what the campaign's row and the time demand. Answers how it stands. */
-  LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignView>;
+  ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /** Makes messages for the audience, for a while; it goes on where it stopped. */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /** Fails what waits of a cancelled campaign, for a while. Answers whether that was all. */
+  SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
+  /** The former names, for the runs that began with them. */
+  LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   WITHHOLD_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }
 
@@ -46,8 +49,8 @@ export interface CampaignServices extends SendingServices {
  * as unknown, though most of them have left: 500 at once are a few per cent faster, and leave more.
  */
 const batchSize = 200;
-/** Messages withheld in one step. */
-const withheldPage = 2_000;
+/** Messages suppressed in one statement. */
+const suppressedPage = 2_000;
 /** The shortest wait for tokens, in milliseconds: a batch of one message costs as much as one of many. */
 const throttleMs = 500;
 /** How soon to look again for messages that are being made. */
@@ -59,29 +62,34 @@ export function createCampaignSending(services: CampaignServices): CampaignSendi
   const composer = createCampaignComposer(services);
   return {
     SEND_BATCHES: (campaign) =>
-      onShift((goesOn, stop) => sendBatches(services, composer, campaign, goesOn, stop)),
+      timeBoxed((goesOn, stop) => sendBatches(services, composer, campaign, goesOn, stop)),
   };
 }
 
 export function createCampaignControl({ db }: CampaignServices): CampaignControl {
-  return {
+  const control = {
     // It waits for whoever holds the campaign's row.
-    LOOK_AT_CAMPAIGN: (campaign) => whileAlive(() => advanceCampaign(db, campaign)),
-    FREEZE_AUDIENCE: (campaign) =>
-      onShift(async (goesOn) => {
+    ADVANCE_CAMPAIGN: (campaign: CampaignRef) => whileAlive(() => advanceCampaign(db, campaign)),
+    FREEZE_AUDIENCE: (campaign: CampaignRef) =>
+      timeBoxed(async (goesOn) => {
         while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
       }),
-    async WITHHOLD_REST({ projectId, campaignId }) {
+    async SUPPRESS_REST({ projectId, campaignId }: CampaignRef) {
       const project = await findProject(db, projectId);
       const reason = project?.disabled_reason ? 'project_disabled' : 'campaign_cancelled';
-      return onShift(async (goesOn) => {
+      return timeBoxed(async (goesOn) => {
         while (goesOn()) {
-          const failed = await failCampaignEmails(db, campaignId, reason, withheldPage);
+          const failed = await failCampaignEmails(db, campaignId, reason, suppressedPage);
           if (failed === 0) return { isOver: true };
         }
         return { isOver: false };
       });
     },
+  };
+  return {
+    ...control,
+    LOOK_AT_CAMPAIGN: control.ADVANCE_CAMPAIGN,
+    WITHHOLD_REST: control.SUPPRESS_REST,
   };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
 import type { Database } from '../../db/database.ts';
 import { releaseClaim } from '../../db/emails/emails.ts';
-import type { Settlement } from '../../db/emails/outcomes.ts';
+import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
 import { type MessageClass, needsSubscription } from '../../domain/mail/class-headers.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
@@ -10,7 +10,7 @@ import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { isTracked, type Sign, type TrackingSetting } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
-import { type Budget, createBudget } from './semaphore.ts';
+import { createSemaphore, type Semaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import { isSimulated } from './simulator.ts';
 
@@ -53,11 +53,11 @@ export interface Sendable extends ClaimedShare {
 /** A message as it leaves, and what the ledger does not have of it yet. */
 export interface Composed {
   raw: Buffer;
-  content?: Settlement['content'];
+  content?: DeliveryOutcome['content'];
 }
 
 /** What a message is made of cannot be had now. It is no fault of the message: all go back. */
-export class NotAtHand extends Error {}
+export class ContentUnavailable extends Error {}
 
 /** Thrown from composing: the body is larger than mail may be. It does not leave. */
 export class BodyTooLarge extends Error {}
@@ -70,7 +70,7 @@ export interface Batch<E extends Sendable> {
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
   /**
    * Makes ready what they have in common. Answers how each is composed.
-   * @throws NotAtHand from composing: nothing more is handed over, and the batch fails with it;
+   * @throws ContentUnavailable from composing: nothing more is handed over, and the batch fails with it;
    *   BodyTooLarge: this message does not leave.
    */
   prepare(
@@ -97,24 +97,24 @@ const leaseMarginMs = 60_000;
  * Files of all messages this process has in its hands, in bytes: four messages with as much as a
  * message may have. Each byte is there about four times: as stored, in base64 and in the message.
  */
-const filesUnderWay = createBudget(40 * 1024 * 1024);
+const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**
  * Their bodies, in characters: six of the largest. Each is there about ten times: as the document,
  * with tracked links, as text, each of them encoded, and in the message.
  */
-const bodiesUnderWay = createBudget(12 * 1024 * 1024);
+const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
 /** Bodies that a batch may have sent and not recorded, in characters. */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
  * The connections of each provider, which all batches of this process share. A message that has
  * none waits here, where its lease is looked at, and not in the provider's queue.
  */
-const connections = new WeakMap<Mailer, Budget>();
+const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
 /**
  * Messages claimed at once. When a process dies, what it had claimed counts as unknown, whether it
  * had left or not: so no more than are about to leave.
  */
-const waveSize = 50;
+const chunkSize = 50;
 /** How long outcomes may wait to be recorded together, in milliseconds. */
 const unrecordedMs = 5_000;
 
@@ -122,17 +122,17 @@ const unrecordedMs = 5_000;
 interface Progress<E> {
   attemptIds: string[];
   emails: E[];
-  settlements: Settlement[];
+  outcomes: DeliveryOutcome[];
   /** Refusals of the provider since it accepted a message. */
   refusedInRow: number;
   /** Bodies among the outcomes, in characters. */
   unrecordedChars: number;
   /** Why no more can be composed now. */
-  fault?: NotAtHand;
+  fault?: ContentUnavailable;
 }
 
 /**
- * Delivers one batch, wave after wave: claim, last look, compose, hand over; then all outcomes are
+ * Delivers one batch, chunk after chunk: claim, last look, compose, hand over; then all outcomes are
  * recorded together. Whatever happens, a message is handed over at most once for each claim, and a
  * claim that is committed ends in an outcome. Answers how many were claimed.
  * @param stop aborted: hands over no more, and releases what it has claimed beyond.
@@ -147,22 +147,22 @@ export async function deliverBatch<E extends Sendable>(
   const progress: Progress<E> = {
     attemptIds: [],
     emails: [],
-    settlements: [],
+    outcomes: [],
     refusedInRow: 0,
     unrecordedChars: 0,
   };
-  const { attemptIds, emails, settlements } = progress;
+  const { attemptIds, emails, outcomes } = progress;
   const recordBy = Date.now() + unrecordedMs;
   try {
-    while (await deliverWave(services, batch, progress, stop)) {
+    while (await deliverChunk(services, batch, progress, stop)) {
       if (emails.length >= batch.max || Date.now() > recordBy) break;
     }
   } finally {
-    if (settlements.length > 0) {
+    if (outcomes.length > 0) {
       const attempt = {
         projectId,
         attemptIds,
-        settlements,
+        outcomes,
         claimed: emails,
         ...(campaign && { campaign }),
       };
@@ -174,7 +174,7 @@ export async function deliverBatch<E extends Sendable>(
 }
 
 /** Answers whether there may be more to deliver. */
-async function deliverWave<E extends Sendable>(
+async function deliverChunk<E extends Sendable>(
   services: SendingServices,
   batch: Batch<E>,
   progress: Progress<E>,
@@ -184,7 +184,7 @@ async function deliverWave<E extends Sendable>(
   const { projectId, campaign } = batch;
   const attemptId = randomUUID();
   const handOverUntil = Date.now() + leaseSeconds * 1000 - leaseMarginMs;
-  const max = Math.min(waveSize, batch.max - progress.emails.length);
+  const max = Math.min(chunkSize, batch.max - progress.emails.length);
   let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
   try {
     const emails = await batch.claim({ attemptId, leaseSeconds, max });
@@ -229,36 +229,36 @@ async function handOver<E extends Sendable>(
   services: SendingServices,
   { emails, overLimit, compose, progress, isOver, urgent }: HandOver<E>,
 ): Promise<void> {
-  const { settlements } = progress;
-  const lines = connectionsOf(services.mailer);
+  const { outcomes } = progress;
+  const connections = connectionsOf(services.mailer);
   const queue = emails.values();
   async function work(): Promise<void> {
     for (const email of queue) {
-      const forgetFiles = await filesUnderWay.take(bytesOf(email), { urgent });
-      const forgetBody = await bodiesUnderWay.take(email.body?.length ?? 0, { urgent });
-      const hangUp = await lines.take(1, { urgent });
-      settlements.push(await settle(email));
-      hangUp();
-      forgetBody();
-      forgetFiles();
+      const releaseFiles = await filesUnderWay.acquire(bytesOf(email), { urgent });
+      const releaseBody = await bodiesUnderWay.acquire(email.body?.length ?? 0, { urgent });
+      const releaseConnection = await connections.acquire(1, { urgent });
+      outcomes.push(await attempt(email));
+      releaseConnection();
+      releaseBody();
+      releaseFiles();
     }
   }
-  async function settle(email: E): Promise<Settlement> {
+  async function attempt(email: E): Promise<DeliveryOutcome> {
     if (isOver()) return { emailId: email.id, kind: 'released' };
-    const reason = overLimit.has(email.id) ? 'billing_limit' : withheldReason(email);
+    const reason = overLimit.has(email.id) ? 'billing_limit' : suppressionReason(email);
     if (reason) return { emailId: email.id, kind: 'withheld', reason };
-    const settlement = await deliver(services, email, compose, progress);
-    if (settlement.kind === 'accepted') progress.refusedInRow = 0;
-    if (settlement.kind === 'refused') progress.refusedInRow += 1;
-    return settlement;
+    const outcome = await deliver(services, email, compose, progress);
+    if (outcome.kind === 'accepted') progress.refusedInRow = 0;
+    if (outcome.kind === 'refused') progress.refusedInRow += 1;
+    return outcome;
   }
   const workers = Math.min(services.mailer.maxConcurrency, emails.length);
   await Promise.all(Array.from({ length: workers }, work));
 }
 
-function connectionsOf(mailer: Mailer): Budget {
-  const known = connections.get(mailer) ?? createBudget(mailer.maxConcurrency);
-  connections.set(mailer, known);
+function connectionsOf(mailer: Mailer): Semaphore {
+  const known = connectionsByMailer.get(mailer) ?? createSemaphore(mailer.maxConcurrency);
+  connectionsByMailer.set(mailer, known);
   return known;
 }
 
@@ -269,7 +269,7 @@ function bytesOf({ attachments }: Sendable): number {
 }
 
 /** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */
-function withheldReason(email: Sendable): string | null {
+function suppressionReason(email: Sendable): string | null {
   if (email.project_disabled) return 'project_disabled';
   const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
   const isMeant = needsSubscription(email.message_class, email.source_type) && toContact;
@@ -282,14 +282,14 @@ async function deliver<E extends Sendable>(
   email: E,
   compose: HandOver<E>['compose'],
   progress: Progress<E>,
-): Promise<Settlement> {
+): Promise<DeliveryOutcome> {
   const emailId = email.id;
   const tracked = isTracked(email.project_tracking, email.message_class as MessageClass);
   let composed: Composed;
   try {
     composed = await compose(email, tracked && tracking.mode === 'own' ? tracking : null);
   } catch (error) {
-    if (error instanceof NotAtHand) {
+    if (error instanceof ContentUnavailable) {
       progress.fault = error;
       return { emailId, kind: 'released' };
     }
@@ -297,9 +297,9 @@ async function deliver<E extends Sendable>(
       return { emailId, kind: 'withheld', reason: 'message_too_large' };
     }
     // A fault of ours: the others of the batch must not suffer from it.
-    return settlementOf(email, { kind: 'retry', error: String(error) });
+    return deliveryOutcomeOf(email, { kind: 'retry', error: String(error) });
   }
-  const outcome = await mailer.send({
+  const answer = await mailer.send({
     emailId,
     envelopeFrom: `bounce@${domainOf(email.from_email)}`,
     to: email.to_email,
@@ -307,12 +307,12 @@ async function deliver<E extends Sendable>(
     tracked: tracked && tracking.mode === 'ses',
   });
   progress.unrecordedChars += charsOf(composed.content);
-  const settlement = settlementOf(email, outcome);
-  if (settlement.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
-    settlement.delivered = false;
-    settlement.simulator = email.to_email;
+  const outcome = deliveryOutcomeOf(email, answer);
+  if (outcome.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
+    outcome.delivered = false;
+    outcome.simulator = email.to_email;
   }
-  return { ...settlement, content: composed.content };
+  return { ...outcome, content: composed.content };
 }
 
 function charsOf(content: Composed['content']): number {
@@ -321,7 +321,10 @@ function charsOf(content: Composed['content']): number {
   return content.values.reduce((sum, value) => sum + value.length, 0);
 }
 
-function settlementOf({ id: emailId, attempts }: Sendable, outcome: SendOutcome): Settlement {
+function deliveryOutcomeOf(
+  { id: emailId, attempts }: Sendable,
+  outcome: SendOutcome,
+): DeliveryOutcome {
   switch (outcome.kind) {
     case 'accepted':
     case 'uncertain':

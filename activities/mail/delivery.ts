@@ -10,9 +10,14 @@ import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rat
 import { wrapDocument } from '../../domain/template/html-document.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
-import { deliverBatch, NotAtHand, type SendingServices, type Tracking } from './deliver.ts';
+import {
+  deliverBatch,
+  ContentUnavailable,
+  type SendingServices,
+  type Tracking,
+} from './deliver.ts';
 import { pause } from '../pause.ts';
-import { onShift } from '../time-box.ts';
+import { timeBoxed } from '../time-box.ts';
 
 export interface DeliveryActivities {
   /**
@@ -26,8 +31,8 @@ export type DeliveryServices = SendingServices;
 
 /** Messages delivered together. */
 const batchSize = 100;
-/** Longer than others, in milliseconds: a lane is the only activity of its project. */
-const shiftMs = 60_000;
+/** Longer than others, in milliseconds: a delivery run has the only activity of its project. */
+const sliceMs = 60_000;
 /** How soon to look again for messages that somebody else holds. */
 const heldMs = 1_000;
 
@@ -35,7 +40,7 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
   const { db, rates } = services;
   return {
     DELIVER: (projectId) =>
-      onShift(async (goesOn, stop) => {
+      timeBoxed(async (goesOn, stop) => {
         // Until nothing is due any more, what is sent has waited for the limits.
         let throttled = false;
         while (goesOn()) {
@@ -53,7 +58,7 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
           if (claimed === 0) await pause(heldMs, stop);
         }
         return { nextDueMs: await findNextDue(db, projectId) };
-      }, shiftMs),
+      }, sliceMs),
   };
 }
 
@@ -97,7 +102,7 @@ function createFileReader(db: Database) {
     try {
       return await last.files;
     } catch (error) {
-      throw new NotAtHand('The files of a message cannot be read.', { cause: error });
+      throw new ContentUnavailable('The files of a message cannot be read.', { cause: error });
     }
   };
 }

@@ -1,6 +1,10 @@
 import { CancelledFailure } from '@temporalio/activity';
 import type { Due } from '../../db/events/events.ts';
-import { type Attempt, recordSettlements, type Settlement } from '../../db/emails/outcomes.ts';
+import {
+  type Attempt,
+  recordDeliveryOutcomes,
+  type DeliveryOutcome,
+} from '../../db/emails/outcomes.ts';
 import { isRefusal } from '../../db/sql-state.ts';
 import type { Database } from '../../db/database.ts';
 
@@ -12,7 +16,7 @@ interface WarningLog {
  * How long a worker that shuts down tries to record outcomes while the database is away, in
  * milliseconds: who asked it to stop kills it soon.
  */
-const shutdownPatienceMs = 30_000;
+const shutdownTimeoutMs = 30_000;
 
 /**
  * Records the outcomes of a batch, however long the database is away. Where it refuses one of them,
@@ -24,22 +28,19 @@ export async function recordOutcomes(
   attempt: Attempt,
   stop: AbortSignal,
 ): Promise<Due[]> {
-  const { projectId, settlements } = attempt;
-  const part = (some: readonly Settlement[]) =>
-    recordOutcomes(services, { ...attempt, settlements: some }, stop);
+  const { projectId, outcomes } = attempt;
+  const part = (some: readonly DeliveryOutcome[]) =>
+    recordOutcomes(services, { ...attempt, outcomes: some }, stop);
   try {
-    const work = () => recordSettlements(services.db, attempt);
+    const work = () => recordDeliveryOutcomes(services.db, attempt);
     return [await endClaim(services, projectId, stop, work, isRefusal)];
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    if (settlements.length > 1) {
-      const half = Math.ceil(settlements.length / 2);
-      return [
-        ...(await part(settlements.slice(0, half))),
-        ...(await part(settlements.slice(half))),
-      ];
+    if (outcomes.length > 1) {
+      const half = Math.ceil(outcomes.length / 2);
+      return [...(await part(outcomes.slice(0, half))), ...(await part(outcomes.slice(half)))];
     }
-    const [refused] = settlements;
+    const [refused] = outcomes;
     if (!refused) return [];
     const details = { error, projectId, emailId: refused.emailId, outcome: refused.kind };
     services.log.warn(details, 'The database refuses the outcome of a mail');
@@ -53,7 +54,7 @@ export async function recordOutcomes(
  * only that nobody knows, which the settle time ends. null: there is nothing less. The message stays
  * claimed, and ends in the same way once its lease is over.
  */
-function withLess(refused: Settlement, error: unknown): Settlement | null {
+function withLess(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
   const { emailId } = refused;
   if (refused.kind === 'accepted' && (refused.messageId !== null || refused.content)) {
     return { ...refused, messageId: null, content: undefined };
@@ -81,7 +82,7 @@ export async function endClaim<T>(
       return await work();
     } catch (error) {
       if (isFinal(error)) throw error;
-      if (isShutdown(stop)) giveUpAt = Math.min(giveUpAt, Date.now() + shutdownPatienceMs);
+      if (isShutdown(stop)) giveUpAt = Math.min(giveUpAt, Date.now() + shutdownTimeoutMs);
       if (Date.now() >= giveUpAt) throw error;
       log.warn({ error, projectId }, 'A claim could not be ended yet');
       await new Promise((resolve) => setTimeout(resolve, 1000));

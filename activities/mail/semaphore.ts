@@ -1,13 +1,13 @@
-/** Something there is only so much of, which tasks share: bytes of memory, connections. */
-export interface Budget {
+/** A weighted semaphore: tasks share bytes of memory, or connections. */
+export interface Semaphore {
   /**
    * Waits until so much is free. Nothing (0) never waits; more than there is counts as all of it.
-   * Who asks first is served first, but for those in a hurry. Answers what gives it back.
+   * Who asks first is served first, but for those in a hurry. Answers what releases it.
    */
-  take(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
+  acquire(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
 }
 
-export function createBudget(total: number): Budget {
+export function createSemaphore(total: number): Semaphore {
   let free = total;
   const waiting: { amount: number; urgent: boolean; go: () => void }[] = [];
   function serve(): void {
@@ -18,7 +18,7 @@ export function createBudget(total: number): Budget {
     }
   }
   return {
-    async take(wanted, { urgent = false } = {}) {
+    async acquire(wanted, { urgent = false } = {}) {
       const amount = Math.min(wanted, total);
       if (!(amount > 0)) return () => {};
       await new Promise<void>((go) => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
 import type { Database } from '../../db/database.ts';
 import {
-  claimSingleMail,
-  deleteSingleMail,
-  findSingleMail,
-  releaseSingleMail,
-  type SingleMailRow,
+  claimSystemMail,
+  deleteSystemMail,
+  findSystemMail,
+  releaseSystemMail,
+  type SystemMailRow,
 } from '../../db/emails/system-mail.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
@@ -17,15 +17,17 @@ import { composeMessage } from '../../providers/mail/mime.ts';
 import { pause } from '../pause.ts';
 import { whileAlive } from '../time-box.ts';
 
-export interface SingleMailActivities {
+export interface SystemMailActivities {
   /**
    * Sends one mail outside the ledger, at most once. Answers in how many milliseconds it has to be
    * tried again, or null when that is over: it has left, was refused, or nobody knows.
    */
+  SEND_SYSTEM_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
+  /** Its former name, for the runs that began with it. */
   SEND_SINGLE_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
 }
 
-export interface SingleMailServices {
+export interface SystemMailServices {
   db: Database;
   mailer: Mailer;
   rates: SendingRates;
@@ -36,34 +38,33 @@ export interface SingleMailServices {
  * How long what a claim needs of the database is tried again, in milliseconds: together with the
  * sending well within the 10 minutes that the run gives an attempt.
  */
-const patienceMs = 3 * 60_000;
+const timeoutMs = 3 * 60_000;
 
-export function createSingleMailActivities(services: SingleMailServices): SingleMailActivities {
+export function createSystemMailActivities(services: SystemMailServices): SystemMailActivities {
+  const send = ({ mailId }: { mailId: string }) => whileAlive(() => sendMail(services, mailId));
+  return { SEND_SYSTEM_MAIL: send, SEND_SINGLE_MAIL: send };
+}
+
+async function sendMail(
+  services: SystemMailServices,
+  mailId: string,
+): Promise<{ retryMs: number | null }> {
   const { db, rates, log } = services;
-  return {
-    SEND_SINGLE_MAIL: ({ mailId }) =>
-      whileAlive(async () => {
-        const mail = await findSingleMail(db, mailId);
-        if (!mail) return { retryMs: null };
-        const handOver = await prepare(services, mail);
-        const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, {
-          urgent: true,
-        });
-        await pause(waitMs, cancellationSignal());
-        // Known to this process alone: whoever comes after it cannot know what it has handed over.
-        const attemptId = randomUUID();
-        const attempt = await changeClaim(services, mailId, () =>
-          claimSingleMail(db, mailId, attemptId),
-        );
-        if (attempt === undefined) {
-          const details = { mailId, kind: mail.kind, attempt: mail.attempts };
-          log.warn(details, 'A mail was given up: an attempt was cut short, and it may have left');
-          await deleteSingleMail(db, mailId);
-          return { retryMs: null };
-        }
-        return { retryMs: await settle(services, mail, { attemptId, attempt }, await handOver()) };
-      }),
-  };
+  const mail = await findSystemMail(db, mailId);
+  if (!mail) return { retryMs: null };
+  const handOver = await prepare(services, mail);
+  const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
+  await pause(waitMs, cancellationSignal());
+  // Known to this process alone: whoever comes after it cannot know what it has handed over.
+  const attemptId = randomUUID();
+  const attempt = await changeClaim(services, mailId, () => claimSystemMail(db, mailId, attemptId));
+  if (attempt === undefined) {
+    const details = { mailId, kind: mail.kind, attempt: mail.attempts };
+    log.warn(details, 'A mail was given up: an attempt was cut short, and it may have left');
+    await deleteSystemMail(db, mailId);
+    return { retryMs: null };
+  }
+  return { retryMs: await endAttempt(services, mail, { attemptId, attempt }, await handOver()) };
 }
 
 /**
@@ -71,8 +72,8 @@ export function createSingleMailActivities(services: SingleMailServices): Single
  * is a try like others, or one bad mail would be tried forever.
  */
 async function prepare(
-  { mailer }: SingleMailServices,
-  mail: SingleMailRow,
+  { mailer }: SystemMailServices,
+  mail: SystemMailRow,
 ): Promise<() => Promise<SendOutcome>> {
   try {
     const raw = await composeMessage({
@@ -96,9 +97,9 @@ async function prepare(
 }
 
 /** Notes what became of a claimed mail. Answers when to try again, in milliseconds, if at all. */
-async function settle(
-  services: SingleMailServices,
-  { id, kind }: SingleMailRow,
+async function endAttempt(
+  services: SystemMailServices,
+  { id, kind }: SystemMailRow,
   { attemptId, attempt }: { attemptId: string; attempt: number },
   outcome: SendOutcome,
 ): Promise<number | null> {
@@ -106,13 +107,13 @@ async function settle(
   const details = { mailId: id, kind, attempt };
   if (outcome.kind === 'retry' && attempt < sendAttemptsMax) {
     log.warn({ ...details, error: outcome.error }, 'A mail is tried again');
-    await changeClaim(services, id, () => releaseSingleMail(db, id, attemptId));
+    await changeClaim(services, id, () => releaseSystemMail(db, id, attemptId));
     return Math.max(retryDelayMs(attempt), outcome.retryAfterMs ?? 0);
   }
   if (outcome.kind !== 'accepted') {
     log.warn({ ...details, outcome: outcome.kind, error: outcome.error }, 'A mail was given up');
   }
-  await changeClaim(services, id, () => deleteSingleMail(db, id));
+  await changeClaim(services, id, () => deleteSystemMail(db, id));
   return null;
 }
 
@@ -121,11 +122,11 @@ async function settle(
  * repeated then, because the next one finds a claim that is not its own, and gives the mail up.
  */
 async function changeClaim<T>(
-  { log }: SingleMailServices,
+  { log }: SystemMailServices,
   mailId: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const giveUpAt = Date.now() + patienceMs;
+  const giveUpAt = Date.now() + timeoutMs;
   for (;;) {
     try {
       return await work();

@@ -8,10 +8,14 @@ import { type MessageClass, needsSubscription } from '../../domain/mail/class-he
 import { domainOf, normaliseEmail } from '../../domain/mail/email-address.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { isBodyTooLarge, renderMailWith } from '../../domain/mail/content.ts';
-import { compileTemplate, type Renderer, type RenderScope } from '../../domain/template/render.ts';
+import {
+  compileTemplate,
+  type Renderer,
+  type TemplateVariables,
+} from '../../domain/template/render.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from './perform.ts';
-import { stepScope } from './variables.ts';
+import { stepVariables } from './variables.ts';
 
 export interface SendEmailServices {
   apiUrl: string;
@@ -34,18 +38,18 @@ export async function sendStepEmail(
   emailId: string,
 ): Promise<Record<string, unknown>> {
   const projectId = execution.project_id;
-  const { contact, project, scope } = await stepScope(tx, apiUrl, execution, emailId);
+  const { contact, project, variables } = await stepVariables(tx, apiUrl, execution, emailId);
   const template = step.templateId ? await findTemplate(tx, projectId, step.templateId) : undefined;
   if (!template) throw new StepFailure('The template of this step no longer exists.');
   const from = await requireSender(tx, projectId, template.from_email);
-  const recipient = await recipientOf(step, contact.email, scope, renderer);
+  const recipient = await recipientOf(step, contact.email, variables, renderer);
   const messageClass = template.type as MessageClass;
   const content = await renderMailWith(renderer, {
     subject: compileTemplate(template.subject),
     body: compileTemplate(template.body),
     messageClass,
     sourceType: 'WORKFLOW',
-    scope,
+    variables,
     hasBadge: billingRules !== null && project.subscription === null,
   });
   // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
@@ -100,12 +104,12 @@ async function requireSender(
 async function recipientOf(
   step: GraphStep,
   contactEmail: string,
-  scope: RenderScope,
+  variables: TemplateVariables,
   renderer: Renderer,
 ) {
   const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
   if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT' as const, email: contactEmail };
-  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], scope);
+  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], variables);
   const email = normaliseEmail(written);
   if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
   return { type: 'CUSTOM' as const, email };

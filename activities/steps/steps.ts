@@ -63,7 +63,7 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
           return finishStep(tx, visit, call, output);
         }),
       );
-      dispatcher.dispatch({ lanes: [call.projectId] });
+      dispatcher.dispatch({ deliveries: [call.projectId] });
       return result;
     },
     DELAY: (call) => performStep(db, call, delay),

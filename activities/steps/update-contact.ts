@@ -5,10 +5,10 @@ import type { StepVisit } from '../../db/workflows/steps.ts';
 import { persistentWrapper, planContactData } from '../../domain/contact/data.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
-import type { Renderer, RenderScope } from '../../domain/template/render.ts';
+import type { Renderer, TemplateVariables } from '../../domain/template/render.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from './perform.ts';
-import { stepScope } from './variables.ts';
+import { stepVariables } from './variables.ts';
 
 const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
@@ -23,8 +23,8 @@ export async function updateContactOfStep(
   { execution, stepExecution }: StepVisit,
 ): Promise<{ output: Record<string, unknown>; due: Due }> {
   const { updates = {}, subscriptionAction = 'none' } = step.config as StepConfig<'UPDATE_CONTACT'>;
-  const { contact, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
-  const rendered = await renderedUpdates(updates, scope, renderer);
+  const { contact, variables } = await stepVariables(tx, apiUrl, execution, stepExecution.id);
+  const rendered = await renderedUpdates(updates, variables, renderer);
   try {
     const written = await recordContact(tx, execution.project_id, {
       email: contact.email,
@@ -52,7 +52,7 @@ export async function updateContactOfStep(
 /** The updates with every text that is a value rendered, also in `{value, persistent}`. */
 async function renderedUpdates(
   updates: Record<string, unknown>,
-  scope: RenderScope,
+  variables: TemplateVariables,
   renderer: Renderer,
 ): Promise<Record<string, unknown>> {
   const sources = Object.entries(updates).flatMap(([key, raw]) => {
@@ -62,7 +62,7 @@ async function renderedUpdates(
   });
   const texts = await renderer.renderTexts(
     sources.map(({ source }) => source),
-    scope,
+    variables,
   );
   const rendered = sources.map(({ key, wrapper }, index) => {
     const value = texts[index];

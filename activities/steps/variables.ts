@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
 import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
-import type { RenderScope } from '../../domain/template/render.ts';
+import type { TemplateVariables } from '../../domain/template/render.ts';
 import { StepFailure } from './perform.ts';
 
 /**
@@ -11,7 +11,7 @@ import { StepFailure } from './perform.ts';
  * `emailId` goes into the opt-out links of a mail.
  * @throws StepFailure when contact or project are gone.
  */
-export async function stepScope(
+export async function stepVariables(
   tx: Database,
   apiUrl: string,
   execution: StepVisit['execution'],
@@ -20,12 +20,12 @@ export async function stepScope(
   const contact = await findContact(tx, execution.project_id, execution.contact_id);
   const project = await findProject(tx, execution.project_id);
   if (!contact || !project) throw new StepFailure('The contact no longer exists.');
-  const scope: RenderScope = {
+  const variables: TemplateVariables = {
     owner: project.id,
     contact,
     context: execution.context as Record<string, unknown> | null,
     locale: localeOf(contact.data, project.language),
     urls: optOutUrls(apiUrl, contact.id, emailId),
   };
-  return { contact, project, scope };
+  return { contact, project, variables };
 }

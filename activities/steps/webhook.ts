@@ -24,7 +24,7 @@ import type { Renderer } from '../../domain/template/render.ts';
 import type { WebhookAttempt, WebhookSender } from '../../providers/web/webhook.ts';
 import { createBulkhead } from './bulkhead.ts';
 import { finishStep, performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
-import { stepScope } from './variables.ts';
+import { stepVariables } from './variables.ts';
 
 export interface WebhookServices {
   db: Database;
@@ -133,10 +133,10 @@ async function prepare(
   const { apiUrl, cipher, renderer } = services;
   const { execution, stepExecution, completedAt } = visit;
   if (completedAt) return { outcome: { kind: 'done' }, since: completedAt };
-  const { project, scope } = await stepScope(tx, apiUrl, execution, stepExecution.id);
+  const { project, variables } = await stepVariables(tx, apiUrl, execution, stepExecution.id);
   const config = call.step.config as StepConfig<'WEBHOOK'>;
   const known = {
-    ...scope,
+    ...variables,
     workflow: { id: execution.workflow_id, name: execution.workflow_name },
     execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
   };
@@ -149,7 +149,7 @@ async function prepare(
   ]);
   const texts = await renderer.renderTexts(
     marked.map(({ text }) => text),
-    scope,
+    variables,
   );
   const rendered = new Map(sources.map((source, index) => [source, texts[index] ?? '']));
   const build = (valueOf: (name: string) => string) =>

@@ -1,8 +1,8 @@
 import type { Database } from '../../db/database.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { claimForgottenExecutions, claimForgottenWaits } from '../../db/dispatch-store.ts';
-import { wakeStalledCampaigns } from '../../db/campaigns/campaigns.ts';
-import { listForgottenLanes } from '../../db/emails/emails.ts';
+import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
+import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
 import { deleteOldSnsReceipts } from '../../db/emails/feedback.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
@@ -13,15 +13,15 @@ import { cancelLateExecutions } from '../../db/projects/suspension.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
-import { deleteOldJobs, wakeStalledJobs } from '../../db/contacts/jobs.ts';
-import { claimForgottenRunWakes } from '../../db/outbox/outbox.ts';
+import { deleteOldJobs, signalStalledJobs } from '../../db/contacts/jobs.ts';
+import { claimOverdue } from '../../db/outbox/outbox.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
 import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** What the sweep does, one activity for each kind of care. Each may be repeated. */
-export interface SweepChores {
+export interface SweepTasks {
   /** Tells Temporal of committed rows it has not heard of: a process died, or it was away. */
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Ends executions whose run was ended by somebody in Temporal instead of through the API. */
@@ -51,9 +51,11 @@ export interface SweepChores {
   REPORT_USAGE(): Promise<void>;
 }
 
-export interface SweepActivities extends SweepChores {
-  /** The chores of this worker's version, in the order they are done. */
-  LIST_CHORES(): Promise<(keyof SweepChores)[]>;
+export interface SweepActivities extends SweepTasks {
+  /** The tasks of this worker's version, in the order they are done. */
+  LIST_TASKS(): Promise<(keyof SweepTasks)[]>;
+  /** Its former name, for the runs that began with it. */
+  LIST_CHORES(): Promise<(keyof SweepTasks)[]>;
 }
 
 export interface SweepServices extends WarningServices, UsageServices {
@@ -78,18 +80,18 @@ const pageSize = 500;
 
 export function createSweepActivities(services: SweepServices): SweepActivities {
   const { db, dispatcher } = services;
-  const chores: SweepChores = {
+  const tasks: SweepTasks = {
     async DISPATCH_FORGOTTEN() {
       for (;;) {
         const [executions, waits, runs] = await Promise.all([
           claimForgottenExecutions(db, pageSize),
           claimForgottenWaits(db, pageSize),
-          claimForgottenRunWakes(db, pageSize),
+          claimOverdue(db, pageSize),
         ]);
         dispatcher.dispatch({ executions, waits, runs });
         if ([executions, waits, runs].every((page) => page.length < pageSize)) break;
       }
-      dispatcher.dispatch({ lanes: await listForgottenLanes(db, pageSize) });
+      dispatcher.dispatch({ deliveries: await listForgottenDeliveries(db, pageSize) });
     },
     async REPAIR_EXECUTIONS() {
       let page: BrokenRun[] = [];
@@ -118,7 +120,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       }
     },
     async WAKE_STALLED_CAMPAIGNS() {
-      dispatcher.dispatch({ runs: await wakeStalledCampaigns(db, pageSize) });
+      dispatcher.dispatch({ runs: await signalStalledCampaigns(db, pageSize) });
     },
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
@@ -127,7 +129,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await foldEventTally(db);
     },
     async WAKE_STALLED_JOBS() {
-      dispatcher.dispatch({ runs: await wakeStalledJobs(db, pageSize) });
+      dispatcher.dispatch({ runs: await signalStalledJobs(db, pageSize) });
     },
     async CLEAR_JOBS() {
       await deleteOldJobs(db);
@@ -149,7 +151,8 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await reportDueUsage(services);
     },
   };
-  return { ...chores, LIST_CHORES: async () => Object.keys(chores) as (keyof SweepChores)[] };
+  const list = async () => Object.keys(tasks) as (keyof SweepTasks)[];
+  return { ...tasks, LIST_TASKS: list, LIST_CHORES: list };
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {

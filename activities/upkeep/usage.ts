@@ -17,8 +17,8 @@ export interface UsageServices {
 const concurrency = 16;
 /** Messages taken from the database at once. */
 const pageSize = 500;
-/** Other chores wait for this one, and the rest comes with the next sweep. */
-const shiftMs = 20_000;
+/** Other tasks wait for this one, and the rest comes with the next sweep. */
+const sliceMs = 20_000;
 /**
  * Stripe takes no meter event that is older (docs.stripe.com/api/billing/meter-event/create). A
  * younger one it refuses is kept, as somebody may still set up the meter.
@@ -31,7 +31,7 @@ const oldestMs = 35 * 86_400_000;
  */
 export async function reportDueUsage(
   { db, payments, log }: UsageServices,
-  { customer, forMs = shiftMs }: { customer?: string; forMs?: number } = {},
+  { customer, forMs = sliceMs }: { customer?: string; forMs?: number } = {},
 ): Promise<void> {
   if (!payments) return;
   const end = Date.now() + forMs;

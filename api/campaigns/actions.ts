@@ -12,7 +12,7 @@ import {
 import type { Database } from '../../db/database.ts';
 import { isMemberAddress } from '../../db/accounts/members.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
-import { insertSingleMail } from '../../db/emails/system-mail.ts';
+import { insertSystemMail } from '../../db/emails/system-mail.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
 import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -32,7 +32,7 @@ import {
 import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** What is done with a campaign as a whole. Each action changes its row and wakes its run. */
+/** What is done with a campaign as a whole. Each action changes its row and signals its run. */
 
 type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
 
@@ -50,7 +50,7 @@ function requireState({ status }: CampaignRow, action: Action): void {
   throw new Problem(refusals[action], { details: { status } });
 }
 
-/** Changes a campaign that is in a fitting state, and wakes its run. Of two at once one wins. */
+/** Changes a campaign that is in a fitting state, and signals its run. Of two at once one wins. */
 async function act(
   { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
   given: { projectId: string; id: string; action: Action },
@@ -270,7 +270,7 @@ export const testCampaign = endpoint({
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const runId = await transact(db, (tx) =>
-      insertSingleMail(tx, {
+      insertSystemMail(tx, {
         kind: 'campaign-test',
         project_id: projectId,
         to_email: body.email,

@@ -5,7 +5,7 @@ import type { ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
 import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
-import type { Scope } from './rate-limit.ts';
+import type { LimitName } from './rate-limit.ts';
 import type { Services } from './services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import type { UploadLimits } from './upload.ts';
@@ -58,7 +58,7 @@ export interface Call<
   note: SecurityLog['note'];
   noteRefusal: SecurityLog['noteRefusal'];
   /** Counts against one more limit. @throws Problem RATE_LIMIT_EXCEEDED */
-  count: (scope: Scope, key: string) => Promise<void>;
+  count: (limit: LimitName, key: string) => Promise<void>;
 }
 
 /**

@@ -138,7 +138,7 @@ async function runHandler(
       completeIn: (tx, data) => keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data)),
     },
     findSessionUser: () => findSessionUser(ctx, services),
-    count: (scope, counted) => services.rateLimits.count(ctx, scope, counted),
+    count: (limit, counted) => services.rateLimits.count(ctx, limit, counted),
     note: (event, tx) => security.note(event, tx),
     noteRefusal: (event) => security.noteRefusal(event),
   });

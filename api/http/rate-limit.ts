@@ -8,7 +8,7 @@ import { Problem } from '../../domain/errors.ts';
 /** Length of a counting window. It starts with its first request. */
 const windowSeconds = 60;
 
-export type Scope = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
+export type LimitName = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
 
 /**
  * What a client is counted by: an IPv4 address as it is, also where it is written as IPv6
@@ -28,13 +28,13 @@ export interface RateLimits {
    * Counts one request.
    * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
    */
-  count(ctx: Context, scope: Scope, key: string): Promise<void>;
+  count(ctx: Context, limit: LimitName, key: string): Promise<void>;
   /** Counts one request. Answers the seconds until the window ends where it is used up, else 0. */
-  take(scope: Scope, key: string): Promise<number>;
+  take(limit: LimitName, key: string): Promise<number>;
   /** Counts one request less. */
-  giveBack(scope: Scope, key: string): Promise<void>;
+  giveBack(limit: LimitName, key: string): Promise<void>;
   /** Ends the window of a key: what was counted is forgotten. */
-  forget(scope: Scope, key: string): Promise<void>;
+  forget(limit: LimitName, key: string): Promise<void>;
 }
 
 /**
@@ -46,7 +46,7 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     const nothing = async () => {};
     return { count: nothing, take: async () => 0, giveBack: nothing, forget: nothing };
   }
-  const limiter = (keyPrefix: Scope, points: number, duration = windowSeconds) =>
+  const limiter = (keyPrefix: LimitName, points: number, duration = windowSeconds) =>
     new RateLimiterPostgres({
       storeClient: pool,
       storeType: 'pool',
@@ -66,15 +66,15 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
   };
   return {
-    async count(ctx, scope, key) {
-      const limiter = limiters[scope];
+    async count(ctx, limit, key) {
+      const limiter = limiters[limit];
       const result = await limiter.consume(key).catch((error: unknown) => error);
       if (!isResult(result)) return;
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
       const isOver = result.consumedPoints > limiter.points;
       // The failures of an address are counted beside the requests of the caller; the headers
       // tell the caller's own window.
-      if (isOver || scope !== 'failedLogin') {
+      if (isOver || limit !== 'failedLogin') {
         ctx.set('RateLimit-Limit', String(limiter.points));
         ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));
         ctx.set('RateLimit-Reset', String(seconds));
@@ -83,16 +83,16 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       ctx.set('Retry-After', String(seconds));
       throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: seconds } });
     },
-    async take(scope, key) {
-      const result = await limiters[scope].consume(key).catch((error: unknown) => error);
-      const isOver = isResult(result) && result.consumedPoints > limiters[scope].points;
+    async take(limit, key) {
+      const result = await limiters[limit].consume(key).catch((error: unknown) => error);
+      const isOver = isResult(result) && result.consumedPoints > limiters[limit].points;
       return isOver ? Math.max(1, Math.ceil(result.msBeforeNext / 1000)) : 0;
     },
-    async giveBack(scope, key) {
-      await limiters[scope].reward(key).catch(() => {});
+    async giveBack(limit, key) {
+      await limiters[limit].reward(key).catch(() => {});
     },
-    async forget(scope, key) {
-      await limiters[scope].delete(key).catch(() => false);
+    async forget(limit, key) {
+      await limiters[limit].delete(key).catch(() => false);
     },
   };
 }

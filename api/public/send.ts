@@ -207,7 +207,7 @@ async function storeFiles(
 
 /**
  * One recipient: contact, mail and what the idempotency key has to know of it in one transaction,
- * then the project's lane is woken. The ids are chosen before, as the transaction may be begun anew
+ * then the project's delivery run is signalled. The ids are chosen before, as the transaction may be begun anew
  * for a text that takes time.
  */
 async function sendTo(
@@ -226,7 +226,7 @@ async function sendTo(
       return { sent, due: written.due };
     }),
   );
-  dispatcher.dispatch({ ...due, lanes: [mail.project.id] });
+  dispatcher.dispatch({ ...due, deliveries: [mail.project.id] });
   return sent;
 }
 
@@ -261,7 +261,7 @@ async function recordMail(
     body: mail.body,
     messageClass,
     sourceType: 'TRANSACTIONAL',
-    scope: {
+    variables: {
       owner: project.id,
       contact,
       given: { ...change.set, ...change.oneTime },

@@ -62,7 +62,7 @@ export const track = endpoint({
   method: 'POST',
   path: '/v1/track',
   tag: 'Public API',
-  summary: 'Record an event of a contact; it starts and wakes workflows',
+  summary: 'Record an event of a contact; it starts workflows and ends their waits',
   access: 'either',
   wrapped: true,
   body: TrackBody,

@@ -23,8 +23,8 @@ export async function times(
   work: (index: number) => Promise<unknown>,
 ): Promise<void> {
   let next = 0;
-  async function lane(): Promise<void> {
+  async function worker(): Promise<void> {
     while (next < count) await work(next++);
   }
-  await Promise.all(Array.from({ length: Math.min(parallel, count) }, lane));
+  await Promise.all(Array.from({ length: Math.min(parallel, count) }, worker));
 }

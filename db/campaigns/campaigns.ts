@@ -228,7 +228,7 @@ export async function listTemplateCampaigns(
  * Wakes the runs of campaigns that have something to do and have not been looked at for two
  * minutes: somebody ended the run in Temporal. Answers them.
  */
-export async function wakeStalledCampaigns(db: Database, max: number): Promise<string[]> {
+export async function signalStalledCampaigns(db: Database, max: number): Promise<string[]> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string; name: string }>`
       update campaign set looked_at = now()

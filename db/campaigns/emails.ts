@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { MessageClass } from '../../domain/mail/class-headers.ts';
-import type { Gapped } from '../../domain/mail/body-template.ts';
+import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { audienceSql, mayReceive } from './audience.ts';
-import { withheldBy } from '../emails/campaign-progress.ts';
+import { suppressedBy } from '../emails/campaign-progress.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
 import type { Database } from '../database.ts';
@@ -69,13 +69,13 @@ export async function insertCampaignEmails(
           and frozen_to_id is not distinct from ${campaign.frozen_to_id}
         returning id`.execute(tx);
     // Paused or cancelled meanwhile, or somebody else has done it: as if we had not begun.
-    if (noted.length === 0) throw new Overtaken();
+    if (noted.length === 0) throw new StaleRow();
     return { isMore };
   });
 }
 
 /** The row has changed under a step that was made from it. */
-export class Overtaken extends Error {}
+export class StaleRow extends Error {}
 
 /** A claimed message of a campaign, with what it is made from. */
 export interface CampaignEmail {
@@ -187,18 +187,18 @@ export async function findCampaignContent(
 }
 
 /** Keeps what the bodies of a campaign's messages have in common. Answers its name. */
-export async function insertCampaignFrame(
+export async function insertBodyTemplate(
   db: Database,
   campaignId: string,
-  body: Gapped,
+  body: TextTemplate,
 ): Promise<string> {
   const text = JSON.stringify({ texts: body.texts, slots: body.slots });
-  const frame = createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
   await sql`
     insert into campaign_frame (campaign_id, frame, project_id, body)
-      select id, ${frame}, project_id, ${text}::jsonb from campaign where id = ${campaignId}
+      select id, ${name}, project_id, ${text}::jsonb from campaign where id = ${campaignId}
       on conflict do nothing`.execute(db);
-  return frame;
+  return name;
 }
 
 /** How much there is to do for a campaign, without counting it all. */
@@ -228,7 +228,7 @@ export async function failCampaignEmails(
   max: number,
 ): Promise<number> {
   const result = await sql`
-    update email set ${withheldBy(reason)}
+    update email set ${suppressedBy(reason)}
       where id in (select id from email
         where campaign_id = ${campaignId} and status = 'PENDING'
         order by due_at, id limit ${max} for update skip locked)

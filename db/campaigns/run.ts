@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { domainOf } from '../../domain/mail/email-address.ts';
-import type { CampaignView } from '../../domain/campaign/campaign.ts';
+import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import { audienceOf } from './audience.ts';
-import { findCampaignWork, insertCampaignEmails, Overtaken } from './emails.ts';
+import { findCampaignWork, insertCampaignEmails, StaleRow } from './emails.ts';
 import {
   type CampaignRow,
   findCampaign,
@@ -29,7 +29,7 @@ const unsettledMs = 15_000;
 export async function advanceCampaign(
   db: Database,
   { projectId, campaignId }: CampaignRef,
-): Promise<CampaignView> {
+): Promise<CampaignPhase> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
     // Deleted, maybe while its last messages were still waiting.
@@ -37,9 +37,9 @@ export async function advanceCampaign(
     await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
       case 'SCHEDULED':
-        return scheduledView(tx, row);
+        return scheduledPhase(tx, row);
       case 'SENDING':
-        return sendingView(tx, row);
+        return sendingPhase(tx, row);
       case 'PAUSED':
         return { phase: 'paused', ...countsOf(row) };
       case 'CANCELLED':
@@ -55,7 +55,7 @@ function countsOf(row: CampaignRow) {
   return { sent: row.sent_count, total: row.total_recipients };
 }
 
-async function scheduledView(tx: Database, row: CampaignRow): Promise<CampaignView> {
+async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignPhase> {
   const { rows } = await sql<{ ms: number; disabled: boolean }>`
     select ceil(extract(epoch from ${row.scheduled_for}::timestamptz - clock_timestamp())
           * 1000)::float8 as ms,
@@ -74,7 +74,7 @@ async function scheduledView(tx: Database, row: CampaignRow): Promise<CampaignVi
   return { phase: 'sending', ...countsOf(row) };
 }
 
-async function sendingView(tx: Database, row: CampaignRow): Promise<CampaignView> {
+async function sendingPhase(tx: Database, row: CampaignRow): Promise<CampaignPhase> {
   const counts = countsOf(row);
   if (!row.audience_fixed) return { phase: 'sending', ...counts };
   const { nextDueMs, isUnsettled } = await findCampaignWork(tx, row.id);
@@ -103,7 +103,7 @@ export async function freezeCampaign(
     try {
       return await insertCampaignEmails(db, campaign, audienceOf(campaign));
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof StaleRow)) throw error;
     }
   }
 }

@@ -57,7 +57,7 @@ export async function insertBulk(
     .execute();
 }
 
-/** The first shift of a job: its contacts are fixed, those made later are not among them. */
+/** The first slice of a job: its contacts are fixed, those made later are not among them. */
 export async function startBulk(db: Database, job: JobRef): Promise<void> {
   await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);

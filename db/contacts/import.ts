@@ -125,8 +125,8 @@ async function recordRows(
 ): Promise<RowsOutcome> {
   const errors = rows.filter((row): row is RowError => 'error' in row);
   const outcomes: RowsOutcome[] = [{ created: 0, updated: 0, errors, due: nothingDue }];
-  for (const wave of wavesOf(rows.filter((row): row is ImportRow => !('error' in row)))) {
-    outcomes.push(...(await recordWave(tx, projectId, wave)));
+  for (const chunk of chunksOf(rows.filter((row): row is ImportRow => !('error' in row)))) {
+    outcomes.push(...(await recordChunk(tx, projectId, chunk)));
   }
   return {
     created: outcomes.reduce((sum, outcome) => sum + outcome.created, 0),
@@ -136,26 +136,26 @@ async function recordRows(
   };
 }
 
-/** Rows of one address in waves one after the other; in each wave every address is there once. */
-function wavesOf(rows: readonly ImportRow[]): ImportRow[][] {
-  const waves: ImportRow[][] = [];
+/** Rows of one address in chunks one after the other; in each chunk every address is there once. */
+function chunksOf(rows: readonly ImportRow[]): ImportRow[][] {
+  const chunks: ImportRow[][] = [];
   const seen = new Map<string, number>();
   for (const row of rows) {
-    const wave = seen.get(row.email) ?? 0;
-    seen.set(row.email, wave + 1);
-    (waves[wave] ??= []).push(row);
+    const chunk = seen.get(row.email) ?? 0;
+    seen.set(row.email, chunk + 1);
+    (chunks[chunk] ??= []).push(row);
   }
-  return waves;
+  return chunks;
 }
 
-async function recordWave(
+async function recordChunk(
   tx: Database,
   projectId: string,
-  wave: readonly ImportRow[],
+  chunk: readonly ImportRow[],
 ): Promise<RowsOutcome[]> {
   const outcomes: RowsOutcome[] = [];
   // Again for addresses that somebody else made between the look and the insert.
-  for (let rows = wave; rows.length > 0;) {
+  for (let rows = chunk; rows.length > 0;) {
     const contacts = await lockContacts(tx, projectId, rows);
     const known = rows.filter((row) => contacts.has(row.email));
     outcomes.push(await mergeRows(tx, projectId, known, contacts));

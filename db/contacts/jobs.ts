@@ -4,7 +4,7 @@ import { limits } from '../../domain/limits.ts';
 import type { RunKind } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { insertRunWake } from '../outbox/outbox.ts';
+import { enqueue } from '../outbox/outbox.ts';
 import type { Job } from '../tables.ts';
 import { transact } from '../transaction.ts';
 
@@ -51,7 +51,7 @@ export async function insertJob(
     })
     .execute();
   const input = { projectId: job.projectId, jobId: job.id };
-  await insertRunWake(tx, { kind: runOf[job.kind].kind, input, summary: job.summary });
+  await enqueue(tx, { kind: runOf[job.kind].kind, input, summary: job.summary });
 }
 
 export async function findJob(
@@ -191,7 +191,7 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
  * them in Temporal, or Temporal lost them. A run that is there finds nothing changed. Answers the
  * ids of the runs.
  */
-export async function wakeStalledJobs(db: Database, max: number): Promise<string[]> {
+export async function signalStalledJobs(db: Database, max: number): Promise<string[]> {
   return transact(db, async (tx) => {
     const rows = await tx
       .updateTable('job')
@@ -211,7 +211,7 @@ export async function wakeStalledJobs(db: Database, max: number): Promise<string
     for (const row of rows) {
       const { kind, name } = runOf[row.kind as JobKind];
       const input = { projectId: row.project_id, jobId: row.id };
-      await insertRunWake(tx, { kind, input, summary: name });
+      await enqueue(tx, { kind, input, summary: name });
     }
     return rows.map((row) => row.id);
   });

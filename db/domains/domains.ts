@@ -9,7 +9,7 @@ import {
 import type { Database } from '../database.ts';
 import { millisecondsUntil } from '../instants.ts';
 import { holdProject } from '../projects/projects.ts';
-import { insertRunWake } from '../outbox/outbox.ts';
+import { enqueue } from '../outbox/outbox.ts';
 import { isBeingForgotten, lockDomainName } from './ses-identities.ts';
 import type { Domain } from '../tables.ts';
 import { transact } from '../transaction.ts';
@@ -146,7 +146,7 @@ export async function insertDomain(
       })
       .returning(['id', 'project_id', 'host_name as name', 'ownership_token'])
       .executeTakeFirstOrThrow();
-    await wakePoller(tx, row);
+    await signalPoller(tx, row);
     return row;
   });
 }
@@ -156,7 +156,7 @@ export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<
   return transact(db, async (tx) => {
     const isUnfinished = sql<boolean>`not ${isComplete}`;
     await tx.deleteFrom('domain').where('id', '=', domain.id).where(isUnfinished).execute();
-    return wakePoller(tx, domain);
+    return signalPoller(tx, domain);
   });
 }
 
@@ -222,12 +222,12 @@ export async function updateDomainTokens(
       .where('id', '=', id)
       .returning(domainColumns)
       .executeTakeFirst()) as DomainRow | undefined;
-    return row && { row, runId: await wakePoller(tx, row) };
+    return row && { row, runId: await signalPoller(tx, row) };
   });
 }
 
-function wakePoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<string> {
-  return insertRunWake(tx, {
+function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<string> {
+  return enqueue(tx, {
     kind: 'domainPoller',
     input: { projectId: project_id, domainId: id, name },
     summary: 'Checks of a sender domain',
@@ -287,7 +287,7 @@ export async function recordDomainCheck(
       .executeTakeFirstOrThrow()) as DomainRow;
     // A failed domain is not looked at; once it is verified, it is again.
     const isBack = before.status === 'failed' && status === 'verified';
-    return { row, runId: isBack ? await wakePoller(tx, row) : null };
+    return { row, runId: isBack ? await signalPoller(tx, row) : null };
   });
 }
 
@@ -354,6 +354,6 @@ export async function deleteDomains(
     .returning(['id', 'project_id', 'host_name as name'])
     .execute();
   const runIds: string[] = [];
-  for (const row of rows) runIds.push(await wakePoller(tx, row));
+  for (const row of rows) runIds.push(await signalPoller(tx, row));
   return runIds;
 }

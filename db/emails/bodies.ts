@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
-import { filled, type Gapped } from '../../domain/mail/body-template.ts';
+import { interpolate, type TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { Database } from '../database.ts';
 
-/** What an email row keeps of its body: the body itself, or the values in a frame. */
+/** What an email row keeps of its body: the body itself, or the values for a body template. */
 export interface KeptBody {
   body: string | null;
   body_frame: string | null;
   body_values: unknown;
   campaign_id: string | null;
-  /** What the frame leaves open, beside the values. */
+  /** What fills the other slots of the template. */
   email_id: string | null;
   contact_id: string | null;
 }
@@ -19,10 +19,10 @@ export async function readBodies(
   projectId: string,
   emails: readonly KeptBody[],
 ): Promise<(string | null)[]> {
-  const keyOf = (campaignId: string | null, frame: string | null) => `${campaignId} ${frame}`;
-  const framed = emails.filter((email) => email.body_values !== null);
+  const keyOf = (campaignId: string | null, template: string | null) => `${campaignId} ${template}`;
+  const templated = emails.filter((email) => email.body_values !== null);
   const wanted = new Map(
-    framed.map((email) => [keyOf(email.campaign_id, email.body_frame), email]),
+    templated.map((email) => [keyOf(email.campaign_id, email.body_frame), email]),
   );
   if (wanted.size === 0) return emails.map(({ body }) => body);
   const found = await db
@@ -35,18 +35,20 @@ export async function readBodies(
         ${[...wanted.values()].map((email) => email.body_frame)}::text[]) as named(campaign_id, frame))`,
     )
     .execute();
-  const frames = new Map(
-    found.map((row) => [keyOf(row.campaign_id, row.frame), row.body as unknown as Gapped]),
+  const templates = new Map(
+    found.map((row) => [keyOf(row.campaign_id, row.frame), row.body as unknown as TextTemplate]),
   );
   return emails.map((email) => {
     if (email.body_values === null) return email.body;
-    const frame = frames.get(keyOf(email.campaign_id, email.body_frame));
-    return frame ? framedBody(frame, email) : null;
+    const template = templates.get(keyOf(email.campaign_id, email.body_frame));
+    return template ? bodyOf(template, email) : null;
   });
 }
 
-function framedBody(frame: Gapped, email: KeptBody): string {
+function bodyOf(template: TextTemplate, email: KeptBody): string {
   const values = email.body_values as string[];
   const ids = { contactId: email.contact_id ?? '', emailId: email.email_id ?? '' };
-  return filled(frame, (slot) => (typeof slot === 'number' ? (values[slot] ?? '') : ids[slot]));
+  return interpolate(template, (slot) =>
+    typeof slot === 'number' ? (values[slot] ?? '') : ids[slot],
+  );
 }

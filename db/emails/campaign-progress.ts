@@ -39,26 +39,26 @@ export async function recordCampaignProgress(
       where id = ${campaign.id}
       returning status`.execute(tx);
   const waiting = emails.filter(({ status }) => status === 'PENDING').map(({ id }) => id);
-  await withholdIfCancelled(tx, rows[0], waiting);
+  await suppressIfCancelled(tx, rows[0], waiting);
 }
 
 /**
  * Fails messages that wait for a campaign that is over.
  * @param campaign undefined: it was cancelled, and deleted since.
  */
-export async function withholdIfCancelled(
+export async function suppressIfCancelled(
   tx: Database,
   campaign: { status: string } | undefined,
   emailIds: readonly string[],
 ): Promise<void> {
   if (emailIds.length === 0 || (campaign && campaign.status !== 'CANCELLED')) return;
   await sql`
-    update email set ${withheldBy('campaign_cancelled')}
+    update email set ${suppressedBy('campaign_cancelled')}
       where id = any(${emailIds}::uuid[]) and status = 'PENDING'`.execute(tx);
 }
 
 /** What is set in a waiting message that must not leave any more. */
-export function withheldBy(reason: 'campaign_cancelled' | 'project_disabled') {
+export function suppressedBy(reason: 'campaign_cancelled' | 'project_disabled') {
   return sql`status = 'FAILED', error = ${reason}, updated_at = now(),
     trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason}::text)`)}`;
 }

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
-import { withholdIfCancelled } from './campaign-progress.ts';
+import { suppressIfCancelled } from './campaign-progress.ts';
 import type { Database } from '../database.ts';
 import { isoTime, millisecondsUntil } from '../instants.ts';
 import type { DB, Email } from '../tables.ts';
@@ -105,7 +105,7 @@ export async function countDueEmails(
 }
 
 /**
- * Bodies claimed at once, in bytes: no message beyond so many is claimed with them. Times the lanes a
+ * Bodies claimed at once, in bytes: no message beyond so many is claimed with them. Times the deliveries a
  * worker runs at once, that is what it holds of bodies.
  */
 const claimBodyBytes = 2 * 1024 * 1024;
@@ -230,7 +230,7 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
     const { rows } = await sql<{ status: string }>`
       select status from campaign where id = ${campaignId} for share`.execute(tx);
     const ids = released.map(({ id }) => id);
-    await withholdIfCancelled(tx, rows[0], ids);
+    await suppressIfCancelled(tx, rows[0], ids);
   });
 }
 
@@ -243,7 +243,7 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 }
 
 /** Projects with messages that have been due for a while: nobody delivers them. */
-export async function listForgottenLanes(db: Database, max: number): Promise<string[]> {
+export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
     select id as project_id from project
       where exists (select from email

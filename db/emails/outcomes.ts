@@ -14,15 +14,15 @@ import { isoTime } from '../instants.ts';
 import { traceEntry } from './trace.ts';
 import { transact } from '../transaction.ts';
 
-/** What a message says: its body as it is, or as the values in a frame of its campaign. */
+/** What a message says: its body as it is, or the values for a body template of its campaign. */
 export type MailText = {
   subject: string;
   /** Where its class does not tell them. */
   headers?: readonly MailHeader[] | undefined;
-} & ({ body: string } | { frame: string; values: readonly string[] });
+} & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
 
 /** What became of one claimed message. */
-export type Settlement = {
+export type DeliveryOutcome = {
   emailId: string;
   /** What was handed over, where the ledger does not have it yet. */
   content?: MailText | undefined;
@@ -46,7 +46,7 @@ export type Settlement = {
   | { kind: 'released' }
 );
 
-const statuses: Record<Settlement['kind'], string> = {
+const statuses: Record<DeliveryOutcome['kind'], string> = {
   accepted: 'SENT',
   refused: 'FAILED',
   withheld: 'FAILED',
@@ -59,7 +59,7 @@ const statuses: Record<Settlement['kind'], string> = {
 export interface Attempt {
   projectId: string;
   attemptIds: readonly string[];
-  settlements: readonly Settlement[];
+  outcomes: readonly DeliveryOutcome[];
   /** The claimed messages: what is sent is billed, whatever becomes of its row. */
   claimed?: readonly ClaimedShare[];
   /** Given: all of them are messages of this campaign. */
@@ -70,19 +70,19 @@ export interface Attempt {
  * Records outcomes and the events they are, in one transaction. A row that has another attempt by
  * now is left alone.
  */
-export async function recordSettlements(db: Database, attempt: Attempt): Promise<Due> {
-  const { projectId, settlements, campaign } = attempt;
+export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Promise<Due> {
+  const { projectId, outcomes, campaign } = attempt;
   return transact(db, async (tx) => {
     // The contacts first, in order, as everywhere: see `enterStep`.
     await sql`
       select from contact
         where id in (select contact_id from email
-          where id = any(${settlements.map(({ emailId }) => emailId)}::uuid[]))
+          where id = any(${outcomes.map(({ emailId }) => emailId)}::uuid[]))
         order by id for no key update`.execute(tx);
     const emails = await updateSettled(tx, attempt);
     await reopenRetention(
       tx,
-      settlements.map(({ emailId }) => emailId),
+      outcomes.map(({ emailId }) => emailId),
     );
     const overtaken = await recordOvertaken(tx, attempt, emails);
     const events = emails.flatMap(sentEvents);
@@ -98,35 +98,35 @@ export async function recordSettlements(db: Database, attempt: Attempt): Promise
         status: deliveredOrSent(attempt, id),
         sent_at: '',
       }));
-      await recordCampaignProgress(tx, campaign, settlements, [...emails, ...sent]);
+      await recordCampaignProgress(tx, campaign, outcomes, [...emails, ...sent]);
     }
-    return mergeDue(due, ...overtaken, ...(await recordSimulated(tx, settlements)));
+    return mergeDue(due, ...overtaken, ...(await recordSimulated(tx, outcomes)));
   });
 }
 
 /** What the provider accepted beside the messages whose rows say so now. */
 function acceptedBeside(
-  { settlements, claimed = [] }: Attempt,
+  { outcomes, claimed = [] }: Attempt,
   settled: readonly SentEmail[],
 ): ClaimedShare[] {
   const known = new Set(settled.map(({ id }) => id));
   const accepted = new Set(
-    settlements.filter(({ kind }) => kind === 'accepted').map(({ emailId }) => emailId),
+    outcomes.filter(({ kind }) => kind === 'accepted').map(({ emailId }) => emailId),
   );
   return claimed.filter(({ id }) => accepted.has(id) && !known.has(id));
 }
 
-function deliveredOrSent({ settlements }: Attempt, id: string): string {
-  const outcome = settlements.find(({ emailId }) => emailId === id);
+function deliveredOrSent({ outcomes }: Attempt, id: string): string {
+  const outcome = outcomes.find(({ emailId }) => emailId === id);
   return outcome?.kind === 'accepted' && outcome.delivered ? 'DELIVERED' : 'SENT';
 }
 
 /** Together with the sending: no process has to live on to tell what became of it. */
-async function recordSimulated(tx: Database, settlements: readonly Settlement[]): Promise<Due[]> {
+async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[]): Promise<Due[]> {
   const dues: Due[] = [];
-  for (const settlement of settlements) {
-    if (settlement.kind !== 'accepted' || settlement.simulator === undefined) continue;
-    const { emailId, simulator: address } = settlement;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'accepted' || outcome.simulator === undefined) continue;
+    const { emailId, simulator: address } = outcome;
     dues.push(...(await recordSimulatedFeedback(tx, { emailId, address })));
   }
   return dues;
@@ -143,7 +143,7 @@ const contentOfOutcome = sql`
     then email.body_values else outcome.body_values end`;
 
 async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
-  const outcomes = storableJson(attempt.settlements.map(outcomeOf));
+  const outcomes = storableJson(attempt.outcomes.map(outcomeOf));
   const { rows } = await sql<SentEmail>`
     update email set
         status = outcome.status,
@@ -194,15 +194,15 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
  */
 async function recordOvertaken(
   tx: Database,
-  { attemptIds, settlements }: Attempt,
+  { attemptIds, outcomes }: Attempt,
   settled: readonly SentEmail[],
 ): Promise<Due[]> {
   const ids = new Set(settled.map(({ id }) => id));
-  const overtaken = settlements.filter(
+  const overtaken = outcomes.filter(
     ({ emailId, kind, content }) => !ids.has(emailId) && (content || kind === 'accepted'),
   );
   if (overtaken.length === 0) return [];
-  const outcomes = storableJson(overtaken.map(outcomeOf));
+  const records = storableJson(overtaken.map(outcomeOf));
   const { rows } = await sql<{
     id: string;
     message_id: string | null;
@@ -210,7 +210,7 @@ async function recordOvertaken(
   }>`
     update email set ${contentOfOutcome},
         message_id = coalesce(email.message_id, outcome.message_id)
-      from jsonb_to_recordset(${outcomes}::jsonb)
+      from jsonb_to_recordset(${records}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
           body_frame text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and email.attempt_id = any(${attemptIds}::uuid[])
@@ -235,23 +235,22 @@ function storableJson(value: unknown): string {
   );
 }
 
-function outcomeOf(settlement: Settlement) {
-  const { kind, emailId: id, content } = settlement;
-  const isDelivered = kind === 'accepted' && settlement.delivered;
+function outcomeOf(outcome: DeliveryOutcome) {
+  const { kind, emailId: id, content } = outcome;
+  const isDelivered = kind === 'accepted' && outcome.delivered;
   return {
     id,
     kind,
     status: isDelivered ? 'DELIVERED' : statuses[kind],
-    message_id: kind === 'accepted' ? settlement.messageId : null,
-    error:
-      'error' in settlement ? settlement.error : kind === 'withheld' ? settlement.reason : null,
-    delay_ms: kind === 'again' ? settlement.delayMs : 0,
+    message_id: kind === 'accepted' ? outcome.messageId : null,
+    error: 'error' in outcome ? outcome.error : kind === 'withheld' ? outcome.reason : null,
+    delay_ms: kind === 'again' ? outcome.delayMs : 0,
     ...(content && {
       subject: content.subject,
       ...(content.headers && { headers: content.headers }),
       ...('body' in content
         ? { body: content.body }
-        : { body_frame: content.frame, body_values: content.values }),
+        : { body_frame: content.bodyTemplate, body_values: content.values }),
     }),
   };
 }

@@ -1,6 +1,6 @@
 import type { AccountMail } from '../../domain/mail/account-mail.ts';
 import type { Database } from '../database.ts';
-import { insertSingleMail } from './system-mail.ts';
+import { insertSystemMail } from './system-mail.ts';
 
 /** The name users see as the sender. */
 const senderName = 'Everpost';
@@ -20,7 +20,7 @@ export async function insertPlatformMail(
   for (const recipient of to) {
     const mail = { to_email: recipient, from_email: from, from_name: senderName, reply_to: null };
     const about = { kind: 'platform-mail', project_id: null } as const;
-    runs.push(await insertSingleMail(tx, { ...mail, ...about, subject, html }));
+    runs.push(await insertSystemMail(tx, { ...mail, ...about, subject, html }));
   }
   return runs;
 }

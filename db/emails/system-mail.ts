@@ -1,13 +1,13 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { insertRunWake } from '../outbox/outbox.ts';
+import { enqueue } from '../outbox/outbox.ts';
 import type { SingleMail } from '../tables.ts';
 
-export type SingleMailRow = Selectable<SingleMail>;
+export type SystemMailRow = Selectable<SingleMail>;
 
 /** A mail outside the ledger. `html`: a fragment or a whole document. */
-export type NewSingleMail = Pick<
+export type NewSystemMail = Pick<
   Insertable<SingleMail>,
   'to_email' | 'from_email' | 'from_name' | 'reply_to' | 'subject' | 'html'
 > &
@@ -19,14 +19,14 @@ const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Acc
  * Notes a mail outside the ledger, in the transaction of its cause. Answers the run that sends it:
  * hand it to the dispatcher once the transaction is committed.
  */
-export async function insertSingleMail(tx: Database, mail: NewSingleMail): Promise<string> {
+export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<string> {
   const { id } = await tx
     .insertInto('single_mail')
     .values(mail)
     .returning('id')
     .executeTakeFirstOrThrow();
-  return insertRunWake(tx, {
-    kind: 'singleMail',
+  return enqueue(tx, {
+    kind: 'systemMail',
     input: { projectId: mail.project_id, mailId: id, kind: mail.kind },
     summary: summaries[mail.kind],
   });
@@ -37,7 +37,7 @@ export async function insertSingleMail(tx: Database, mail: NewSingleMail): Promi
  * from 1, also when the same attempt asks again because it got no answer. Undefined when the mail
  * is gone or claimed by another: that one may have handed it over, and it must not leave twice.
  */
-export async function claimSingleMail(
+export async function claimSystemMail(
   db: Database,
   id: string,
   attemptId: string,
@@ -51,7 +51,7 @@ export async function claimSingleMail(
 }
 
 /** Lets a mail be tried again that this attempt has claimed and surely not handed over. */
-export async function releaseSingleMail(
+export async function releaseSystemMail(
   db: Database,
   id: string,
   attemptId: string,
@@ -65,12 +65,12 @@ export async function releaseSingleMail(
 }
 
 /** Forgets a mail: it has left, or never will. */
-export async function deleteSingleMail(db: Database, id: string): Promise<void> {
+export async function deleteSystemMail(db: Database, id: string): Promise<void> {
   await sql`delete from single_mail where id = ${id}`.execute(db);
 }
 
 /** A mail that waits or is being handed over; undefined when it is gone. */
-export async function findSingleMail(db: Database, id: string): Promise<SingleMailRow | undefined> {
+export async function findSystemMail(db: Database, id: string): Promise<SystemMailRow | undefined> {
   return db
     .selectFrom('single_mail')
     .select(columnsOf('single_mail'))

@@ -34,7 +34,7 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all they cause, in the caller's transaction: wakes the waits of their
+ * Records events with all they cause, in the caller's transaction: ends the waits of their
  * contacts, then starts executions of the enabled workflows they trigger, each at most once. In a
  * disabled project (people can opt out, and providers report) nothing starts.
  * The contacts are locked first and in order, unless the caller holds them: a wait being
@@ -70,7 +70,7 @@ export async function recordEvents(
         select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
           from given
         returning id, contact_id, name, data, created_at, recorded_at
-    ), woken as (
+    ), matched as (
       update wait set event_id = recorded.id, dispatch_at = ${dispatchGrace}
         from recorded
         where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name
@@ -111,7 +111,7 @@ export async function recordEvents(
     select
       (select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
         from recorded) as recorded,
-      array(select step_execution_id::text from woken) as waits,
+      array(select step_execution_id::text from matched) as waits,
       array(select id::text from started) as executions`.execute(tx);
   const [row] = rows;
   if (!row) throw new Error('recordEvents: no answer');

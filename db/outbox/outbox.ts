@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type RunInputs, type RunKind, type RunWake, runIds } from '../../domain/runs.ts';
+import { type RunInputs, type RunKind, type OutboxEntry, runIds } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 
@@ -10,21 +10,21 @@ export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
  * Notes, in the transaction of the cause, that a run must be started or look at its rows again.
  * Answers the run's id: hand it to the dispatcher once the transaction is committed.
  */
-export async function insertRunWake<K extends RunKind>(
+export async function enqueue<K extends RunKind>(
   tx: Database,
-  wake: { kind: K; input: RunInputs[K]; summary: string },
+  entry: { kind: K; input: RunInputs[K]; summary: string },
 ): Promise<string> {
   // The kind decides which input there is; the compiler cannot follow that through the table.
-  const idOf = runIds[wake.kind] as (input: RunInputs[K]) => string;
-  const runId = idOf(wake.input);
+  const idOf = runIds[entry.kind] as (input: RunInputs[K]) => string;
+  const runId = idOf(entry.input);
   await tx
     .insertInto('run_wake')
     .values({
       run_id: runId,
-      project_id: wake.input.projectId,
-      kind: wake.kind,
-      input: JSON.stringify(wake.input),
-      summary: wake.summary,
+      project_id: entry.input.projectId,
+      kind: entry.kind,
+      input: JSON.stringify(entry.input),
+      summary: entry.summary,
       // From anywhere: a row that was told and is gone must not be taken for the one after it.
       requests: sql<number>`(random() * 1000000000)::int`,
     })
@@ -45,14 +45,14 @@ export async function signalCampaign(
   tx: Database,
   campaign: { id: string; project_id: string; name: string },
 ): Promise<string> {
-  return insertRunWake(tx, {
+  return enqueue(tx, {
     kind: 'campaignSend',
     input: { projectId: campaign.project_id, campaignId: campaign.id },
     summary: campaign.name,
   });
 }
 
-export async function listRunWakes(db: Database, runIds: readonly string[]): Promise<RunWake[]> {
+export async function listPending(db: Database, runIds: readonly string[]): Promise<OutboxEntry[]> {
   const rows = await db
     .selectFrom('run_wake')
     .select(columnsOf('run_wake'))
@@ -62,23 +62,23 @@ export async function listRunWakes(db: Database, runIds: readonly string[]): Pro
     runId: row.run_id,
     projectId: row.project_id,
     kind: row.kind as RunKind,
-    input: row.input as unknown as RunWake['input'],
+    input: row.input as unknown as OutboxEntry['input'],
     summary: row.summary,
     requests: row.requests,
   }));
 }
 
 /** Forgets what Temporal was told, but not what was asked for meanwhile. */
-export async function deleteRunWakes(db: Database, told: readonly RunWake[]): Promise<void> {
+export async function markSent(db: Database, told: readonly OutboxEntry[]): Promise<void> {
   await sql`
     delete from run_wake using unnest(
-        ${told.map((wake) => wake.runId)}::text[],
-        ${told.map((wake) => wake.requests)}::int[]) as told(run_id, requests)
+        ${told.map((entry) => entry.runId)}::text[],
+        ${told.map((entry) => entry.requests)}::int[]) as told(run_id, requests)
       where run_wake.run_id = told.run_id and run_wake.requests = told.requests`.execute(db);
 }
 
 /** Claims runs that Temporal should have heard of by now, for the caller to tell it. */
-export async function claimForgottenRunWakes(db: Database, max: number): Promise<string[]> {
+export async function claimOverdue(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
     update run_wake set dispatch_at = now() + interval '30 seconds'
       where run_id in (select run_id from run_wake

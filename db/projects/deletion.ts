@@ -4,7 +4,7 @@ import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../contacts/jobs.ts';
-import { insertRunWake } from '../outbox/outbox.ts';
+import { enqueue } from '../outbox/outbox.ts';
 import { transact } from '../transaction.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function removeProject(tx: Database, id: string): Promise<string[] 
   await tx.deleteFrom('membership').where('project_id', '=', id).execute();
   await tx.deleteFrom('invitation').where('project_id', '=', id).execute();
   const runs = [...(await stopRuns(tx, id)), ...(await deleteDomains(tx, { projectId: id }))];
-  runs.push(await wake(tx, 'projectDelete', { projectId: publicId }, 'Delete a project'));
+  runs.push(await enqueueRun(tx, 'projectDelete', { projectId: publicId }, 'Delete a project'));
   return runs;
 }
 
@@ -60,7 +60,7 @@ export async function resetProject(tx: Database, id: string): Promise<string[] |
       where project_id = ${id}`.execute(tx);
   }
   const runs = await stopRuns(tx, id);
-  runs.push(await wake(tx, 'projectReset', { projectId: publicId }, 'Reset a project'));
+  runs.push(await enqueueRun(tx, 'projectReset', { projectId: publicId }, 'Reset a project'));
   return runs;
 }
 
@@ -91,7 +91,7 @@ async function detach(
 
 /**
  * Ends campaigns and jobs of a project that may send or write no more. Its executions are
- * cancelled by whoever calls, or removed. Answers the runs to wake.
+ * cancelled by whoever calls, or removed. Answers the runs to signal.
  */
 export async function stopRuns(tx: Database, projectId: string): Promise<string[]> {
   const campaigns = await tx
@@ -105,7 +105,7 @@ export async function stopRuns(tx: Database, projectId: string): Promise<string[
   await cancelJobs(tx, projectId);
   const runs: string[] = [];
   for (const { id, name } of campaigns) {
-    runs.push(await wake(tx, 'campaignSend', { projectId, campaignId: id }, name));
+    runs.push(await enqueueRun(tx, 'campaignSend', { projectId, campaignId: id }, name));
   }
   return runs;
 }
@@ -221,13 +221,14 @@ export async function listOrphanRuns(
  * Runs that are asked for in the name of a project and outlive it: the one that removes it may be
  * once more; that of a domain goes on after a reset, and else has the mail provider forget it.
  */
-const wakesThatStay: readonly RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
+const signalsThatStay: readonly RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
 
 /** Removes the last of a project, its row. */
 export async function deleteRemovedProject(db: Database, id: string): Promise<void> {
   await transact(db, async (tx) => {
     for (const table of [...keptOnReset, 'run_wake'] as const) {
-      const others = table === 'run_wake' ? sql`and kind <> all(${wakesThatStay}::text[])` : sql``;
+      const others =
+        table === 'run_wake' ? sql`and kind <> all(${signalsThatStay}::text[])` : sql``;
       await sql`delete from ${sql.table(table)} where project_id = ${id} ${others}`.execute(tx);
     }
     await tx.deleteFrom('token_bucket').where('key', '=', `project ${id}`).execute();
@@ -236,11 +237,11 @@ export async function deleteRemovedProject(db: Database, id: string): Promise<vo
   });
 }
 
-function wake<K extends RunKind>(
+function enqueueRun<K extends RunKind>(
   tx: Database,
   kind: K,
   input: RunInputs[K],
   summary: string,
 ): Promise<string> {
-  return insertRunWake(tx, { kind, input, summary });
+  return enqueue(tx, { kind, input, summary });
 }

@@ -66,7 +66,7 @@ const clockSkew = sql`interval '1 minute'`;
 /**
  * Ends a wait, in the caller's transaction, and answers the event that claimed it, or null when
  * none did: then its time is out. Of an event and the time-out at one moment the row lock lets
- * exactly one win. A wait that has neither (its run was woken by a late or stray signal) goes on:
+ * exactly one win. A wait that has neither (its run got a late or stray signal) goes on:
  * then the answer is until when.
  */
 export async function settleWait(

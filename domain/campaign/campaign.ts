@@ -33,7 +33,7 @@ export const campaignActions = {
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
 /** Reasons for which a message that was queued was not handed over. */
-const withheldReasons: readonly string[] = [
+const suppressionReasons: readonly string[] = [
   'contact_unsubscribed',
   'project_disabled',
   'campaign_cancelled',
@@ -57,7 +57,7 @@ export function reasonOfEmail(email: { status: string; error: string | null }): 
   if (email.status !== 'FAILED') return 'sent';
   // Nobody knows whether it arrived; the provider may still say so.
   if (email.error === 'delivery_unknown') return 'pending';
-  return withheldReasons.includes(email.error ?? '') ? 'withheld' : 'refused';
+  return suppressionReasons.includes(email.error ?? '') ? 'withheld' : 'refused';
 }
 
 /**
@@ -86,7 +86,7 @@ export function reasonWithoutEmail(
 }
 
 /** How a campaign stands, for its run. Numbers of messages, milliseconds. */
-export type CampaignView =
+export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
   /** There are messages to be made or handed over. */
   | { phase: 'sending'; sent: number; total: number }

@@ -60,7 +60,7 @@ export interface BulkResult {
   errors: ContactError[];
 }
 
-/** What one shift of work on a job has left. */
+/** What one time slice of work on a job has left. */
 export interface JobProgress {
   state: JobState;
   done: number;

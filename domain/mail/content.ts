@@ -1,7 +1,11 @@
 import { classHeaders, type Header, type MessageClass, type SourceType } from './class-headers.ts';
 import { badgeHtml, footerHtml, withFooter } from './footer.ts';
 import { limits } from '../limits.ts';
-import { type CompiledTemplate, type Renderer, type RenderScope } from '../template/render.ts';
+import {
+  type CompiledTemplate,
+  type Renderer,
+  type TemplateVariables,
+} from '../template/render.ts';
 
 /** What the ledger keeps of a mail's content. */
 export interface MailContent {
@@ -36,7 +40,7 @@ export interface MailToRender {
   body: CompiledTemplate;
   messageClass: MessageClass;
   sourceType: SourceType;
-  scope: RenderScope;
+  variables: TemplateVariables;
   customHeaders?: Record<string, string>;
   /** Says who delivers it, where the project does not pay for that. */
   hasBadge?: boolean;
@@ -45,23 +49,23 @@ export interface MailToRender {
 /** Renders one mail for one contact, with everything its class adds: once, and within the limits. */
 export async function renderMailWith(renderer: Renderer, mail: MailToRender): Promise<MailContent> {
   const [subject, body] = await Promise.all([
-    renderer.render('subject', mail.subject, mail.scope),
-    renderer.render('html', mail.body, mail.scope),
+    renderer.render('subject', mail.subject, mail.variables),
+    renderer.render('html', mail.body, mail.variables),
   ]);
   return completeMail(mail, subject, body);
 }
 
 /** Adds to the rendered texts of a mail what its class demands: badge, footer and headers. */
 export function completeMail(
-  mail: Omit<MailToRender, 'subject' | 'body' | 'scope'> & {
-    scope: Pick<RenderScope, 'contact' | 'locale' | 'urls'>;
+  mail: Omit<MailToRender, 'subject' | 'body' | 'variables'> & {
+    variables: Pick<TemplateVariables, 'contact' | 'locale' | 'urls'>;
   },
   subject: string,
   rendered: string,
 ): MailContent {
-  const { messageClass, sourceType, scope, customHeaders, hasBadge } = mail;
-  const { unsubscribeUrl } = scope.urls;
-  const footer = messageClass === 'MARKETING' ? footerHtml(scope.locale, unsubscribeUrl) : '';
+  const { messageClass, sourceType, variables, customHeaders, hasBadge } = mail;
+  const { unsubscribeUrl } = variables.urls;
+  const footer = messageClass === 'MARKETING' ? footerHtml(variables.locale, unsubscribeUrl) : '';
   const badge = hasBadge && messageClass !== 'HEADLESS' ? badgeHtml : '';
   return {
     subject,
@@ -70,7 +74,7 @@ export function completeMail(
       messageClass,
       sourceType,
       body: rendered,
-      contactId: scope.contact.id,
+      contactId: variables.contact.id,
       unsubscribeUrl,
       customHeaders,
     }),

@@ -117,7 +117,7 @@ const words = (text: string): string => text.toLowerCase().trim().replace(/\s+/g
 /** How often a domain is looked at without being asked, in milliseconds. */
 export const checkEveryMs = { pending: 5 * 60_000, verified: 24 * 3_600_000 } as const;
 /** A domain that is not verified this long after it was added has failed, in milliseconds. */
-const patienceMs = 72 * 3_600_000;
+const timeoutMs = 72 * 3_600_000;
 /** So many daily checks in a row without what is needed end a verified domain. */
 const failedChecksMax = 3;
 
@@ -137,6 +137,6 @@ export function stateAfterCheck(
       ? { status: 'verified', failedChecks }
       : { status: 'failed', failedChecks: 0 };
   }
-  const isOver = check.now.getTime() - domain.createdAt.getTime() > patienceMs;
+  const isOver = check.now.getTime() - domain.createdAt.getTime() > timeoutMs;
   return { status: isOver ? 'failed' : domain.status, failedChecks: 0 };
 }

@@ -3,7 +3,7 @@ import {
   compileTemplate,
   isCheapRendering,
   type Renderer,
-  type RenderScope,
+  type TemplateVariables,
 } from './render.ts';
 
 /** Ends work that has come to a text which takes time to be made. */
@@ -44,32 +44,36 @@ function renderKnown(
   async function known(
     kind: string,
     templates: readonly CompiledTemplate[],
-    scope: RenderScope,
+    variables: TemplateVariables,
     make: () => Promise<string[]>,
   ): Promise<string[]> {
-    if (isCheapRendering(templates, scope)) return make();
-    const name = nameOf(kind, templates, scope);
+    if (isCheapRendering(templates, variables)) return make();
+    const name = nameOf(kind, templates, variables);
     const made = texts.get(name);
     if (made) return made;
     missing.set(name, make);
     throw new NotRendered('A text is not made yet.');
   }
   return {
-    async render(kind, template, scope) {
-      const make = async () => [await renderer.render(kind, template, scope)];
-      const [text = ''] = await known(kind, [template], scope, make);
+    async render(kind, template, variables) {
+      const make = async () => [await renderer.render(kind, template, variables)];
+      const [text = ''] = await known(kind, [template], variables, make);
       return text;
     },
-    renderTexts: (sources, scope) =>
-      known('texts', sources.map(compileTemplate), scope, () =>
-        renderer.renderTexts(sources, scope),
+    renderTexts: (sources, variables) =>
+      known('texts', sources.map(compileTemplate), variables, () =>
+        renderer.renderTexts(sources, variables),
       ),
   };
 }
 
 /** What a text is made from. */
-function nameOf(kind: string, templates: readonly CompiledTemplate[], scope: RenderScope): string {
-  const { contact, given, context, locale, urls } = scope;
+function nameOf(
+  kind: string,
+  templates: readonly CompiledTemplate[],
+  variables: TemplateVariables,
+): string {
+  const { contact, given, context, locale, urls } = variables;
   const { id, email, subscribed, data } = contact;
   const sources = templates.map(({ source }) => source);
   return JSON.stringify([kind, sources, id, email, subscribed, data, given, context, locale, urls]);

@@ -15,7 +15,7 @@ import {
 } from './value.ts';
 
 /** Everything a template can name. */
-export interface RenderScope {
+export interface TemplateVariables {
   /** The project whose template it is: where templates wait for each other, projects take turns. */
   owner?: string;
   contact: {
@@ -105,32 +105,32 @@ const targets = { html: htmlTarget, text: textTarget, subject: subjectTarget };
 export function renderTemplate(
   kind: RenderKind,
   template: CompiledTemplate,
-  scope: RenderScope,
+  variables: TemplateVariables,
 ): string {
   if (template.nodes) {
     try {
       const target = targets[kind];
-      return finished(kind, renderLiquid(template.nodes, templateScope(scope), target));
+      return finished(kind, renderLiquid(template.nodes, templateScope(variables), target));
     } catch {
       // A send is never blocked by its template.
     }
   }
-  return renderPlainly(kind, template, scope);
+  return renderPlainly(kind, template, variables);
 }
 
 /** Only replaces `{{key}}` and `{{key ?? text}}`: for a template that exceeds a limit. */
 export function renderPlainly(
   kind: RenderKind,
   template: CompiledTemplate,
-  scope: RenderScope,
+  variables: TemplateVariables,
 ): string {
-  return finished(kind, replacePlainly(template.source, templateScope(scope), targets[kind]));
+  return finished(kind, replacePlainly(template.source, templateScope(variables), targets[kind]));
 }
 
 /** Whether rendering the templates is so cheap that it may be done wherever one is. */
 export function isCheapRendering(
   templates: readonly CompiledTemplate[],
-  { contact, given, context }: RenderScope,
+  { contact, given, context }: TemplateVariables,
 ): boolean {
   const weight = templates.reduce((sum, template) => sum + template.weight, 0);
   return isCheap(weight, [contact.data, given, context]);
@@ -141,9 +141,13 @@ export function isCheapRendering(
  * waiting. Never rejects for what a template does.
  */
 export interface Renderer {
-  render(kind: RenderKind, template: CompiledTemplate, scope: RenderScope): Promise<string>;
+  render(
+    kind: RenderKind,
+    template: CompiledTemplate,
+    variables: TemplateVariables,
+  ): Promise<string>;
   /** Texts that belong together, within the limits of one rendering. */
-  renderTexts(sources: readonly string[], scope: RenderScope): Promise<string[]>;
+  renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<string[]>;
 }
 
 /** Filters can make what no database stores: half an emoji, a NUL that was percent-encoded. */
@@ -202,7 +206,13 @@ function plainValue(
  * namespaces `data.` and `event.`, system.
  * Addresses and the locale are the system's names, but stored text: they stay escaped.
  */
-function templateScope({ contact, given, context, locale, urls }: RenderScope): TemplateScope {
+function templateScope({
+  contact,
+  given,
+  context,
+  locale,
+  urls,
+}: TemplateVariables): TemplateScope {
   const data = Object.fromEntries([
     ...Object.entries(contact.data ?? {}),
     ...Object.entries(given ?? {}),

@@ -24,7 +24,7 @@ export type Outcome =
   /** The step waits for its event, at most until this time. */
   | { kind: 'waiting'; until: string | null }
   /** A sleep is over, or the event or the time-out of a wait has come. */
-  | { kind: 'woken' }
+  | { kind: 'resumed' }
   /** The step is finished and was the last one: the execution has ended with it. */
   | { kind: 'ended' }
   /** The step ended the execution. */
@@ -55,7 +55,7 @@ export function decide(
       return { do: 'sleep', step, until: outcome.until };
     case 'waiting':
       return { do: 'await', step, until: outcome.until };
-    case 'woken':
+    case 'resumed':
       // Which of event and time-out came first is the database's to say.
       return last.do === 'await'
         ? { do: 'settle', step }

@@ -60,6 +60,6 @@ export function executionOfRun(workflowId: string): string | null {
 }
 
 /** The address of the run that delivers a project's transactional and workflow mail. */
-export function laneRunId(projectId: string): string {
+export function deliveryRunId(projectId: string): string {
   return `delivery-${projectId}`;
 }

@@ -1,9 +1,9 @@
-import type { RenderScope } from '../template/render.ts';
+import type { TemplateVariables } from '../template/render.ts';
 import type { StepConfig } from './steps.ts';
 import { mapStrings } from '../template/value.ts';
 
 /** What a webhook's template can name, and what its default body tells. */
-export interface WebhookScope extends RenderScope {
+export interface WebhookVariables extends TemplateVariables {
   workflow: { id: string; name: string };
   execution: {
     id: string;
@@ -52,9 +52,12 @@ const control = /[^\P{Cc}\t]/u;
 const unstorable = /[\0\p{Cs}]/gu;
 
 /** The templates that building a webhook will ask for, each once. */
-export function webhookSources(config: StepConfig<'WEBHOOK'>, scope: WebhookScope): string[] {
+export function webhookSources(
+  config: StepConfig<'WEBHOOK'>,
+  variables: WebhookVariables,
+): string[] {
   const sources = new Set<string>();
-  buildWebhook(config, scope, (source) => {
+  buildWebhook(config, variables, (source) => {
     sources.add(source);
     return '';
   });
@@ -67,11 +70,11 @@ export function webhookSources(config: StepConfig<'WEBHOOK'>, scope: WebhookScop
  * the workflow, the execution and its context (`event`). A string is sent as it is when the step
  * names a content type other than JSON; every other body is JSON.
  * A `fault` is the step's own: it fails, and another attempt would fail the same way.
- * @param render gives the text of a template over the scope
+ * @param render gives the text of a template over the variables
  */
 export function buildWebhook(
   config: StepConfig<'WEBHOOK'>,
-  scope: WebhookScope,
+  variables: WebhookVariables,
   render: (source: string) => string,
 ): WebhookCall | { fault: string } {
   const headers: Record<string, string> = {};
@@ -88,7 +91,7 @@ export function buildWebhook(
   const method = config.method ?? 'POST';
   const url = renderUrl(config.url, render);
   try {
-    const content = contentOf(method, config.body, scope, render);
+    const content = contentOf(method, config.body, variables, render);
     if (content === undefined) return { url, method, headers, body: null };
     const isText = typeof content === 'string' && !jsonType.test(contentType ?? jsonDefault);
     const body = isText ? content : JSON.stringify(content);
@@ -103,7 +106,7 @@ export function buildWebhook(
 function contentOf(
   method: WebhookCall['method'],
   given: unknown,
-  { contact, workflow, execution, context }: WebhookScope,
+  { contact, workflow, execution, context }: WebhookVariables,
   render: (source: string) => string,
 ): unknown {
   if (method === 'GET') return undefined;

@@ -1,9 +1,9 @@
 import {
-  filled,
-  type Gapped,
+  interpolate,
+  type TextTemplate,
   type MailSkeleton,
   type Slot,
-} from '../../domain/mail/body-template.ts';
+} from '../../domain/mail/skeleton.ts';
 import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from './mime.ts';
 
 /** A message with gaps, encoded as far as it can be. */
@@ -25,36 +25,36 @@ export interface MessageSkeleton {
  * Encodes a skeleton, to `multipart/alternative` as `composeMessage` makes it. Each gap of a text
  * stands in a line of its own, ended by soft line breaks (RFC 2045, 6.7): what is put in does not
  * move what was encoded before.
- * @param mail.standIn the email id for which the skeleton was made.
+ * @param mail.sampleRecipient the email id for which the skeleton was made.
  */
 export function encodeSkeleton(
   skeleton: MailSkeleton,
   mail: {
     from: { name: string; address: string };
     replyTo: string | null;
-    standIn: { contactId: string; emailId: string };
+    sampleRecipient: { contactId: string; emailId: string };
   },
 ): MessageSkeleton {
-  const { standIn } = mail;
+  const { sampleRecipient } = mail;
   // Text parts hold no "=_", so no body can contain such a boundary.
-  const boundary = `=_alternative_${standIn.emailId}`;
+  const boundary = `=_alternative_${sampleRecipient.emailId}`;
   const shared = sharedHeaders({
     from: mail.from,
     replyTo: mail.replyTo,
-    emailId: standIn.emailId,
+    emailId: sampleRecipient.emailId,
     headers: skeleton.headers,
   });
-  const head = gappedIds(
+  const head = templateIds(
     [...shared, `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`, '', ''].join(
       '\r\n',
     ),
-    standIn,
+    sampleRecipient,
   );
   // The boundary stays the stand-in's: it only has to be the same everywhere.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
-  const text = encodeGapped(skeleton.text);
-  const html = encodeGapped(skeleton.html);
+  const text = encodeTemplate(skeleton.text);
+  const html = encodeTemplate(skeleton.html);
   const [textStart, htmlStart] = [start('text/plain'), `\r\n${start('text/html')}`];
   const end = `\r\n--${boundary}--\r\n`;
   return {
@@ -62,13 +62,13 @@ export function encodeSkeleton(
       const id = (slot: Slot) => (slot === 'contactId' ? given.contactId : given.emailId);
       const message =
         headerLines(given) +
-        filled(head, id) +
+        interpolate(head, id) +
         textStart +
-        filled(text, (slot) =>
+        interpolate(text, (slot) =>
           encodeValue(typeof slot === 'number' ? given.text(slot) : id(slot)),
         ) +
         htmlStart +
-        filled(html, (slot) =>
+        interpolate(html, (slot) =>
           encodeValue(typeof slot === 'number' ? given.html(slot) : id(slot)),
         ) +
         end;
@@ -78,10 +78,10 @@ export function encodeSkeleton(
 }
 
 /** Header texts have no gaps but the ids; the boundary is none of them. */
-function gappedIds(
+function templateIds(
   text: string,
   { contactId, emailId }: { contactId: string; emailId: string },
-): Gapped {
+): TextTemplate {
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
@@ -98,7 +98,7 @@ function gappedIds(
 /** With the soft break at its end no line is longer than 76. */
 const lineChars = 75;
 
-function encodeGapped({ texts, slots }: Gapped): Gapped {
+function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
   const last = texts.length - 1;
   return {
     slots,

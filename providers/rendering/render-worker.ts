@@ -25,7 +25,7 @@ function compiled(source: string): CompiledTemplate {
 
 function answer(task: RenderTask): unknown {
   if (task.kind === 'check') return checkTemplate(task.source);
-  return task.sources.map((source) => renderTemplate(task.kind, compiled(source), task.scope));
+  return task.sources.map((source) => renderTemplate(task.kind, compiled(source), task.variables));
 }
 
 parentPort?.on('message', (task: RenderTask) => parentPort?.postMessage(answer(task), []));

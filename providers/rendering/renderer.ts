@@ -9,7 +9,7 @@ import {
   type Renderer,
   type RenderKind,
   renderPlainly,
-  type RenderScope,
+  type TemplateVariables,
   renderTemplate,
   type TemplateCheck,
 } from '../../domain/template/render.ts';
@@ -17,7 +17,7 @@ import { FairQueue } from './fair-queue.ts';
 
 /** What a thread is asked to do. */
 export type RenderTask =
-  | { kind: RenderKind; sources: string[]; scope: RenderScope }
+  | { kind: RenderKind; sources: string[]; variables: TemplateVariables }
   | { kind: 'check'; source: string };
 
 export interface TemplateRenderer extends Renderer {
@@ -74,30 +74,30 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   async function renderAll(
     kind: RenderKind,
     templates: readonly CompiledTemplate[],
-    scope: RenderScope,
+    variables: TemplateVariables,
   ): Promise<string[]> {
-    if (isCheapRendering(templates, scope)) {
-      return templates.map((template) => renderTemplate(kind, template, scope));
+    if (isCheapRendering(templates, variables)) {
+      return templates.map((template) => renderTemplate(kind, template, variables));
     }
     const sources = templates.map(({ source }) => source);
-    const owner = scope.owner ?? '';
+    const owner = variables.owner ?? '';
     const name = [owner, ...sources].join('\0');
-    const task = { kind, sources, scope };
+    const task = { kind, sources, variables };
     const texts = await renderings.run(owner, task, renderMs, () => isAtRest(name));
     if (texts === STOPPED) noteStop(name);
     if (!Array.isArray(texts)) {
-      return templates.map((template) => renderPlainly(kind, template, scope));
+      return templates.map((template) => renderPlainly(kind, template, variables));
     }
     stopped.delete(name);
     return texts as string[];
   }
 
   return {
-    async render(kind, template, scope) {
-      const [text = ''] = await renderAll(kind, [template], scope);
+    async render(kind, template, variables) {
+      const [text = ''] = await renderAll(kind, [template], variables);
       return text;
     },
-    renderTexts: (sources, scope) => renderAll('text', sources.map(compileTemplate), scope),
+    renderTexts: (sources, variables) => renderAll('text', sources.map(compileTemplate), variables),
     async check(source, owner = '') {
       if (isQuicklyRead(source)) return checkTemplate(source);
       const found = await checks.run(owner, { kind: 'check', source }, checkMs);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { laneRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { startWorkerProcess } from '../support/processes/processes.ts';
 import { type SmtpSink, startSmtpSink } from '../support/fakes/smtp-sink.ts';
@@ -54,9 +54,9 @@ describe('a batch that was claimed', () => {
     const to = await send(5, { attachments });
     await sql`alter table attachment rename to attachment_away`.execute(db);
     await engine.startWorker();
-    const lane = engine.temporal.client.workflow.getHandle(laneRunId(engine.project.id));
+    const delivery = engine.temporal.client.workflow.getHandle(deliveryRunId(engine.project.id));
     await waitFor('a second attempt', async () => {
-      const { raw } = await lane.describe();
+      const { raw } = await delivery.describe();
       return raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
     });
     await sql`alter table attachment_away rename to attachment`.execute(db);

@@ -54,7 +54,7 @@ describe('twenty mails of 20 MB, as they were accepted once', () => {
   it('leave through a worker with little memory', async () => {
     const worker = await startWorkerProcess(engine, { ...smallHeap, ...rates });
     try {
-      // Wakes the lane.
+      // Signals the delivery run.
       const body = '<p>Hi</p>';
       const mail = { from: `a@${engine.domain}`, subject: 'Hi', body, to: newAddress() };
       expect((await engine.call('POST', '/v1/send', mail)).status).toBe(200);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { laneRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { createTemplate, createWorkflow, executionIn } from '../support/histories/executions.ts';
 import {
@@ -143,9 +143,9 @@ describe('a worker process that ends', () => {
   }
 
   /** What Temporal does by itself once the heartbeats of the killed worker have been missed. */
-  const loseLane = () =>
+  const loseDelivery = () =>
     engine.temporal.client.workflow
-      .getHandle(laneRunId(engine.project.id))
+      .getHandle(deliveryRunId(engine.project.id))
       .terminate('Its worker was killed.');
 
   const statuses = async () => {
@@ -305,7 +305,7 @@ describe('a worker process that ends', () => {
       await first.kill();
     });
     const second = await worker();
-    await loseLane();
+    await loseDelivery();
     await sweepNow(engine);
     // Mail that comes later passes them by.
     const [later] = await send(1);

@@ -5,7 +5,7 @@ import {
   compileTemplate,
   isCheapRendering,
   type Renderer,
-  type RenderScope,
+  type TemplateVariables,
 } from '../../domain/template/render.ts';
 
 /** A renderer that notes how many transactions were waiting whenever it did something costly. */
@@ -14,20 +14,20 @@ export function watchTransactions<R extends Renderer>(
   db: Database,
 ): { renderer: R; open: number[] } {
   const open: number[] = [];
-  async function look(templates: CompiledTemplate[], scope: RenderScope): Promise<void> {
-    if (!isCheapRendering(templates, scope)) open.push(await countWaiting(db));
+  async function look(templates: CompiledTemplate[], variables: TemplateVariables): Promise<void> {
+    if (!isCheapRendering(templates, variables)) open.push(await countWaiting(db));
   }
   return {
     open,
     renderer: {
       ...renderer,
-      async render(kind, template, scope) {
-        await look([template], scope);
-        return renderer.render(kind, template, scope);
+      async render(kind, template, variables) {
+        await look([template], variables);
+        return renderer.render(kind, template, variables);
       },
-      async renderTexts(sources, scope) {
-        await look(sources.map(compileTemplate), scope);
-        return renderer.renderTexts(sources, scope);
+      async renderTexts(sources, variables) {
+        await look(sources.map(compileTemplate), variables);
+        return renderer.renderTexts(sources, variables);
       },
     },
   };

@@ -41,8 +41,8 @@ export async function sweepNow(
   });
 }
 
-/** The chores of the sweep, to be done one at a time, with these settings instead of the usual. */
-export function choresOf(api: TestApi, settings: Partial<SweepServices>) {
+/** The tasks of the sweep, to be done one at a time, with these settings instead of the usual. */
+export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
   return createSweepActivities({
     listBrokenRuns: async function* none() {},
     settleMinutes: 15,

@@ -1,7 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { DueCancel, DueStart, StartedRun } from '../../domain/workflow/execution.ts';
-import type { Dispatcher, RunWake } from '../../domain/runs.ts';
-import { cancelExecution, startExecution, wakeExecution, wakeLane, wakeRun } from './runs.ts';
+import type { Dispatcher, OutboxEntry } from '../../domain/runs.ts';
+import {
+  cancelExecution,
+  startExecution,
+  signalExecution,
+  signalDelivery,
+  signalRun,
+} from './runs.ts';
 import { withDeadline } from './connection.ts';
 
 /** What the dispatcher reads and notes in the database. */
@@ -11,10 +17,10 @@ export interface DispatchStore {
   listClaimedWaits(
     stepExecutionIds: readonly string[],
   ): Promise<{ executionId: string; stepId: string }[]>;
-  noteStarted(started: readonly StartedRun[]): Promise<void>;
-  noteCancelled(told: DueCancel): Promise<void>;
-  listRunWakes(runIds: readonly string[]): Promise<RunWake[]>;
-  noteWoken(told: readonly RunWake[]): Promise<void>;
+  markStarted(started: readonly StartedRun[]): Promise<void>;
+  markCancelled(told: DueCancel): Promise<void>;
+  listPending(runIds: readonly string[]): Promise<OutboxEntry[]>;
+  markSent(told: readonly OutboxEntry[]): Promise<void>;
 }
 
 export interface DispatcherOptions {
@@ -37,8 +43,8 @@ const queueMax = 20_000;
  * Signals for one project closer together than this become one, in milliseconds. It doubles while
  * mail keeps coming: then somebody is delivering already, and a signal costs as much as a mail.
  */
-const laneGapMs = 25;
-const laneGapMaxMs = 400;
+const signalGapMs = 25;
+const signalGapMaxMs = 400;
 /** Rows read at once. */
 const pageSize = 50;
 
@@ -46,7 +52,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const executions = new Set<string>();
   const waits = new Set<string>();
   const runs = new Set<string>();
-  const lanes = createLanes(options);
+  const deliveries = createDeliverySignals(options);
   const waiting = () => executions.size + waits.size + runs.size;
   let busy: Promise<void> | null = null;
 
@@ -54,9 +60,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     // Let the callers of this moment add theirs: one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting() > 0) {
-      await tellExecutions(options, take(executions));
-      await tellWaits(options, take(waits));
-      await tellRuns(options, take(runs));
+      await startAndCancel(options, take(executions));
+      await signalWaits(options, take(waits));
+      await signalRuns(options, take(runs));
     }
   }
 
@@ -76,7 +82,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     dispatch(due) {
-      for (const lane of due.lanes ?? []) lanes.wake(lane);
+      for (const projectId of due.deliveries ?? []) deliveries.signal(projectId);
       if (waiting() > queueMax) return;
       for (const id of due.executions ?? []) executions.add(id);
       for (const id of due.waits ?? []) waits.add(id);
@@ -87,8 +93,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const [due] = await options.store.listStarts([executionId]);
       if (!due) return null;
       try {
-        const started = await tellStart(options, { ...due, isAwaited: true });
-        await options.store.noteStarted([started]);
+        const started = await startRun(options, { ...due, isAwaited: true });
+        await options.store.markStarted([started]);
         return started.runId;
       } catch (error) {
         options.log.warn({ error, executionId }, 'Temporal could not be told; the sweep will');
@@ -97,30 +103,30 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async close() {
       while (busy) await busy;
-      await lanes.close();
+      await deliveries.close();
     },
   };
 }
 
-async function tellExecutions(options: DispatcherOptions, ids: string[]): Promise<void> {
+async function startAndCancel(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const { client, store } = options;
   const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
   const started: StartedRun[] = [];
   try {
     await inParallel(options, [
-      ...starts.map((due) => async () => void started.push(await tellStart(options, due))),
+      ...starts.map((due) => async () => void started.push(await startRun(options, due))),
       ...cancels.map((due) => async () => {
         await withDeadline(client, () => cancelExecution(client, due.executionId));
-        await store.noteCancelled(due);
+        await store.markCancelled(due);
       }),
     ]);
   } finally {
-    if (started.length > 0) await store.noteStarted(started);
+    if (started.length > 0) await store.markStarted(started);
   }
 }
 
-async function tellStart(
+async function startRun(
   { client, taskQueue }: DispatcherOptions,
   due: DueStart & { isAwaited?: boolean },
 ): Promise<StartedRun> {
@@ -128,7 +134,7 @@ async function tellStart(
   return { executionId: due.start.executionId, generation: due.generation, runId };
 }
 
-async function tellWaits(options: DispatcherOptions, ids: string[]): Promise<void> {
+async function signalWaits(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const { client, store } = options;
   const waits = await store.listClaimedWaits(ids);
@@ -136,65 +142,65 @@ async function tellWaits(options: DispatcherOptions, ids: string[]): Promise<voi
     options,
     waits.map(
       (wait) => () =>
-        withDeadline(client, () => wakeExecution(client, wait.executionId, wait.stepId)),
+        withDeadline(client, () => signalExecution(client, wait.executionId, wait.stepId)),
     ),
   );
 }
 
-async function tellRuns(options: DispatcherOptions, ids: string[]): Promise<void> {
+async function signalRuns(options: DispatcherOptions, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const { client, taskQueue, store } = options;
-  const wakes = await store.listRunWakes(ids);
-  const told: RunWake[] = [];
+  const entries = await store.listPending(ids);
+  const told: OutboxEntry[] = [];
   try {
     await inParallel(
       options,
-      wakes.map((wake) => async () => {
-        await withDeadline(client, () => wakeRun(client, taskQueue, wake));
-        told.push(wake);
+      entries.map((entry) => async () => {
+        await withDeadline(client, () => signalRun(client, taskQueue, entry));
+        told.push(entry);
       }),
     );
   } finally {
-    if (told.length > 0) await store.noteWoken(told);
+    if (told.length > 0) await store.markSent(told);
   }
 }
 
-interface Lanes {
-  wake(projectId: string): void;
+interface DeliverySignals {
+  signal(projectId: string): void;
   close(): Promise<void>;
 }
 
 /** At most one signal per project at a time: the first at once, the rest together. */
-function createLanes({ client, taskQueue, log }: DispatcherOptions): Lanes {
-  const waking = new Map<string, { again: boolean; done: Promise<void> }>();
+function createDeliverySignals({ client, taskQueue, log }: DispatcherOptions): DeliverySignals {
+  const signalling = new Map<string, { again: boolean; done: Promise<void> }>();
 
   async function signal(projectId: string, state: { again: boolean }): Promise<void> {
-    let gapMs = laneGapMs;
+    let gapMs = signalGapMs;
     do {
       state.again = false;
-      await withDeadline(client, () => wakeLane(client, taskQueue, projectId));
+      await withDeadline(client, () => signalDelivery(client, taskQueue, projectId));
       await new Promise((resolve) => setTimeout(resolve, gapMs));
-      gapMs = Math.min(2 * gapMs, laneGapMaxMs);
+      gapMs = Math.min(2 * gapMs, signalGapMaxMs);
     } while (state.again);
   }
 
   return {
-    wake(projectId) {
-      const current = waking.get(projectId);
+    signal(projectId) {
+      const current = signalling.get(projectId);
       if (current) {
         current.again = true;
         return;
       }
       const state = { again: false, done: Promise.resolve() };
-      waking.set(projectId, state);
+      signalling.set(projectId, state);
       state.done = signal(projectId, state)
         .catch((error: unknown) => {
-          log.warn({ error, projectId }, 'A delivery run could not be woken; the sweep will');
+          log.warn({ error, projectId }, 'A delivery run could not be signalled; the sweep will');
         })
-        .finally(() => waking.delete(projectId));
+        .finally(() => signalling.delete(projectId));
     },
     async close() {
-      await Promise.all([...waking.values()].map((state) => state.done));
+      await Promise.all([...signalling.values()].map((state) => state.done));
     },
   };
 }

@@ -8,9 +8,9 @@ import {
   type DueStart,
   executionOfRun,
   executionRunId,
-  laneRunId,
+  deliveryRunId,
 } from '../../domain/workflow/execution.ts';
-import { platformFairness, priorities, type RunKind, type RunWake } from '../../domain/runs.ts';
+import { platformFairness, priorities, type RunKind, type OutboxEntry } from '../../domain/runs.ts';
 import { contactKey, projectKey, statusKey, workflowKey } from './search-attributes.ts';
 
 /**
@@ -94,7 +94,7 @@ export async function cancelExecution(client: Client, executionId: string): Prom
 }
 
 /** Tells the run of an execution that the event of its waiting step has come. */
-export async function wakeExecution(
+export async function signalExecution(
   client: Client,
   executionId: string,
   stepId: string,
@@ -117,14 +117,14 @@ export async function* listBrokenRuns(client: Client, taskQueue: string, since: 
 }
 
 /** Sees that a run delivers the project's due mail. */
-export async function wakeLane(
+export async function signalDelivery(
   client: Client,
   taskQueue: string,
   projectId: string,
 ): Promise<void> {
-  await client.workflow.signalWithStart('deliveryLane', {
+  await client.workflow.signalWithStart('deliveryQueue', {
     taskQueue,
-    workflowId: laneRunId(projectId),
+    workflowId: deliveryRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
     priority: { fairnessKey: projectId },
@@ -134,20 +134,24 @@ export async function wakeLane(
 }
 
 /** Starts a run, or tells it that its rows have changed. */
-export async function wakeRun(client: Client, taskQueue: string, wake: RunWake): Promise<void> {
-  await client.workflow.signalWithStart(wake.kind satisfies RunKind, {
+export async function signalRun(
+  client: Client,
+  taskQueue: string,
+  entry: OutboxEntry,
+): Promise<void> {
+  await client.workflow.signalWithStart(entry.kind satisfies RunKind, {
     taskQueue,
-    workflowId: wake.runId,
-    args: [wake.input],
+    workflowId: entry.runId,
+    args: [entry.input],
     signal: 'changed',
-    staticSummary: wake.summary,
+    staticSummary: entry.summary,
     priority: {
-      priorityKey: wake.kind === 'singleMail' ? priorities.attended : priorities.usual,
-      fairnessKey: wake.projectId ?? platformFairness,
+      priorityKey: entry.kind === 'systemMail' ? priorities.attended : priorities.usual,
+      fairnessKey: entry.projectId ?? platformFairness,
     },
-    ...(wake.projectId === null
+    ...(entry.projectId === null
       ? {}
-      : { typedSearchAttributes: [{ key: projectKey, value: wake.projectId }] }),
+      : { typedSearchAttributes: [{ key: projectKey, value: entry.projectId }] }),
   });
 }
 

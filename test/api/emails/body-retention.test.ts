@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
-import { choresOf } from '../../support/sweep-now.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 
 let shop: Shop;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ const itemsOf = async (emailId: string) => {
   return body.data.filter(({ id }: { id: string }) => id.startsWith(emailId));
 };
 const clear = (bodyRetentionDays: number) =>
-  choresOf(shop.api, { bodyRetentionDays }).CLEAR_MAIL_BODIES();
+  tasksOf(shop.api, { bodyRetentionDays }).CLEAR_MAIL_BODIES();
 
 describe('bodies of mail', () => {
   it('are removed with their files once they are older than they are kept', async () => {
@@ -76,10 +76,10 @@ describe('bodies of mail', () => {
       .returning('project_id')
       .executeTakeFirstOrThrow();
     const accepted = { kind: 'accepted', messageId: id, delivered: true } as const;
-    await recordSettlements(shop.api.db, {
+    await recordDeliveryOutcomes(shop.api.db, {
       projectId,
       attemptIds: [attemptId],
-      settlements: [{ emailId: id, ...accepted }],
+      outcomes: [{ emailId: id, ...accepted }],
     });
     expect(await bodyOf(id)).toContain('<p>Hi</p>');
     await clear(90);

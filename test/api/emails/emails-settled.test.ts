@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { recordFeedback } from '../../../db/emails/feedback.ts';
-import { choresOf } from '../../support/sweep-now.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { type Shop, startShop } from '../../support/projects/shop.ts';
 
@@ -63,6 +63,6 @@ it('a message of a campaign that only feedback proves shows no text: nobody know
 
 it('nor does one that was given up', async () => {
   const id = await lostEmail();
-  await choresOf(shop.api, {}).SETTLE_UNCERTAIN();
+  await tasksOf(shop.api, {}).SETTLE_UNCERTAIN();
   expect(await shown(id)).toEqual({ ...unkept, status: 'FAILED', headers: [] });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { insertTestCampaign, type insertTestEmail } from '../../support/projects/mails.ts';
 import { bounceDetail, sesEvent, sesNotification } from '../../support/fakes/ses-messages.ts';
 import { type SnsFeedback, startSnsFeedback } from '../../support/projects/sns-feedback.ts';
@@ -288,11 +288,11 @@ describe('a message whose outcome is unknown', () => {
     const fields = { ...unknown, attempt_id: attemptId, status: 'SENDING', lease_until };
     const { id } = await sentEmail({ ...fields, subject: '' }, campaignId);
     await notify(sesEvent('Delivery', { emailId: id }));
-    const content = { subject: 'Hi Ada', frame: 'f', values: ['Ada'] };
-    await recordSettlements(api.db, {
+    const content = { subject: 'Hi Ada', bodyTemplate: 'f', values: ['Ada'] };
+    await recordDeliveryOutcomes(api.db, {
       projectId: project.id,
       attemptIds: [attemptId],
-      settlements: [{ emailId: id, kind: 'accepted', messageId: 'm', delivered: false, content }],
+      outcomes: [{ emailId: id, kind: 'accepted', messageId: 'm', delivered: false, content }],
       campaign: { id: campaignId, pauseOnFailures: 0 },
     });
     const email = await emailOf(id);

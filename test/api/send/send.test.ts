@@ -34,7 +34,7 @@ describe('POST /v1/send', () => {
     expect(emails.map((email) => email.to_name)).toEqual([null, 'Bo']);
   });
 
-  it('puts the mail into the ledger as it will leave, and wakes the lane of the project', async () => {
+  it('puts the mail into the ledger as it will leave, and signals the delivery run of the project', async () => {
     const to = newAddress();
     const { dispatched } = shop.api;
     const handedBefore = dispatched.length;
@@ -63,7 +63,7 @@ describe('POST /v1/send', () => {
       error: null,
     });
     expect(dispatched.slice(handedBefore)).toEqual([
-      { executions: [], waits: [], lanes: [shop.project.id] },
+      { executions: [], waits: [], deliveries: [shop.project.id] },
     ]);
   });
 

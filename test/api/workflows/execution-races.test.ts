@@ -8,7 +8,7 @@ import { lockWorkflows } from '../../../db/workflows/workflows.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { overtaken } from '../../support/overtaken.ts';
 import { newAddress } from '../../support/projects/shop.ts';
-import { choresOf } from '../../support/sweep-now.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 
 /** Executions that begin while what they need is taken away. */
 
@@ -187,7 +187,7 @@ describe('an event', () => {
       expect((await track(eventName)).status).toBe(200);
     });
     const handedBefore = api.dispatched.length;
-    await choresOf(api, {}).CANCEL_LATE_EXECUTIONS();
+    await tasksOf(api, {}).CANCEL_LATE_EXECUTIONS();
     const [execution] = (await call('GET', `${path}/executions`)).body.executions;
     expect(execution).toMatchObject({ status: 'CANCELLED', exitReason: 'project_disabled' });
     expect(api.dispatched.slice(handedBefore)).toEqual([{ executions: [execution.id] }]);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
@@ -25,10 +25,10 @@ it('refusals count once when they are recorded again, because the answer was los
     { status: 'SENDING', sent_at: null, message_id: null, attempt_id: attemptId, lease_until },
   );
   const record = () =>
-    recordSettlements(api.db, {
+    recordDeliveryOutcomes(api.db, {
       projectId,
       attemptIds: [attemptId],
-      settlements: [{ emailId, kind: 'refused', error: '550 No.' }],
+      outcomes: [{ emailId, kind: 'refused', error: '550 No.' }],
       campaign: { id: campaignId, pauseOnFailures: 2 },
     });
   await record();

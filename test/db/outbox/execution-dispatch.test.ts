@@ -43,10 +43,10 @@ const stateOf = async (id: string) => {
 };
 
 /** The start that is due now, as somebody tells it to Temporal: call it to note the run. */
-async function tellStart(id: string, runId: string) {
+async function startRun(id: string, runId: string) {
   const [due] = await store.listStarts([id]);
   const { generation } = due!;
-  return () => store.noteStarted([{ executionId: id, runId, generation }]);
+  return () => store.markStarted([{ executionId: id, runId, generation }]);
 }
 
 async function failAndRetry(id: string): Promise<void> {
@@ -67,14 +67,14 @@ describe('the note of a start', () => {
   it('ends what was due, and names the run', async () => {
     const id = await started();
     await (
-      await tellStart(id, 'first')
+      await startRun(id, 'first')
     )();
     expect(await stateOf(id)).toEqual({ dispatch: null, runId: 'first' });
   });
 
   it('changes nothing when a retry is due meanwhile', async () => {
     const id = await started();
-    const note = await tellStart(id, 'first');
+    const note = await startRun(id, 'first');
     await failAndRetry(id);
     await note();
     expect(await stateOf(id)).toEqual({ dispatch: 'start', runId: null });
@@ -82,10 +82,10 @@ describe('the note of a start', () => {
 
   it('changes nothing when the retry is noted meanwhile', async () => {
     const id = await started();
-    const note = await tellStart(id, 'first');
+    const note = await startRun(id, 'first');
     await failAndRetry(id);
     await (
-      await tellStart(id, 'second')
+      await startRun(id, 'second')
     )();
     await note();
     expect(await stateOf(id)).toEqual({ dispatch: null, runId: 'second' });
@@ -93,16 +93,16 @@ describe('the note of a start', () => {
 
   it.each([false, true])('names the run of one cancelled meanwhile (told: %s)', async (isTold) => {
     const id = await started();
-    const note = await tellStart(id, 'first');
+    const note = await startRun(id, 'first');
     await cancel(id);
-    if (isTold) for (const due of await store.listCancels([id])) await store.noteCancelled(due);
+    if (isTold) for (const due of await store.listCancels([id])) await store.markCancelled(due);
     await note();
     expect(await stateOf(id)).toEqual({ dispatch: isTold ? null : 'cancel', runId: 'first' });
   });
 
   it('changes nothing when another process of the version before has asked again', async () => {
     const id = await started();
-    const note = await tellStart(id, 'first');
+    const note = await startRun(id, 'first');
     // That one knows nothing of generations.
     await api.db.updateTable('execution').set({ dispatch: 'start' }).where('id', '=', id).execute();
     await note();
@@ -114,7 +114,7 @@ describe('the note of a cancel', () => {
   it('ends what was due', async () => {
     const id = await started();
     await cancel(id);
-    for (const due of await store.listCancels([id])) await store.noteCancelled(due);
+    for (const due of await store.listCancels([id])) await store.markCancelled(due);
     expect((await stateOf(id)).dispatch).toBeNull();
   });
 
@@ -127,7 +127,7 @@ describe('the note of a cancel', () => {
       .set({ dispatch: 'cancel' })
       .where('id', '=', id)
       .execute();
-    await store.noteCancelled(due!);
+    await store.markCancelled(due!);
     expect((await stateOf(id)).dispatch).toBe('cancel');
   });
 
@@ -137,9 +137,9 @@ describe('the note of a cancel', () => {
     const [due] = await store.listCancels([id]);
     await api.db.deleteFrom('execution').where('id', '=', id).execute();
     expect(await orphansOf(id)).toBe(1);
-    await store.noteCancelled(due!);
+    await store.markCancelled(due!);
     expect(await orphansOf(id)).toBe(1);
-    for (const orphan of await store.listCancels([id])) await store.noteCancelled(orphan);
+    for (const orphan of await store.listCancels([id])) await store.markCancelled(orphan);
     expect(await orphansOf(id)).toBe(0);
   });
 });

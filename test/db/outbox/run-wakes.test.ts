@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deleteRunWakes, insertRunWake, listRunWakes } from '../../../db/outbox/outbox.ts';
+import { markSent, enqueue, listPending } from '../../../db/outbox/outbox.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 
 let api: TestApi;
@@ -12,7 +12,7 @@ afterAll(() => api.close());
 /** As a campaign that is paused, resumed or edited asks for it. */
 const wake = (campaignId: string) =>
   api.db.transaction().execute((tx) =>
-    insertRunWake(tx, {
+    enqueue(tx, {
       kind: 'campaignSend',
       input: { projectId: randomUUID(), campaignId },
       summary: 'News',
@@ -22,19 +22,19 @@ const wake = (campaignId: string) =>
 it('what was asked for again while Temporal was told stays', async () => {
   const campaignId = randomUUID();
   const runId = await wake(campaignId);
-  const told = await listRunWakes(api.db, [runId]);
+  const told = await listPending(api.db, [runId]);
   await wake(campaignId);
-  await deleteRunWakes(api.db, told);
-  expect(await listRunWakes(api.db, [runId])).toHaveLength(1);
+  await markSent(api.db, told);
+  expect(await listPending(api.db, [runId])).toHaveLength(1);
 });
 
 it('so does what was asked for after another process had told it and forgotten it', async () => {
   const campaignId = randomUUID();
   const runId = await wake(campaignId);
-  const told = await listRunWakes(api.db, [runId]);
-  await deleteRunWakes(api.db, told);
-  expect(await listRunWakes(api.db, [runId])).toEqual([]);
+  const told = await listPending(api.db, [runId]);
+  await markSent(api.db, told);
+  expect(await listPending(api.db, [runId])).toEqual([]);
   await wake(campaignId);
-  await deleteRunWakes(api.db, told);
-  expect(await listRunWakes(api.db, [runId])).toHaveLength(1);
+  await markSent(api.db, told);
+  expect(await listPending(api.db, [runId])).toHaveLength(1);
 });

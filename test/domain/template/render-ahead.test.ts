@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { compileTemplate, type Renderer, renderTemplate } from '../../../domain/template/render.ts';
 import { renderAhead } from '../../../domain/template/render-ahead.ts';
-import { scope } from './rendering.ts';
+import { variables } from './rendering.ts';
 
 const renderer: Renderer = {
   render: async (kind, template, values) => renderTemplate(kind, template, values),
@@ -17,7 +17,7 @@ async function rendered(template: typeof costly, names: string[]) {
   const text = await renderAhead(renderer, async ({ render }) => {
     const name = names[begun] ?? names.at(-1)!;
     begun += 1;
-    return render('html', template, scope({ name }));
+    return render('html', template, variables({ name }));
   });
   return { text, begun };
 }
@@ -39,7 +39,7 @@ it('makes all texts that are asked for together in one go', async () => {
   let begun = 0;
   const texts = await renderAhead(renderer, async ({ render }) => {
     begun += 1;
-    return Promise.all(['Ada', 'Bo'].map((name) => render('html', costly, scope({ name }))));
+    return Promise.all(['Ada', 'Bo'].map((name) => render('html', costly, variables({ name }))));
   });
   expect([texts, begun]).toEqual([['1Ada2Ada', '1Bo2Bo'], 2]);
 });

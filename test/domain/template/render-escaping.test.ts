@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate, renderTemplate } from '../../../domain/template/render.ts';
-import { html, scope, subject, text } from './rendering.ts';
+import { html, variables, subject, text } from './rendering.ts';
 
 describe('escaping by origin', () => {
   const bad = '<b>&"\'';
@@ -151,7 +151,7 @@ describe('escaping by origin', () => {
         const compiled = compileTemplate(source);
         expect(compiled.nodes).toBeDefined();
         const stored = { v, w, list: [v, w], o: { [v]: w, a: v } };
-        const shown = renderTemplate('html', compiled, scope(stored, undefined, { k: w }));
+        const shown = renderTemplate('html', compiled, variables(stored, undefined, { k: w }));
         const ours = /<\/?li>|<br \/>/gi;
         expect(shown.replaceAll(ours, '')).not.toContain('<');
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { completeMail, type MailToRender, renderMailWith } from '../../../domain/mail/content.ts';
 import { compileTemplate, renderTemplate, type Renderer } from '../../../domain/template/render.ts';
-import { scope } from './rendering.ts';
+import { variables } from './rendering.ts';
 
 const renderer: Renderer = {
   render: async (kind, template, given) => renderTemplate(kind, template, given),
@@ -15,7 +15,7 @@ const mail = (messageClass: MailToRender['messageClass'], hasBadge?: boolean): M
   body: compileTemplate('<html><body><p>{{name}}</p></body></html>'),
   messageClass,
   sourceType: 'TRANSACTIONAL',
-  scope: scope({ name: 'Ada' }),
+  variables: variables({ name: 'Ada' }),
   ...(hasBadge === undefined ? {} : { hasBadge }),
 });
 
@@ -51,7 +51,7 @@ describe('the texts of a mail', () => {
   });
 
   it('get a footer with the opt-out link in marketing, also where the body has one', () => {
-    const { urls } = scope();
+    const { urls } = variables();
     const given = `<p>${urls.unsubscribeUrl}</p>`;
     const { body, headers } = completeMail(mail('MARKETING'), 's', given);
     expect(body.startsWith(given)).toBe(true);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkTemplate, compileTemplate, renderTemplate } from '../../../domain/template/render.ts';
-import { html, id, scope, subject, text } from './rendering.ts';
+import { html, id, variables, subject, text } from './rendering.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
 
 describe('fallbacks', () => {
@@ -259,7 +259,7 @@ describe('faulty and costly templates', () => {
         (parts, data) => {
           const template = compileTemplate(parts.join(''));
           for (const kind of ['html', 'subject', 'text'] as const) {
-            const text = renderTemplate(kind, template, scope(data, data, data));
+            const text = renderTemplate(kind, template, variables(data, data, data));
             expect(typeof text).toBe('string');
           }
         },

@@ -1,16 +1,16 @@
 import {
   compileTemplate,
   renderTemplate,
-  type RenderScope,
+  type TemplateVariables,
 } from '../../../domain/template/render.ts';
 
 export const id = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
 
-export function scope(
+export function variables(
   data: Record<string, unknown> | null = null,
   given?: Record<string, unknown>,
   context?: Record<string, unknown>,
-): RenderScope {
+): TemplateVariables {
   return {
     contact: { id, email: 'ada@x.example', subscribed: true, data },
     given,
@@ -24,14 +24,14 @@ export function scope(
   };
 }
 
-export function html(source: string, ...layers: Parameters<typeof scope>): string {
-  return renderTemplate('html', compileTemplate(source), scope(...layers));
+export function html(source: string, ...layers: Parameters<typeof variables>): string {
+  return renderTemplate('html', compileTemplate(source), variables(...layers));
 }
 
-export function subject(source: string, ...layers: Parameters<typeof scope>): string {
-  return renderTemplate('subject', compileTemplate(source), scope(...layers));
+export function subject(source: string, ...layers: Parameters<typeof variables>): string {
+  return renderTemplate('subject', compileTemplate(source), variables(...layers));
 }
 
-export function text(source: string, ...layers: Parameters<typeof scope>): string {
-  return renderTemplate('text', compileTemplate(source), scope(...layers));
+export function text(source: string, ...layers: Parameters<typeof variables>): string {
+  return renderTemplate('text', compileTemplate(source), variables(...layers));
 }

@@ -42,13 +42,14 @@ function perform(
   now: number,
 ): { outcome: Outcome; now: number } {
   const { step } = command;
-  if (command.do === 'sleep') return { outcome: { kind: 'woken' }, now: Date.parse(command.until) };
+  if (command.do === 'sleep')
+    return { outcome: { kind: 'resumed' }, now: Date.parse(command.until) };
   const event = world.events
     .map(({ name, day }) => ({ name, at: start + day * dayMs }))
     .find(({ name, at }) => name === step.config['eventName'] && at > now);
   if (command.do === 'await') {
     const until = command.until === null ? Number.POSITIVE_INFINITY : Date.parse(command.until);
-    return { outcome: { kind: 'woken' }, now: Math.min(event?.at ?? until, until) };
+    return { outcome: { kind: 'resumed' }, now: Math.min(event?.at ?? until, until) };
   }
   if (command.do === 'settle') {
     // Woken at `now`: by an event of that moment, or by the end of the time.

@@ -63,7 +63,7 @@ function branchesOf(step: GraphStep): (string | null)[] {
 
 /** What the world could answer to a command; `choice` picks. */
 function answer(command: Doing, choice: number): Outcome {
-  if (command.do === 'sleep' || command.do === 'await') return { kind: 'woken' };
+  if (command.do === 'sleep' || command.do === 'await') return { kind: 'resumed' };
   if (command.do === 'settle') return waitOutcome(choice % 2 === 0 ? 'EVENT' : 'TIMEOUT');
   if (choice % 17 === 0) return { kind: 'closed' };
   switch (command.step.type) {

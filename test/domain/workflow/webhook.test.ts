@@ -10,23 +10,23 @@ import {
   type WebhookOutcome,
   webhookSources,
 } from '../../../domain/workflow/webhook.ts';
-import { id, scope } from '../template/rendering.ts';
+import { id, variables } from '../template/rendering.ts';
 
 const url = 'https://shop.example/hook';
 const startedAt = '2026-11-20T10:00:00.000Z';
 
 function build(
   config: Partial<StepConfig<'WEBHOOK'>>,
-  ...layers: Parameters<typeof scope>
+  ...layers: Parameters<typeof variables>
 ): WebhookCall {
   const built = buildAny(config, ...layers);
   if ('fault' in built) throw new Error(built.fault);
   return built;
 }
 
-function buildAny(config: Partial<StepConfig<'WEBHOOK'>>, ...layers: Parameters<typeof scope>) {
+function buildAny(config: Partial<StepConfig<'WEBHOOK'>>, ...layers: Parameters<typeof variables>) {
   const known = {
-    ...scope(...layers),
+    ...variables(...layers),
     workflow: { id: 'w1', name: 'Welcome' },
     execution: { id: 'e1', startedAt },
   };

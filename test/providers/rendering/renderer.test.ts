@@ -5,7 +5,7 @@ import {
   type RenderKind,
 } from '../../../domain/template/render.ts';
 import { createRenderer, type TemplateRenderer } from '../../../providers/rendering/renderer.ts';
-import { html, scope } from '../../domain/template/rendering.ts';
+import { html, variables } from '../../domain/template/rendering.ts';
 
 let renderer: TemplateRenderer;
 beforeAll(() => {
@@ -13,10 +13,10 @@ beforeAll(() => {
 });
 afterAll(() => renderer.close());
 
-type Layers = Parameters<typeof scope>;
+type Layers = Parameters<typeof variables>;
 const render = (source: string, ...layers: Layers) => renderAs('html', source, ...layers);
 const renderAs = (kind: RenderKind, source: string, ...layers: Layers) =>
-  renderer.render(kind, compileTemplate(source), scope(...layers));
+  renderer.render(kind, compileTemplate(source), variables(...layers));
 
 /**
  * Whether everything else went on meanwhile: whether the event loop never stood still for longer
@@ -42,7 +42,7 @@ const items = '{% for i in items %}<li>{{ i.name | upcase }}</li>{% endfor %}';
 describe('rendering', () => {
   it('gives the same text in a thread as at once', async () => {
     const data = { items: [{ name: 'a<b' }, { name: 'c' }], name: 'Ada' };
-    expect(isCheapRendering([compileTemplate(items)], scope(data))).toBe(false);
+    expect(isCheapRendering([compileTemplate(items)], variables(data))).toBe(false);
     expect(await render(items, data)).toBe('<li>A&lt;B</li><li>C</li>');
     expect(await render(items, null, data)).toBe(html(items, null, data));
     expect(await renderAs('subject', '{% assign a = "x\ny" %}{{a}}')).toBe('x y');
@@ -52,13 +52,13 @@ describe('rendering', () => {
   it('does cheap ones without a thread', async () => {
     const lone = createRenderer({ threads: 0 });
     const template = compileTemplate('{% if name %}Hi {{ name | upcase ?? you }}{% endif %}');
-    expect(await lone.render('html', template, scope({ name: 'Ada' }))).toBe('Hi ADA');
+    expect(await lone.render('html', template, variables({ name: 'Ada' }))).toBe('Hi ADA');
     await lone.close();
   });
 
   it('renders texts that belong together in one go', async () => {
     const sources = ['{% assign a = name %}{{a}}', '{{name}}', '{% if %}{{name}}'];
-    const texts = await renderer.renderTexts(sources, scope({ name: 'Ada' }));
+    const texts = await renderer.renderTexts(sources, variables({ name: 'Ada' }));
     expect(texts).toEqual(['Ada', 'Ada', '{% if %}Ada']);
   });
 
@@ -171,7 +171,7 @@ describe('projects that share the threads', () => {
     const ended: string[] = [];
     const costly = compileTemplate('{% for i in (1..20000) %}{{ i | times: 2 }}{% endfor %}');
     const renderFor = async (owner: string) => {
-      await lone.render('html', costly, { ...scope(), owner });
+      await lone.render('html', costly, { ...variables(), owner });
       ended.push(owner);
     };
     const bad = Array.from({ length: 100 }, () => renderFor('bad'));

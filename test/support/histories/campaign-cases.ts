@@ -4,16 +4,16 @@ import { act, campaignIn, createCampaign, insertContacts } from '../projects/cam
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** The cases of campaigns and single mails. */
+/** The cases of campaigns and system mail. Files without `-2` are of former activity names. */
 export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
-  async 'campaign-sent'(engine) {
+  async 'campaign-sent-2'(engine) {
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
     await act(engine, id, 'send');
     await campaignIn(engine, id, 'SENT');
     return `campaign-${id}`;
   },
-  async 'campaign-scheduled-and-cancelled'(engine) {
+  async 'campaign-scheduled-and-cancelled-2'(engine) {
     await insertContacts(engine, 1);
     const id = await createCampaign(engine);
     await act(engine, id, 'send', { scheduledFor: Date.now() + 3_600_000 });
@@ -22,7 +22,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await act(engine, id, 'cancel');
     return `campaign-${id}`;
   },
-  async 'campaign-paused-and-resumed'(engine) {
+  async 'campaign-paused-and-resumed-2'(engine) {
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
     const { db, services } = engine.api;
@@ -39,7 +39,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await campaignIn(engine, id, 'SENT');
     return `campaign-${id}`;
   },
-  async 'campaign-test'(engine) {
+  async 'system-mail'(engine) {
     const id = await createCampaign(engine);
     const to = `${randomUUID()}@people.test`;
     await engine.call('POST', `/campaigns/${id}/test`, { email: to });

@@ -40,6 +40,7 @@ export async function bundleRewritten(
       await symlink(path.join(repository, name), path.join(folder, name));
     }
     for (const name of await readdir(workflows)) {
+      if (!name.endsWith('.ts')) continue;
       const file = path.join(workflows, name);
       await writeFile(file, rewrite(await readFile(file, 'utf8'), name));
     }

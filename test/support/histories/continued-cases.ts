@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { insertRunWake } from '../../../db/outbox/outbox.ts';
-import { executionRunId, laneRunId } from '../../../domain/workflow/execution.ts';
+import { enqueue } from '../../../db/outbox/outbox.ts';
+import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
 import { createContact, createWorkflow, startByHand } from './executions.ts';
@@ -40,17 +40,17 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       return continued(engine, runId);
     },
   },
-  'delivery-continued': {
+  'delivery-queue-continued': {
     afterEvents: 14,
     play: (engine) =>
-      continued(engine, laneRunId(engine.project.id), async () => {
+      continued(engine, deliveryRunId(engine.project.id), async () => {
         const to = newAddress();
         const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
         await engine.call('POST', '/v1/send', mail);
         await engine.mailsTo(to, 1);
       }),
   },
-  'campaign-continued': {
+  'campaign-continued-2': {
     afterEvents: 14,
     async play(engine) {
       await insertContacts(engine, 1);
@@ -70,7 +70,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       });
       const { db, services } = engine.api;
       return continued(engine, `domain-${domain.id}`, async () => {
-        const runId = await insertRunWake(db, {
+        const runId = await enqueue(db, {
           kind: 'domainPoller',
           input: { projectId: engine.project.id, domainId: domain.id, name: domain.domain },
           summary: 'Checks of a sender domain',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { insertRunWake } from '../../../db/outbox/outbox.ts';
-import { laneRunId } from '../../../domain/workflow/execution.ts';
+import { enqueue } from '../../../db/outbox/outbox.ts';
+import { deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { campaignHistoryCases } from './campaign-cases.ts';
 import type { Engine } from '../engine.ts';
 import { newAddress } from '../projects/shop.ts';
@@ -37,7 +37,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     const failed = { status: 'failed', next_check_at: null };
     await db.updateTable('domain').set(failed).where('id', '=', domain.id).execute();
-    const runId = await insertRunWake(db, {
+    const runId = await enqueue(db, {
       kind: 'domainPoller',
       input: { projectId: engine.project.id, domainId: domain.id, name: domain.domain },
       summary: 'Checks of a sender domain',
@@ -52,14 +52,14 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     return runId;
   },
   // One mail; the run ends after an idle minute.
-  delivery: async (engine) => {
+  'delivery-queue': async (engine) => {
     const to = newAddress();
     const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     await engine.call('POST', '/v1/send', mail);
     await engine.mailsTo(to, 1);
-    return laneRunId(engine.project.id);
+    return deliveryRunId(engine.project.id);
   },
-  sweep: async (engine) => {
+  'sweep-2': async (engine) => {
     const { workflowId } = await engine.temporal.client.workflow.start('sweep', {
       taskQueue: engine.taskQueue,
       workflowId: `sweep-${randomUUID()}`,

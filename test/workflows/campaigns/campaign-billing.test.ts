@@ -45,7 +45,7 @@ const billing = (method: string, body?: object) =>
   });
 
 /** One of the messages that were held back, as the API shows it. */
-async function withheldOf(id: string) {
+async function suppressedOf(id: string) {
   const { body } = await engine.call('GET', `/emails?campaignId=${id}&status=FAILED`);
   const { body: email } = await engine.call('GET', `/emails/${body.data[0].id}`);
   const { body: recipient } = await engine.call(
@@ -80,7 +80,7 @@ it('sends what is left, withholds the rest as billing_limit, and is SENT', async
     uncertainCount: 0,
     deliveryRate: 100,
   });
-  const { total, email, recipient, subjects } = await withheldOf(id);
+  const { total, email, recipient, subjects } = await suppressedOf(id);
   expect(total).toBe(3);
   expect(email).toMatchObject({ error: 'billing_limit', sentAt: null, messageId: null });
   expect(email.trace).toEqual([
@@ -113,6 +113,6 @@ it('reaches nobody when its limit is lowered before its time, and is SENT', asyn
   expect((await billing('PUT', { campaigns: 5 })).status).toBe(200);
   expect(await campaignIn(engine, id, 'SENT')).toMatchObject({ totalRecipients: 8, sentCount: 0 });
   expect(await emailStatuses(engine, id)).toEqual({ FAILED: 8 });
-  expect(await withheldOf(id)).toMatchObject({ total: 8, email: { error: 'billing_limit' } });
+  expect(await suppressedOf(id)).toMatchObject({ total: 8, email: { error: 'billing_limit' } });
   expect(await statsOf(id)).toMatchObject({ sentCount: 0, deliveryRate: 0 });
 });

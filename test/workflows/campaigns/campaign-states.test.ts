@@ -10,7 +10,7 @@ import {
 } from '../../support/projects/campaigns.ts';
 import { type Engine, startEngine } from '../../support/engine.ts';
 import { refusal } from '../../support/projects/shop.ts';
-import { choresOf } from '../../support/sweep-now.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 
 /** What can be done with a campaign in the states its own run has brought it to. */
 
@@ -140,7 +140,7 @@ describe('a campaign that was sent', () => {
       expect(types).toContain(type);
     }
     const aTenthOfASecond = 1e-6;
-    await choresOf(engine.api, { bodyRetentionDays: aTenthOfASecond }).CLEAR_MAIL_BODIES();
+    await tasksOf(engine.api, { bodyRetentionDays: aTenthOfASecond }).CLEAR_MAIL_BODIES();
     const { body: emptied } = await engine.call('GET', `/emails/${emailId}`);
     expect(emptied).toEqual({ ...after, body: null });
   });

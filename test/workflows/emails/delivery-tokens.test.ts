@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-it('a lane whose mail somebody else holds leaves the tokens of the server to the others', async () => {
+it('a delivery whose mail somebody else holds leaves the tokens of the server to the others', async () => {
   const { db } = engine.api;
   const to = Array.from({ length: 20 }, newAddress);
   const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>', to };
@@ -19,7 +19,7 @@ it('a lane whose mail somebody else holds leaves the tokens of the server to the
   await db.transaction().execute(async (tx) => {
     await sql`select from email where project_id = ${engine.project.id} for update`.execute(tx);
     await engine.startWorker();
-    // As long as the lane has to look many times.
+    // As long as the delivery has to look many times.
     await sleep(2_000);
     const rates = { perSecond: 100, perProjectPerSecond: 0 };
     const { granted } = await takeSendingTokens(db, rates, null, 99);

@@ -108,9 +108,9 @@ describe('a start whose note is held up until its execution has failed', () => {
       taskQueue: engine.taskQueue,
       store: {
         ...store,
-        async noteStarted(started) {
+        async markStarted(started) {
           await held;
-          await store.noteStarted(started);
+          await store.markStarted(started);
         },
       },
       log: engine.api.services.log,

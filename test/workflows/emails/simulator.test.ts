@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
-import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { createLog } from '../../../worker/log.ts';
 import { createServices } from '../../../worker/services.ts';
 import { pixelOf } from '../../support/pixel.ts';
@@ -106,10 +106,10 @@ describe('recording a batch', () => {
       },
     );
     const record = () =>
-      recordSettlements(api.db, {
+      recordDeliveryOutcomes(api.db, {
         projectId: project.id,
         attemptIds: [attemptId],
-        settlements: [
+        outcomes: [
           {
             emailId,
             kind: 'accepted',

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
-import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
 import { createLog } from '../../../worker/log.ts';
 import { createServices } from '../../../worker/services.ts';
@@ -154,10 +154,10 @@ describe('mail whose contact is deleted while it is handed over', () => {
     const { id: projectId } = engine.project;
     const campaignId = await insertTestCampaign(db, projectId);
     const emailId = randomUUID();
-    await recordSettlements(db, {
+    await recordDeliveryOutcomes(db, {
       projectId,
       attemptIds: [randomUUID()],
-      settlements: [{ emailId, kind: 'accepted', messageId: emailId, delivered: true }],
+      outcomes: [{ emailId, kind: 'accepted', messageId: emailId, delivered: true }],
       claimed: [{ id: emailId, source_type: 'CAMPAIGN', billed_units: 1, allowance_month: null }],
       campaign: { id: campaignId, pauseOnFailures: 100 },
     });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ageEvents } from '../../support/pixel.ts';
 import { act, createCampaign } from '../../support/projects/campaigns.ts';
 import { type Engine, startEngine } from '../../support/engine.ts';
-import { choresOf } from '../../support/sweep-now.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** The feed and its numbers for what really happened: sent, delivered, opened, scheduled. */
@@ -71,7 +71,7 @@ it('a mail whose body the sweep has removed is listed without it', async () => {
   const aged = at.toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
   await sql`update email set id = ${aged}::uuid, created_at = to_timestamp(${at / 1000}::float8)
     where id = ${id}`.execute(engine.api.db);
-  await choresOf(engine.api, { bodyRetentionDays: 1 }).CLEAR_MAIL_BODIES();
+  await tasksOf(engine.api, { bodyRetentionDays: 1 }).CLEAR_MAIL_BODIES();
   expect((await feed()).data).toMatchObject([{ metadata: { subject: 'Hi', body: null } }]);
 });
 

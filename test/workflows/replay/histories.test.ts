@@ -4,7 +4,7 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import { describe, expect, inject, it } from 'vitest';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { replayHistory } from '../../../worker/replay.ts';
-import { tellStory } from '../../../worker/story.ts';
+import { describeHistory } from '../../../worker/describe-history.ts';
 import { startEngine } from '../../support/engine.ts';
 import { historyCases } from '../../support/histories/step-cases.ts';
 import { startReceiver } from '../../support/fakes/receiver.ts';
@@ -56,7 +56,7 @@ if (process.env['RECORD_HISTORIES']) {
       const history = historyFromJSON(JSON.parse(await readFile(path.join(folder, file), 'utf8')));
       const bundle = { codePath: inject('workflowBundle') };
       expect(await replayHistory(bundle, history, file)).toBeNull();
-      expect(tellStory(history).length).toBeGreaterThan(1);
+      expect(describeHistory(history).length).toBeGreaterThan(1);
     });
   });
 }

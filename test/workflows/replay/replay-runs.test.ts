@@ -76,7 +76,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
       workflowId: `domain-${domain.body.id}`,
       runId: expect.any(String),
       otherRunIds: [],
-      story: expect.arrayContaining([{ at: expect.any(String), text: expect.any(String) }]),
+      description: expect.arrayContaining([{ at: expect.any(String), text: expect.any(String) }]),
       events: expect.any(Number),
       divergence: null,
     });

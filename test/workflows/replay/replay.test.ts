@@ -7,7 +7,7 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { WebSocket } from 'undici';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
-import { tellStory } from '../../../worker/story.ts';
+import { describeHistory } from '../../../worker/describe-history.ts';
 import { bundleChanged, type CodeChange } from '../../support/histories/changed-bundle.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -73,9 +73,9 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the story of a history', () => {
+describe('the description of a history', () => {
   it('says in which attempt a step was done, and why not before', () => {
-    expect(story('webhook-answered-late.json')[1]).toBe(
+    expect(description('webhook-answered-late.json')[1]).toBe(
       'WEBHOOK "Call" done, in attempt 2 (before: Attempt 1: The receiver answered 500.)',
     );
   });
@@ -83,16 +83,16 @@ describe('the story of a history', () => {
   it('ends with the step an open run is at', () => {
     const { events } = histories.get('webhook-answered-late.json')!;
     const until = events!.findIndex((event) => event.activityTaskStartedEventAttributes);
-    expect(tellStory({ events: events!.slice(0, until) }).at(-1)?.text).toBe(
+    expect(describeHistory({ events: events!.slice(0, until) }).at(-1)?.text).toBe(
       'is at WEBHOOK "Call"',
     );
-    expect(story('delay-waiting.json').at(-1)).toMatch(/^DELAY "Delay" rests until /);
-    expect(story('webhook-cancelled.json').at(-1)).toBe('CANCELLED');
+    expect(description('delay-waiting.json').at(-1)).toMatch(/^DELAY "Delay" rests until /);
+    expect(description('webhook-cancelled.json').at(-1)).toBe('CANCELLED');
   });
 });
 
-function story(file: string): string[] {
-  return tellStory(histories.get(file)!).map(({ text }) => text);
+function description(file: string): string[] {
+  return describeHistory(histories.get(file)!).map(({ text }) => text);
 }
 
 describe('npm run replay -- --inspect', () => {

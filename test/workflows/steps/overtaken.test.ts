@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimDueEmails, releaseClaim } from '../../../db/emails/emails.ts';
 import {
-  recordSettlements,
-  type Settlement,
+  recordDeliveryOutcomes,
+  type DeliveryOutcome,
   settleUncertainEmails,
 } from '../../../db/emails/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
@@ -42,11 +42,11 @@ async function claimed(campaignId?: string) {
       trace: JSON.stringify([{ state: 'handed_over', at: '2026-11-21T10:00:00.000Z' }]),
     },
   );
-  const record = (settlement: object) =>
-    recordSettlements(api.db, {
+  const record = (outcome: object) =>
+    recordDeliveryOutcomes(api.db, {
       projectId,
       attemptIds: [attemptId],
-      settlements: [{ emailId, ...settlement } as Settlement],
+      outcomes: [{ emailId, ...outcome } as DeliveryOutcome],
       ...(campaignId ? { campaign: { id: campaignId, pauseOnFailures: 0 } } : {}),
     });
   return { emailId, attemptId, record };

@@ -3,7 +3,7 @@ import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
-import { executionRunId, laneRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { sweepIdOf } from '../../../domain/runs.ts';
 import { createServices } from '../../../worker/services.ts';
 import { startWorkers } from '../../../worker/workers.ts';
@@ -150,7 +150,7 @@ describe('the priority of a run', () => {
 
     await engine.mailsTo(email, 1);
     const own = [`0 ${id}`];
-    expect(await prioritiesOf(laneRunId(id))).toEqual({ run: `0 ${id}`, activities: own });
+    expect(await prioritiesOf(deliveryRunId(id))).toEqual({ run: `0 ${id}`, activities: own });
     const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', {
       mode: 'query',
       filter: {},

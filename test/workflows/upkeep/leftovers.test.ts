@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
-import { recordSettlements } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import {
   act,
   campaignIn,
@@ -74,10 +74,10 @@ it('nor does what a provider says', async () => {
   const attempt = { projectId: engine.project.id, attemptId: randomUUID() };
   const rules = { max: 1, leaseSeconds: 60, throttled: false };
   const [email] = await claimDueEmails(db, { ...attempt, ...rules });
-  await recordSettlements(db, {
+  await recordDeliveryOutcomes(db, {
     projectId: attempt.projectId,
     attemptIds: [attempt.attemptId],
-    settlements: [{ emailId: email!.id, kind: 'refused', error: 'No \0 such user \u{d83d}' }],
+    outcomes: [{ emailId: email!.id, kind: 'refused', error: 'No \0 such user \u{d83d}' }],
   });
   const row = db.selectFrom('email').select(['status', 'error']).where('id', '=', email!.id);
   expect(await row.executeTakeFirst()).toEqual({

@@ -14,7 +14,7 @@ import {
   startByHand,
 } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
-import { choresOf, sweepNow } from '../../support/sweep-now.ts';
+import { tasksOf, sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Here every row is committed by a process that dies before it can tell Temporal. */
@@ -182,9 +182,9 @@ describe('the sweep', () => {
     const sent = { to: email, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     // The signal is lost with the run that would have heard it.
     await engine.call('POST', '/v1/send', sent);
-    const lane = engine.temporal.client.workflow.getHandle(`delivery-${engine.project.id}`);
-    await waitFor('a lane', () => lane.describe().catch(() => null));
-    await lane.terminate('It is lost.');
+    const delivery = engine.temporal.client.workflow.getHandle(`delivery-${engine.project.id}`);
+    await waitFor('a delivery', () => delivery.describe().catch(() => null));
+    await delivery.terminate('It is lost.');
     await engine.startWorker();
     await sweepNow(engine);
     expect(await engine.mailsTo(email, 1)).toHaveLength(1);
@@ -214,7 +214,7 @@ describe('a message whose outcome is unknown', () => {
   }
 
   const settle = (settleMinutes: number, unknownPolicy: 'fail' | 'resend') =>
-    choresOf(engine.api, { settleMinutes, unknownPolicy }).SETTLE_UNCERTAIN();
+    tasksOf(engine.api, { settleMinutes, unknownPolicy }).SETTLE_UNCERTAIN();
 
   const rowOf = (id: string) =>
     engine.api.db
@@ -225,7 +225,7 @@ describe('a message whose outcome is unknown', () => {
 
   it('waits for the settle time and then fails as delivery_unknown', afterLostTask, async () => {
     const { email, id } = await uncertain();
-    // Neither the sweep nor the lane, woken for another mail, may send it again.
+    // Neither the sweep nor the delivery, woken for another mail, may send it again.
     await settle(15, 'fail');
     await sweepNow(engine);
     const other = newAddress();

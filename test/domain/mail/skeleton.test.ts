@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { linkTarget, mailSkeleton } from '../../../domain/mail/body-template.ts';
+import { linkTarget, mailSkeleton } from '../../../domain/mail/skeleton.ts';
 import { compileTemplate } from '../../../domain/template/render.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
 
-const standIn = {
+const sampleRecipient = {
   contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
   emailId: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
   mark: 'k3j9q0z8',
@@ -16,7 +16,7 @@ const skeleton = (body: string, messageClass: 'MARKETING' | 'TRANSACTIONAL' = 'M
     hasBadge: false,
     isTracked: true,
     apiUrl: 'https://api.test',
-    standIn,
+    sampleRecipient,
     textOf: (html) => html,
   });
 
@@ -73,7 +73,8 @@ describe('a skeleton', () => {
 
   it('leaves a link to the ordinary way that a value makes too long', () => {
     const target = { texts: ['https://s.test/', ''], slots: [0] };
-    const to = (value: string) => linkTarget(target, standIn, { html: [value], text: [value] });
+    const to = (value: string) =>
+      linkTarget(target, sampleRecipient, { html: [value], text: [value] });
     expect(to('a'.repeat(4_000))).toBe(`https://s.test/${'a'.repeat(4_000)}`);
     expect(to('a'.repeat(4_096))).toBeNull();
   });

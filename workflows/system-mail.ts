@@ -6,20 +6,20 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { SingleMailActivities } from '../activities/mail/system-mail.ts';
+import type { SystemMailActivities } from '../activities/mail/system-mail.ts';
 import { platformFairness, priorities } from '../domain/runs.ts';
 
 /**
  * Sends one mail that is in no ledger: the test of a campaign, or mail of the platform to a user.
  * A run that is started again finds the mail gone.
  */
-export async function singleMail(mail: {
+export async function systemMail(mail: {
   projectId: string | null;
   mailId: string;
 }): Promise<void> {
   // Nothing about it changes; the signal only starts it.
   setHandler(defineSignal('changed'), () => {});
-  const { SEND_SINGLE_MAIL } = proxyActivities<SingleMailActivities>({
+  const { SEND_SYSTEM_MAIL, SEND_SINGLE_MAIL } = proxyActivities<SystemMailActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
     heartbeatTimeout: '15 seconds',
@@ -31,8 +31,10 @@ export async function singleMail(mail: {
       fairnessKey: mail.projectId ?? platformFairness,
     },
   });
+  // A run of the former type goes on with the former name: it is in its history.
+  const send = workflowInfo().workflowType === 'singleMail' ? SEND_SINGLE_MAIL : SEND_SYSTEM_MAIL;
   for (;;) {
-    const { retryMs } = await SEND_SINGLE_MAIL({ mailId: mail.mailId });
+    const { retryMs } = await send({ mailId: mail.mailId });
     if (retryMs === null) return;
     await sleep(retryMs, { summary: 'Next try' });
   }

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { createBudget } from '../../../activities/mail/semaphore.ts';
+import { createSemaphore } from '../../../activities/mail/semaphore.ts';
 
 it('serves in turn, those in a hurry first, and never gives more than there is', async () => {
-  const budget = createBudget(2);
+  const semaphore = createSemaphore(2);
   const served: string[] = [];
-  const giveBacks = [await budget.take(1), await budget.take(1)];
+  const giveBacks = [await semaphore.acquire(1), await semaphore.acquire(1)];
   const take = async (name: string, urgent: boolean) => {
-    const giveBack = await budget.take(1, { urgent });
+    const giveBack = await semaphore.acquire(1, { urgent });
     served.push(name);
     giveBack();
   };
@@ -24,11 +24,11 @@ it('serves in turn, those in a hurry first, and never gives more than there is',
 });
 
 it('gives all of it to who wants more, and nothing at once to who wants nothing', async () => {
-  const budget = createBudget(10);
-  const giveBack = await budget.take(50);
-  await budget.take(0);
+  const semaphore = createSemaphore(10);
+  const giveBack = await semaphore.acquire(50);
+  await semaphore.acquire(0);
   let isServed = false;
-  const waiting = budget.take(1).then(() => (isServed = true));
+  const waiting = semaphore.acquire(1).then(() => (isServed = true));
   await Promise.resolve();
   expect(isServed).toBe(false);
   giveBack();

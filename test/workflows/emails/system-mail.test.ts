@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { type KyselyPlugin, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createSingleMailActivities } from '../../../activities/mail/system-mail.ts';
+import { createSystemMailActivities } from '../../../activities/mail/system-mail.ts';
 import type { Database } from '../../../db/database.ts';
 import {
-  claimSingleMail,
-  insertSingleMail,
-  releaseSingleMail,
+  claimSystemMail,
+  insertSystemMail,
+  releaseSystemMail,
 } from '../../../db/emails/system-mail.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
 import { createMailer } from '../../../providers/mail/create-mailer.ts';
@@ -40,7 +40,7 @@ beforeEach(() => {
 
 async function insertMail() {
   const to = `${randomUUID()}@people.test`;
-  await insertSingleMail(api.db, {
+  await insertSystemMail(api.db, {
     kind: 'platform-mail',
     project_id: null,
     to_email: to,
@@ -64,7 +64,7 @@ function attempt(mailId: string, db: Database = api.db) {
   const log = {
     warn: (details: object, message: string) => void logged.push({ details, message }),
   };
-  const { SEND_SINGLE_MAIL } = createSingleMailActivities({ db, mailer, rates, log });
+  const { SEND_SINGLE_MAIL } = createSystemMailActivities({ db, mailer, rates, log });
   return new MockActivityEnvironment().run(SEND_SINGLE_MAIL, { mailId });
 }
 
@@ -132,7 +132,7 @@ it('is released although the database refuses that at first', async () => {
 
 it('does not leave after an attempt that was cut short, and the log says so', async () => {
   const { id, to } = await insertMail();
-  await claimSingleMail(api.db, id, randomUUID());
+  await claimSystemMail(api.db, id, randomUUID());
   expect(await attempt(id)).toEqual({ retryMs: null });
   expect(sink.countTo(to)).toBe(0);
   expect(await rowOf(id)).toBeUndefined();
@@ -147,8 +147,8 @@ it('does not leave after an attempt that was cut short, and the log says so', as
 it('is not released by an attempt that does not have it', async () => {
   const { id } = await insertMail();
   const attemptId = randomUUID();
-  await claimSingleMail(api.db, id, attemptId);
-  await releaseSingleMail(api.db, id, randomUUID());
+  await claimSystemMail(api.db, id, attemptId);
+  await releaseSystemMail(api.db, id, randomUUID());
   expect(await rowOf(id)).toEqual({ attempts: 1, attempt_id: attemptId });
 });
 

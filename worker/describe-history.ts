@@ -10,10 +10,10 @@ import {
   ending,
   firstPayload,
   type HistoryEvent,
-  type StoryLine,
+  type HistoryLine,
   timeOf,
 } from './history-events.ts';
-import { tellRun } from './run-story.ts';
+import { describeRun } from './describe-run.ts';
 
 /**
  * Tells a recorded history. That of an execution is told as the customer's workflow: which step,
@@ -21,16 +21,16 @@ import { tellRun } from './run-story.ts';
  * by their activities, timers and signals.
  * @throws Error when the history does not begin where a run begins.
  */
-export function tellStory(history: History): StoryLine[] {
+export function describeHistory(history: History): HistoryLine[] {
   const [first, ...events] = history.events ?? [];
-  const teller = tellerOf(first);
-  if (!first || !teller) return tellRun(history);
-  const lines = [{ at: timeOf(first), text: teller.opening() }];
+  const reader = readerOf(first);
+  if (!first || !reader) return describeRun(history);
+  const lines = [{ at: timeOf(first), text: reader.opening() }];
   for (const event of events) {
-    const text = teller.tell(event);
+    const text = reader.tell(event);
     if (text) lines.push({ at: timeOf(event), text });
   }
-  const rest = teller.rest();
+  const rest = reader.rest();
   if (rest) lines.push({ at: timeOf(events.at(-1) ?? first), text: rest });
   return lines;
 }
@@ -41,21 +41,21 @@ export function tellStory(history: History): StoryLine[] {
  */
 export function stepAt({ events }: History, eventId: number): string | null {
   const [first, ...rest] = events ?? [];
-  const teller = tellerOf(first);
-  for (const event of rest) if (Number(event.eventId) < eventId) teller?.tell(event);
-  return teller?.place() ?? null;
+  const reader = readerOf(first);
+  for (const event of rest) if (Number(event.eventId) < eventId) reader?.tell(event);
+  return reader?.place() ?? null;
 }
 
-function tellerOf(first: HistoryEvent | undefined): Teller | null {
+function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
   const started = first?.workflowExecutionStartedEventAttributes;
   if (started?.workflowType?.name !== 'customerWorkflow') return null;
-  return new Teller(
+  return new ExecutionReader(
     fromPayloadsAtIndex<ExecutionStart>(defaultPayloadConverter, 0, started.input?.payloads),
   );
 }
 
 /** Follows the history along the same decisions the run took. */
-class Teller {
+class ExecutionReader {
   readonly #input: ExecutionStart;
   #command: Command;
   /** What the attempts of an activity came to that were made before its last. */
@@ -116,7 +116,7 @@ class Teller {
   #result(result: StepResult | undefined): string {
     const command = this.#command;
     if (!('step' in command) || !result) return 'all steps are done';
-    if (command.do === 'await') this.#decide({ kind: 'woken' });
+    if (command.do === 'await') this.#decide({ kind: 'resumed' });
     const text = `${name(command.step)} ${said(result.outcome)}${this.#earlier}`;
     this.#earlier = '';
     this.#decide(result.outcome);
@@ -135,7 +135,7 @@ class Teller {
 
   #timer(): string {
     const text = `${name(this.#step())}: its time is over`;
-    this.#decide({ kind: 'woken' });
+    this.#decide({ kind: 'resumed' });
     return text;
   }
 
@@ -167,7 +167,7 @@ function said(outcome: Outcome): string {
       return `rests until ${outcome.until}`;
     case 'waiting':
       return outcome.until ? `waits, at most until ${outcome.until}` : 'waits';
-    case 'woken':
+    case 'resumed':
       return 'goes on';
     case 'ended':
       return 'done, and all steps are done';

@@ -7,25 +7,25 @@ import { readTemplate } from '../template/source.ts';
 import { trackedCharsMax, withTracking } from './tracking.ts';
 
 /**
- * What all messages of a campaign have in common. Most templates are text with plain placeholders:
- * then a message to a stand-in, made in the ordinary way, is the message to anybody, once the
- * stand-in's values are replaced. Making it for each recipient anew costs ten times as much.
+ * What all messages of a campaign have in common. Most templates are text with plain placeholders.
+ * Then one message is made in the ordinary way for a sample recipient, and is the message to anybody
+ * once the sample's values are replaced. To make it anew for each recipient costs ten times as much.
  */
 
-/** Who nobody is. All three are letters, digits and `-`, and occur nowhere else. */
-export interface StandIn {
+/** A recipient who does not exist. All three texts are letters, digits and `-`, and occur nowhere else. */
+export interface SampleRecipient {
   /** Two uuids. */
   contactId: string;
   emailId: string;
-  /** Part of all other stand-ins. */
+  /** Part of every token that stands for a value. */
   mark: string;
 }
 
 /** What is put in: an id, or a value or the address of the pixel or of a tracked link, by number. */
 export type Slot = 'contactId' | 'emailId' | number;
 
-/** A text with gaps: one text more than there are slots between them. */
-export interface Gapped {
+/** A text with open slots: there is one piece of text more than there are slots between them. */
+export interface TextTemplate {
   texts: string[];
   slots: Slot[];
 }
@@ -34,15 +34,15 @@ export interface MailSkeleton {
   /** Renders to the values of the placeholders, separated by the mark. */
   values: CompiledTemplate;
   /** As the ledger keeps it. */
-  body: Gapped;
+  body: TextTemplate;
   /** The document as it leaves, and its text part. */
-  html: Gapped;
-  text: Gapped;
+  html: TextTemplate;
+  text: TextTemplate;
   /** The slot of the address of the pixel. */
   pixel: number;
   /** Where the tracked links lead, by the number of their slot. */
-  links: Map<number, Gapped>;
-  /** With the ids of the stand-in. */
+  links: Map<number, TextTemplate>;
+  /** With the ids of the sample recipient. */
   headers: Header[];
   /** Links are written in another way when there is nothing to see or to follow. */
   hasValuesInLinks: boolean;
@@ -62,19 +62,19 @@ export function mailSkeleton(mail: {
   hasBadge: boolean;
   isTracked: boolean;
   apiUrl: string;
-  standIn: StandIn;
+  sampleRecipient: SampleRecipient;
   textOf: (html: string) => string;
 }): MailSkeleton | null {
-  const { template, standIn, apiUrl, locale } = mail;
-  const read = readPlaceholders(template, standIn, apiUrl);
+  const { template, sampleRecipient, apiUrl, locale } = mail;
+  const read = readPlaceholders(template, sampleRecipient, apiUrl);
   if (!read) return null;
-  const { contactId, emailId } = standIn;
+  const { contactId, emailId } = sampleRecipient;
   const { body, headers } = completeMail(
     {
       messageClass: mail.messageClass,
       sourceType: 'CAMPAIGN',
       hasBadge: mail.hasBadge,
-      scope: {
+      variables: {
         contact: { id: contactId, email: '', subscribed: true, data: null },
         locale,
         urls: optOutUrls(apiUrl, contactId, emailId),
@@ -85,34 +85,34 @@ export function mailSkeleton(mail: {
   );
   const html = wrapDocument(body, locale);
   if (html.length > htmlCharsMax) return null;
-  const gaps = (text: string) => gapped(text, standIn);
+  const toTemplate = (text: string) => textTemplate(text, sampleRecipient);
   const pixel = read.count;
-  const links = new Map<number, Gapped>();
+  const links = new Map<number, TextTemplate>();
   const tracked = mail.isTracked
     ? withTracking(html, {
-        pixelUrl: tokenOf(pixel, standIn),
+        pixelUrl: tokenOf(pixel, sampleRecipient),
         clickUrl(target) {
           const number = pixel + 1 + links.size;
-          links.set(number, gaps(target));
-          return tokenOf(number, standIn);
+          links.set(number, toTemplate(target));
+          return tokenOf(number, sampleRecipient);
         },
       })
     : html;
-  if (mail.isTracked && hasValueInAddress(tracked, standIn, read.count)) return null;
+  if (mail.isTracked && hasValueInAddress(tracked, sampleRecipient, read.count)) return null;
   return {
     values: read.values,
-    body: gaps(body),
-    html: gaps(tracked),
-    text: gaps(mail.textOf(html)),
+    body: toTemplate(body),
+    html: toTemplate(tracked),
+    text: toTemplate(mail.textOf(html)),
     pixel,
     links,
     headers,
-    hasValuesInLinks: hasValuesInLinks(html, standIn),
+    hasValuesInLinks: hasValuesInLinks(html, sampleRecipient),
   };
 }
 
 /** Whether a value stands in a link: in its tag, or in what it shows. */
-function hasValuesInLinks(html: string, { mark }: StandIn): boolean {
+function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
   // Each piece but the last is followed by the end of a link.
   const pieces = html.split(/<\/a/i).slice(0, -1);
   return pieces.some((piece) => {
@@ -123,11 +123,13 @@ function hasValuesInLinks(html: string, { mark }: StandIn): boolean {
 
 /**
  * Whether a value stands in the address of a link that was not tracked: with another value than
- * the stand-in's it might be.
+ * the sample's it might be.
  */
-function hasValueInAddress(html: string, standIn: StandIn, count: number): boolean {
+function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
-    gapped(text, standIn).slots.some((slot) => typeof slot === 'number' && slot < count);
+    textTemplate(text, sampleRecipient).slots.some(
+      (slot) => typeof slot === 'number' && slot < count,
+    );
   let isAddress = false;
   // An address ends at a quote or a bracket, and with it what may stand between it and `href`.
   return html.split(/["'>]/).some((piece) => {
@@ -146,18 +148,22 @@ export function skeletonKey(mail: {
   return `${primaryLanguage(mail.locale)} ${mail.hasBadge} ${mail.isTracked}`;
 }
 
-/** A stand-in that is a number: it passes through HTML, texts and addresses unchanged. */
-function tokenOf(number: number, { mark }: StandIn): string {
+/** The token of a value by its number: it passes through HTML, texts and addresses unchanged. */
+function tokenOf(number: number, { mark }: SampleRecipient): string {
   return `v${number}v${mark}`;
 }
 
-/** Puts stand-ins into a template; null when one cannot be put for all there is. */
-function readPlaceholders(template: CompiledTemplate, standIn: StandIn, apiUrl: string) {
+/** Puts tokens in place of the placeholders; null for a template with more than plain placeholders. */
+function readPlaceholders(
+  template: CompiledTemplate,
+  sampleRecipient: SampleRecipient,
+  apiUrl: string,
+) {
   if (template.nodes === null || template.weight === Infinity) return null;
   const system: Record<string, string> = {
-    id: standIn.contactId,
-    svc_id: standIn.contactId,
-    ...optOutUrls(apiUrl, standIn.contactId, standIn.emailId),
+    id: sampleRecipient.contactId,
+    svc_id: sampleRecipient.contactId,
+    ...optOutUrls(apiUrl, sampleRecipient.contactId, sampleRecipient.emailId),
   };
   const placeholders: string[] = [];
   let rendered = '';
@@ -181,13 +187,13 @@ function readPlaceholders(template: CompiledTemplate, standIn: StandIn, apiUrl: 
     const number = placeholders.includes(written)
       ? placeholders.indexOf(written)
       : placeholders.push(written) - 1;
-    rendered += tokenOf(number, standIn);
+    rendered += tokenOf(number, sampleRecipient);
   }
-  const values = new CompiledTemplate(placeholders.join(standIn.mark));
+  const values = new CompiledTemplate(placeholders.join(sampleRecipient.mark));
   return { rendered, values, count: placeholders.length };
 }
 
-function gapped(text: string, { contactId, emailId, mark }: StandIn): Gapped {
+function textTemplate(text: string, { contactId, emailId, mark }: SampleRecipient): TextTemplate {
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
@@ -215,7 +221,7 @@ export interface SlotValues {
  */
 export function slotValues(
   { values, hasValuesInLinks }: MailSkeleton,
-  { mark }: StandIn,
+  { mark }: SampleRecipient,
   contactId: string,
   rendered: string,
 ): SlotValues | null {
@@ -244,7 +250,7 @@ const plainInAddress = /^[\w.@+-]*$/;
  * browser would, or makes it too long to be tracked.
  */
 export function linkTarget(
-  target: Gapped,
+  target: TextTemplate,
   ids: { contactId: string; emailId: string },
   values: SlotValues,
 ): string | null {
@@ -257,8 +263,11 @@ export function linkTarget(
   return address.length > trackedCharsMax ? null : address;
 }
 
-/** A gapped text with its gaps filled. */
-export function filled({ texts, slots }: Gapped, valueOf: (slot: Slot) => string): string {
+/** The text with a value in each slot. */
+export function interpolate(
+  { texts, slots }: TextTemplate,
+  valueOf: (slot: Slot) => string,
+): string {
   let text = texts[0] ?? '';
   for (const [index, slot] of slots.entries()) text += valueOf(slot) + (texts[index + 1] ?? '');
   return text;

@@ -5,7 +5,7 @@ import {
   ending,
   firstPayload,
   type HistoryEvent,
-  type StoryLine,
+  type HistoryLine,
   timeOf,
 } from './history-events.ts';
 
@@ -17,7 +17,7 @@ const valueCharsMax = 200;
  * to, its timers and signals, and how it ended.
  * @throws Error when the history does not begin where a run begins.
  */
-export function tellRun(history: History): StoryLine[] {
+export function describeRun(history: History): HistoryLine[] {
   const events = history.events ?? [];
   const started = events[0]?.workflowExecutionStartedEventAttributes;
   if (!started) throw new Error('This history does not begin with the start of a run.');
