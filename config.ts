@@ -402,16 +402,11 @@ function mailSettings(env: Settings) {
     ses,
     smtp,
     mailboxReaders: ses || smtp ? ('none' as const) : mailboxReaders(env),
+    /** Whether the test of a campaign goes to members of the project alone. */
+    testsToMembersOnly: !local,
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
-    /** What the DNS records of a sender domain point to. */
-    records: {
-      dkimTargetHost: env.DKIM_TARGET_HOST,
-      mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
-      // Local mode has no region; its return paths lead nowhere.
-      region: ses?.region ?? 'us-east-1',
-      ownershipRecord: ses !== null,
-    },
-    /** null: what the provider allows, see `worker/services.ts`. */
+    dkimTargetHost: env.DKIM_TARGET_HOST,
+    /** null: what the provider allows. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
     /** Refusals of the provider in a row that pause a campaign; 0: never. */

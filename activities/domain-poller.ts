@@ -9,7 +9,6 @@ import {
 } from '../db/domains/domains.ts';
 import { forgetUnclaimedIdentity } from '../db/domains/ses-identities.ts';
 import { type DomainStatus, inspectDomain } from '../domain/sender/domain-check.ts';
-import type { DnsSettings } from '../domain/sender/domain-name.ts';
 import type { Dns } from '../providers/dns.ts';
 import type { Identities } from '../providers/mail/identities.ts';
 
@@ -27,15 +26,13 @@ export interface DomainServices {
   db: Database;
   dns: Dns;
   identities: Identities;
-  /** What the DNS records of a sender domain point to. */
-  domainRecords: DnsSettings;
   /** Of the address the platform itself sends from; null: it sends nothing. */
   platformDomain: string | null;
   log: { warn(details: object, message: string): void };
 }
 
 export function createDomainActivities(services: DomainServices): DomainActivities {
-  const { db, identities, domainRecords, platformDomain, log } = services;
+  const { db, identities, platformDomain, log } = services;
   return {
     async CHECK_DOMAIN(domainId) {
       const due = await findDomainDue(db, domainId);
@@ -47,7 +44,7 @@ export function createDomainActivities(services: DomainServices): DomainActiviti
         return (await findDomainDue(db, domainId)) ?? null;
       }
       try {
-        const finding = await inspectDomain(claimOf(domain), domainRecords, services);
+        const finding = await inspectDomain(claimOf(domain), services);
         await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
         // Who does not answer says nothing about the domain.

@@ -17,9 +17,6 @@ import { listBrokenRuns, stopProjectRuns } from '../workflows/client/runs.ts';
 import { createDispatcher } from '../workflows/client/dispatcher.ts';
 import type { WorkersOptions } from './workers.ts';
 
-/** Messages per second of the whole server where neither a setting nor a quota says it. */
-const defaultRate = { ses: 14, local: 200 };
-
 /** What the activities need, made from the settings. `close` ends what was opened here. */
 export async function createServices(config: Config, db: Database, client: Client, log: Logger) {
   const dispatcher = createDispatcher({
@@ -47,17 +44,16 @@ export async function createServices(config: Config, db: Database, client: Clien
     mailer,
     log,
     apiUrl: config.apiUrl,
-    tracking: {
-      mode: config.mail.tracking,
-      apiUrl: config.apiUrl,
-      sign: createSigner(config.jwtSecret, 'tracking links'),
-    },
+    tracking:
+      config.mail.tracking === 'own'
+        ? { apiUrl: config.apiUrl, sign: createSigner(config.jwtSecret, 'tracking links') }
+        : null,
     cipher: createCipher(config),
     webhooks: createWebhookSender(config.webhook),
     webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {
       perSecond:
-        config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? defaultRate[config.mail.mode],
+        config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? mailer.defaultRatePerSecond,
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     },
     listBrokenRuns: (since) => listBrokenRuns(client, config.temporal.taskQueue, since),
@@ -77,7 +73,6 @@ export async function createServices(config: Config, db: Database, client: Clien
       stopProjectRuns(client, config.temporal.taskQueue, projectId, options),
     dns: createDns({ servers: config.dnsServers }),
     identities: createIdentities(config.mail),
-    domainRecords: config.mail.records,
     renderer,
   };
   return {

@@ -21,15 +21,15 @@ export interface SendingServices {
   mailer: Mailer;
   dispatcher: Dispatcher;
   rates: SendingRates;
-  tracking: Tracking;
+  /** null: left to the mail provider. */
+  tracking: Tracking | null;
   /** null: nothing is limited. */
   billingRules: BillingRules;
   log: { warn(details: object, message: string): void };
 }
 
-/** How opens and clicks are counted: by Everpost itself, or by SES. */
+/** What the pixel and the links of Everpost itself are made of. */
 export interface Tracking {
-  mode: 'own' | 'ses';
   apiUrl: string;
   sign: Sign;
 }
@@ -287,7 +287,7 @@ async function deliver<E extends Sendable>(
   const tracked = isTracked(email.project_tracking, email.message_class as MessageClass);
   let composed: Composed;
   try {
-    composed = await compose(email, tracked && tracking.mode === 'own' ? tracking : null);
+    composed = await compose(email, tracked ? tracking : null);
   } catch (error) {
     if (error instanceof ContentUnavailable) {
       progress.fault = error;
@@ -304,7 +304,7 @@ async function deliver<E extends Sendable>(
     envelopeFrom: `bounce@${domainOf(email.from_email)}`,
     to: email.to_email,
     raw: composed.raw,
-    tracked: tracked && tracking.mode === 'ses',
+    tracked: tracked && tracking === null,
   });
   progress.unrecordedChars += charsOf(composed.content);
   const outcome = deliveryOutcomeOf(email, answer);

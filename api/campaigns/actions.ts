@@ -264,8 +264,7 @@ export const testCampaign = endpoint({
   },
   async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    // In local mode nothing leaves this machine.
-    if (config.mail.mode === 'ses' && !(await isMemberAddress(db, projectId, body.email))) {
+    if (config.mail.testsToMembersOnly && !(await isMemberAddress(db, projectId, body.email))) {
       throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));

@@ -16,12 +16,7 @@ import {
 import { insertSesIdentity, isOwnIdentity } from '../../db/domains/ses-identities.ts';
 import { transact } from '../../db/transaction.ts';
 import { inspectDomain } from '../../domain/sender/domain-check.ts';
-import {
-  isReservedName,
-  normaliseDomainName,
-  recordKey,
-  senderRecords,
-} from '../../domain/sender/domain-name.ts';
+import { isReservedName, normaliseDomainName, recordKey } from '../../domain/sender/domain-name.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
@@ -111,9 +106,9 @@ const listProjectDomains = endpoint({
   params: z.object({ projectId: Uuid }),
   response: z.array(Domain),
   example: { response: [example] },
-  async handle({ db, config, member }) {
+  async handle({ db, identities, member }) {
     const rows = await listDomains(db, member.projectId);
-    return rows.map((row) => presentDomain(row, config));
+    return rows.map((row) => presentDomain(row, identities));
   },
 });
 
@@ -134,14 +129,14 @@ const createDomain = endpoint({
   problems: ['PROJECT_NOT_FOUND', 'FORBIDDEN', 'DOMAIN_EXISTS', 'SERVICE_UNAVAILABLE'],
   example: { body: { domain: 'shop.example.com' }, response: example },
   async handle(call) {
-    const { config, caller, body } = call;
+    const { config, identities, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
     if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
     const { projectId } = await call.authorize(named);
     if (body.domain === config.platformDomain) {
       throw new Problem('FORBIDDEN', { message: 'This server itself sends from this domain.' });
     }
-    return presentDomain(await claimDomain(call, projectId, body.domain), config);
+    return presentDomain(await claimDomain(call, projectId, body.domain), identities);
   },
 });
 
@@ -159,12 +154,12 @@ const verifyDomain = endpoint({
   problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   example: { response: { ...example, tokens: example.dkimTokens } },
   async handle(call) {
-    const { config, dispatcher, params } = call;
+    const { identities, dispatcher, params } = call;
     const domain = await requireDomain(call, params.id);
     const checked = await checkNow(call, domain);
     const { row, runId } = found('DOMAIN', params.id, checked);
     if (runId) dispatcher.dispatch({ runs: [runId] });
-    return { ...presentDomain(row, config), tokens: row.dkim_tokens };
+    return { ...presentDomain(row, identities), tokens: row.dkim_tokens };
   },
 });
 
@@ -217,9 +212,9 @@ async function requireDomain(
 
 /** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not answer. */
 async function checkNow(services: Services, domain: DomainRow) {
-  const { db, config, log } = services;
+  const { db, log } = services;
   try {
-    const finding = await inspectDomain(claimOf(domain), config.mail.records, services);
+    const finding = await inspectDomain(claimOf(domain), services);
     return await recordDomainCheck(db, domain, finding, { isScheduled: false });
   } catch (error) {
     const isDns = error instanceof DnsError;
@@ -271,11 +266,11 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
 }
 
 async function registerDomain(call: Services, claim: NewClaim) {
-  const { db, config, identities } = call;
+  const { db, identities } = call;
   const dkimTokens = await provideIdentity(call, claim.name);
-  const verified = identities.mode === 'local' && isReservedName(claim.name);
+  const verified = identities.verifiesReservedNames && isReservedName(claim.name);
   const { name, ownership_token: ownershipToken } = claim;
-  const records = senderRecords({ name, dkimTokens, ownershipToken }, config.mail.records);
+  const records = identities.dnsRecords({ name, dkimTokens, ownershipToken });
   const recordStatuses = Object.fromEntries(
     records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
   );
@@ -288,7 +283,7 @@ async function registerDomain(call: Services, claim: NewClaim) {
  * @throws Problem FORBIDDEN when such a one has no DKIM records that could be checked.
  */
 async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
-  if (identities.mode === 'local') return (await identities.create(name)).dkimTokens;
+  if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
   // Asked after the provider: whoever made the identity has noted it before.
@@ -301,14 +296,14 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   });
 }
 
-function presentDomain(row: DomainRow, config: Services['config']) {
+function presentDomain(row: DomainRow, identities: Services['identities']) {
   return {
     id: row.id,
     domain: row.name,
     status: row.status,
     verified: row.status === 'verified',
     dkimTokens: row.dkim_tokens,
-    records: senderRecords(claimOf(row), config.mail.records).map((record) => ({
+    records: identities.dnsRecords(claimOf(row)).map((record) => ({
       ...record,
       status: row.record_statuses[recordKey(record)] ?? 'pending',
     })),

@@ -29,7 +29,7 @@ const composer = createCampaignComposer({
   renderer: createRenderer(),
   billingRules: null,
 });
-const tracking = { mode: 'own' as const, apiUrl, sign: (text: string) => String(text.length) };
+const tracking = { apiUrl, sign: (text: string) => String(text.length) };
 
 async function send(load: BareLoad): Promise<void> {
   const rows = await database.db

@@ -1,11 +1,9 @@
 import {
   type DnsRecord,
-  type DnsSettings,
   type DomainClaim,
   isReservedName,
   ownershipPrefix,
   recordKey,
-  senderRecords,
 } from './domain-name.ts';
 
 /** Of a domain, and of each of its DNS records: not found, found and right, found and wrong. */
@@ -26,8 +24,13 @@ export interface DomainSources {
     findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   };
   identities: {
-    mode: 'ses' | 'local';
-    /** What the mail provider has of a domain; null: nothing. Local mode has no second opinion. */
+    /** Names that are in no DNS count as verified. */
+    verifiesReservedNames: boolean;
+    /** Whether the provider looks at DNS itself, and has to agree. */
+    keepsDomains: boolean;
+    /** The DNS records that a claim of a name asks for. */
+    dnsRecords(claim: DomainClaim): DnsRecord[];
+    /** What the mail provider has of a domain; null: nothing. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
@@ -41,21 +44,20 @@ export interface DomainFinding {
 }
 
 /**
- * Looks up the records of a sender domain. In local mode a name that is in no DNS needs none.
+ * Looks up the records of a sender domain.
  * @param claim.ownershipRecordNeeded false: verified before there were ownership records
  * @throws whatever a source rejects with, where that leaves open whether the domain may send.
  */
 export async function inspectDomain(
   claim: DomainClaim & { ownershipRecordNeeded: boolean },
-  settings: DnsSettings,
   { dns, identities }: DomainSources,
 ): Promise<DomainFinding> {
-  if (identities.mode === 'local' && isReservedName(claim.name)) {
+  if (identities.verifiesReservedNames && isReservedName(claim.name)) {
     return { recordStatuses: {}, isProven: true };
   }
   const isNeeded = ({ purpose }: DnsRecord) =>
     purpose === 'dkim' || (purpose === 'ownership' && claim.ownershipRecordNeeded);
-  const records = senderRecords(claim, settings);
+  const records = identities.dnsRecords(claim);
   const looked = await Promise.all(
     records.map(async (record) => {
       try {
@@ -71,7 +73,7 @@ export async function inspectDomain(
     .filter(isNeeded)
     .every((record) => recordStatuses[recordKey(record)] === 'verified');
   const agrees = async () =>
-    identities.mode === 'local' || (await identities.find(claim.name))?.dkimVerified === true;
+    !identities.keepsDomains || (await identities.find(claim.name))?.dkimVerified === true;
   return { recordStatuses, isProven: isPublished && (await agrees()) };
 }
 

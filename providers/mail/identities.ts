@@ -8,6 +8,11 @@ import {
   PutEmailIdentityMailFromAttributesCommand,
   SESv2Client,
 } from '@aws-sdk/client-sesv2';
+import {
+  type DnsRecord,
+  type DomainClaim,
+  senderRecords,
+} from '../../domain/sender/domain-name.ts';
 
 /** A sender domain as the mail provider knows it. */
 export interface Identity {
@@ -19,8 +24,13 @@ export interface Identity {
 
 /** The sender domains as the mail provider knows them. Each call may be repeated. */
 export interface Identities {
-  mode: 'ses' | 'local';
-  /** What the provider has of a domain, only read; null: nothing. Local mode has nothing of any. */
+  /** Names that are in no DNS count as verified. */
+  verifiesReservedNames: boolean;
+  /** Whether the provider keeps domains in an account, and looks at their DNS records itself. */
+  keepsDomains: boolean;
+  /** The DNS records that a claim of a name asks for. */
+  dnsRecords(claim: DomainClaim): DnsRecord[];
+  /** What the provider has of a domain, only read; null: nothing. */
   find(domain: string): Promise<Identity | null>;
   /**
    * Registers a domain with its MAIL FROM domain. For one that is registered already the latter is
@@ -42,6 +52,8 @@ export interface IdentitySettings {
   } | null;
   /** Prefix of the MAIL FROM domain, such as `mail`. */
   mailFromSubdomain: string;
+  /** Where the DKIM names point, such as `dkim.amazonses.com`. */
+  dkimTargetHost: string;
 }
 
 /** The provider could not be reached or did not do what was asked; worth a later try. */
@@ -51,16 +63,20 @@ export class IdentityProviderError extends Error {
 
 /** The identities the settings ask for. Failures in SES mode are `IdentityProviderError`. */
 export function createIdentities(settings: IdentitySettings): Identities {
-  return settings.ses ? sesIdentities(settings.ses, settings.mailFromSubdomain) : localIdentities();
+  return settings.ses ? sesIdentities(settings.ses, settings) : localIdentities(settings);
 }
 
 const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** SES's tokens have this length; ours look the same. */
 const TOKEN_CHARS = 32;
 
-function localIdentities(): Identities {
+function localIdentities(settings: IdentitySettings): Identities {
   return {
-    mode: 'local',
+    verifiesReservedNames: true,
+    keepsDomains: false,
+    // There is no region; the return paths lead nowhere.
+    dnsRecords: (claim) =>
+      senderRecords(claim, { ...settings, region: 'us-east-1', ownershipRecord: false }),
     async create() {
       return { dkimTokens: [randomToken(), randomToken(), randomToken()] };
     },
@@ -82,7 +98,7 @@ const callsMs = 30_000;
 
 function sesIdentities(
   { region, accessKeyId, secretAccessKey, endpoint }: NonNullable<IdentitySettings['ses']>,
-  mailFromSubdomain: string,
+  settings: IdentitySettings,
 ): Identities {
   const client = new SESv2Client({
     region,
@@ -107,7 +123,9 @@ function sesIdentities(
   };
 
   return {
-    mode: 'ses',
+    verifiesReservedNames: false,
+    keepsDomains: true,
+    dnsRecords: (claim) => senderRecords(claim, { ...settings, region, ownershipRecord: true }),
     find: (domain) => asked((options) => find(domain, options)),
     create: (domain) =>
       asked(async (options) => {
@@ -120,7 +138,7 @@ function sesIdentities(
         await client.send(
           new PutEmailIdentityMailFromAttributesCommand({
             EmailIdentity: domain,
-            MailFromDomain: `${mailFromSubdomain}.${domain}`,
+            MailFromDomain: `${settings.mailFromSubdomain}.${domain}`,
             // Without its MX record mail still leaves, from SES's own domain.
             BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
           }),

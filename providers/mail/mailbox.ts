@@ -17,7 +17,8 @@ const HEADER_END = Buffer.from('\r\n\r\n');
 /** A mailer that delivers into our own mailbox through `store`. Acceptance is delivery. */
 export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
   return {
-    mode: 'local',
+    reportsDelivery: false,
+    defaultRatePerSecond: 200,
     maxConcurrency: 16,
     async send(message) {
       const { from, subject } = await headersOf(message.raw);

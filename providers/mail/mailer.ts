@@ -8,7 +8,7 @@ export interface OutgoingMessage {
   to: string;
   /** The whole MIME message, CRLF line ends, 7-bit. */
   raw: Buffer;
-  /** Whether the provider shall insert its own pixel and links; only SES can. */
+  /** Whether the provider shall insert its own pixel and links. One that cannot leaves it. */
   tracked: boolean;
 }
 
@@ -24,7 +24,10 @@ export type SendOutcome =
   | { kind: 'uncertain'; error: string };
 
 export interface Mailer {
-  mode: 'ses' | 'smtp' | 'local';
+  /** Whether what becomes of accepted mail is reported later: delivery, bounces, complaints. */
+  reportsDelivery: boolean;
+  /** Emails per second for the whole server where neither a setting nor a quota says it. */
+  defaultRatePerSecond: number;
   /** Connections in the pool: more sends at once than this only wait in line. */
   maxConcurrency: number;
   /** Hands one message over. Never throws: whatever provider and network do is an outcome. */

@@ -44,7 +44,9 @@ export function sesMailer(settings: SesSettings): Mailer {
     requestHandler: wire(settings.timeoutMs ?? 60_000),
   });
   return {
-    mode: 'ses',
+    reportsDelivery: true,
+    // What SES commonly allows an account that has left its sandbox.
+    defaultRatePerSecond: 14,
     maxConcurrency: CONNECTIONS,
     async send(message) {
       try {

@@ -23,7 +23,8 @@ const CHUNK_BYTES = 64 * 1024;
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const transport = createTransport(poolOptions(settings));
   return {
-    mode: 'smtp',
+    reportsDelivery: false,
+    defaultRatePerSecond: 200,
     maxConcurrency: CONNECTIONS,
     send(message) {
       const handover = new Handover(message);

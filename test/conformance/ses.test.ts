@@ -80,7 +80,11 @@ describe.runIf(program)('SES of moto', () => {
 
   it('is asked about identities and told to forget them', async () => {
     const ses = { ...account, endpoint: moto.endpoint };
-    const identities = createIdentities({ ses, mailFromSubdomain: 'mail' });
+    const identities = createIdentities({
+      ses,
+      mailFromSubdomain: 'mail',
+      dkimTargetHost: 'dkim.test',
+    });
     // Its DKIM status is NOT_STARTED, which is no success.
     expect(await identities.find(domain)).toMatchObject({ dkimVerified: false });
     expect(await identities.find('unknown.dev')).toBeNull();

@@ -121,10 +121,7 @@ function startServices(
       startNow: async () => null,
       close: async () => {},
     },
-    identities: createIdentities({
-      ses: config.mail.ses,
-      mailFromSubdomain: config.mail.mailFromSubdomain,
-    }),
+    identities: createIdentities(config.mail),
     dns: createDns({ servers: config.dnsServers }),
     domainLists: readDomainLists(config.domainLists),
     renderer: createRenderer(),

@@ -4,6 +4,7 @@ import {
   inspectDomain,
   stateAfterCheck,
 } from '../../../domain/sender/domain-check.ts';
+import { senderRecords } from '../../../domain/sender/domain-name.ts';
 
 const settings = { dkimTargetHost: 'dkim.test', mailFromSubdomain: 'mail', region: 'eu-west-1' };
 const claim = {
@@ -35,17 +36,25 @@ interface Given {
 /** `zone`: records by type and name; an Error is a resolver that does not answer. */
 function inspect(zone: Record<string, unknown>, given: Given = {}) {
   const { mode = 'local', isSigned = true, ownershipRecordNeeded = true } = given;
-  const records = { ...settings, ownershipRecord: mode === 'ses' };
-  return inspectDomain({ ...claim, ownershipRecordNeeded }, records, {
-    dns: {
-      async findRecords<T extends keyof DnsAnswers>(type: T, name: string) {
-        const found = zone[`${type} ${name}`] ?? [];
-        if (found instanceof Error) throw found;
-        return found as DnsAnswers[T];
+  const isSes = mode === 'ses';
+  return inspectDomain(
+    { ...claim, ownershipRecordNeeded },
+    {
+      dns: {
+        async findRecords<T extends keyof DnsAnswers>(type: T, name: string) {
+          const found = zone[`${type} ${name}`] ?? [];
+          if (found instanceof Error) throw found;
+          return found as DnsAnswers[T];
+        },
+      },
+      identities: {
+        verifiesReservedNames: !isSes,
+        keepsDomains: isSes,
+        dnsRecords: (asked) => senderRecords(asked, { ...settings, ownershipRecord: isSes }),
+        find: async () => (isSigned === null ? null : { dkimVerified: isSigned }),
       },
     },
-    identities: { mode, find: async () => (isSigned === null ? null : { dkimVerified: isSigned }) },
-  });
+  );
 }
 
 describe('a check', () => {

@@ -6,8 +6,11 @@ import {
 } from '../../../providers/mail/identities.ts';
 import { startFakeSes, type FakeSes } from '../../support/fakes/ses.ts';
 
+const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
+const claim = { name: 'shop.test', dkimTokens: ['a'], ownershipToken: 'o1' };
+
 describe('identities, local mode', () => {
-  const identities = createIdentities({ ses: null, mailFromSubdomain: 'mail' });
+  const identities = createIdentities({ ses: null, ...records });
 
   it('makes up three tokens of 32 lower-case letters and digits', async () => {
     const { dkimTokens } = await identities.create('shop.test');
@@ -17,9 +20,14 @@ describe('identities, local mode', () => {
   });
 
   it('leaves the verdict to DNS', async () => {
-    expect(identities.mode).toBe('local');
+    expect(identities).toMatchObject({ verifiesReservedNames: true, keepsDomains: false });
     expect(await identities.find('shop.test')).toBeNull();
     await identities.remove('shop.test');
+  });
+
+  it('asks for no proof of the owner', () => {
+    const purposes = identities.dnsRecords(claim).map(({ purpose }) => purpose);
+    expect(purposes).toEqual(['dkim', 'mail_from', 'spf', 'dmarc']);
   });
 });
 
@@ -31,10 +39,21 @@ describe('identities, SES mode', () => {
     const account = { region: 'eu-west-1', accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
     identities = createIdentities({
       ses: { ...account, endpoint: ses.endpoint },
-      mailFromSubdomain: 'mail',
+      ...records,
     });
   });
   afterEach(() => ses.close());
+
+  it('asks for a proof of the owner, and for bounces in the region of the account', () => {
+    expect(identities).toMatchObject({ verifiesReservedNames: false, keepsDomains: true });
+    expect(identities.dnsRecords(claim)).toMatchObject([
+      { purpose: 'dkim', value: 'a.dkim.test' },
+      { purpose: 'ownership', value: 'everpost-verification=o1' },
+      { purpose: 'mail_from', value: 'feedback-smtp.eu-west-1.amazonses.com' },
+      { purpose: 'spf' },
+      { purpose: 'dmarc' },
+    ]);
+  });
 
   it('registers the domain with its MAIL FROM domain', async () => {
     const { dkimTokens } = await identities.create('shop.test');

@@ -28,7 +28,7 @@ describe('the local mailbox', () => {
       { storeMessage: async (message) => void kept.push(message) },
     );
     const message = await outgoing();
-    expect(mailer.mode).toBe('local');
+    expect(mailer).toMatchObject({ reportsDelivery: false, defaultRatePerSecond: 200 });
     expect(await mailer.send(message)).toEqual({
       kind: 'accepted',
       messageId: `${emailId}@local`,
@@ -62,7 +62,13 @@ describe('the local mailbox', () => {
     const ses = { ...account, configurationSet: '', configurationSetNoTracking: '' };
     const smtp = { host: '127.0.0.1', port: 1025, secure: false };
     const deps = { storeMessage: async () => {} };
-    expect(createMailer({ ses, smtp }, deps).mode).toBe('ses');
-    expect(createMailer({ ses: null, smtp }, deps).mode).toBe('smtp');
+    const [fromSes, fromSmtp, fromNone] = [
+      createMailer({ ses, smtp }, deps),
+      createMailer({ ses: null, smtp }, deps),
+      createMailer({ ses: null, smtp: null }, deps),
+    ];
+    expect(fromSes).toMatchObject({ reportsDelivery: true, defaultRatePerSecond: 14 });
+    expect(fromSmtp).toMatchObject({ reportsDelivery: false, maxConcurrency: 20 });
+    expect(fromNone).toMatchObject({ reportsDelivery: false, maxConcurrency: 16 });
   });
 });

@@ -33,7 +33,6 @@ const services = (isBilled: boolean) => ({
   billingRules: isBilled ? { freeTierPerMonth: 1000 } : null,
 });
 const tracking = {
-  mode: 'own' as const,
   apiUrl: 'https://mail.shop.test',
   sign: (text: string) => `s${text.length}`,
 };

@@ -275,7 +275,6 @@ describe('with SES', () => {
     const domain = await add(name, hosted);
     const { FORGET_DOMAIN } = createDomainActivities({
       ...hosted.api.services,
-      domainRecords: hosted.api.services.config.mail.records,
       platformDomain: name,
     });
     await hosted.api.db.deleteFrom('domain').where('id', '=', domain.id).execute();
