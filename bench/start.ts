@@ -10,7 +10,7 @@ import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
 import { figure, median, printTable } from './measuring/numbers.ts';
 import { freePort, inherited } from './measuring/stack.ts';
 
-const ROOT = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..');
 
 /** From `npm start` to the block that says what runs where. */
 export const start: Benchmark = {
@@ -72,7 +72,7 @@ async function startEverpost(run: BenchmarkRun, dataDir: string): Promise<number
     // What npm start runs, without npm between: a SIGTERM to npm does not reach it.
     command: process.execPath,
     args: ['--import', 'tsx', 'dev/start.ts'],
-    cwd: ROOT,
+    cwd: root,
     env,
     stopSignal: 'SIGTERM',
     onLine(line) {

@@ -7,7 +7,7 @@ import { hasUsers } from '../db/accounts/users.ts';
 import { lineReader } from './servers/log-lines.ts';
 import { startStack, type Stack } from './servers/stack.ts';
 
-const ROOT = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..');
 
 process.exit(await main());
 
@@ -25,7 +25,7 @@ async function main(): Promise<number> {
   try {
     const stack = await startStack({
       env: process.env,
-      programs: { api: join(ROOT, 'api/main.ts'), worker: join(ROOT, 'worker/main.ts') },
+      programs: { api: join(root, 'api/main.ts'), worker: join(root, 'worker/main.ts') },
       print,
       log: logPrinter(),
       signal: stopping.signal,

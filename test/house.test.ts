@@ -38,6 +38,7 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
     except: /^(?!db\/|api\/|activities\/|worker\/)/,
     instead: 'columnsOf',
   },
+  { word: /^(export )?const [A-Z][A-Z0-9_]{2,}\b/, except: /^$/, instead: 'camelCase' },
   {
     word: /\.transaction\(\)/,
     except: /^(test\/|db\/transaction\.ts$)/,

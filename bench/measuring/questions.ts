@@ -12,7 +12,7 @@ export interface Question {
 }
 
 /** Contacts of the project that `fillProject` makes. */
-const CONTACTS = 100_000;
+const contacts = 100_000;
 
 /** Gives the project contacts, then rows of them by `insert`: `$2` rows of the contacts in `c`. */
 export async function fillProject(
@@ -24,7 +24,7 @@ export async function fillProject(
   try {
     await client.query(
       `insert into contact (project_id, email, subscribed)
-        select $1, 'c' || n || '@bench.example', true from generate_series(1, ${CONTACTS}) n`,
+        select $1, 'c' || n || '@bench.example', true from generate_series(1, ${contacts}) n`,
       [project.id],
     );
     await client.query(
@@ -40,7 +40,7 @@ export async function fillProject(
 }
 
 /** The contact of row `i`, spread over all of them. */
-export const contactOfRow = `join c on c.n = (i::bigint * 104729) % ${CONTACTS}`;
+export const contactOfRow = `join c on c.n = (i::bigint * 104729) % ${contacts}`;
 
 /** Asks all questions round by round, each over HTTP and as the plain query, and prints both. */
 export async function compareAnswers(

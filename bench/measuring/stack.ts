@@ -12,7 +12,7 @@ import { readyMessage } from '../../dev/servers/supervisor.ts';
 import { startTemporal } from '../../dev/servers/temporal.ts';
 import type { BenchmarkRun } from './benchmark.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../..');
 
 /** An Everpost of its own for one benchmark: each part a process, as in production. */
 export interface Stack {
@@ -149,7 +149,7 @@ async function startNode(
       'tsx',
       given.file,
     ],
-    cwd: ROOT,
+    cwd: root,
     env: given.env,
     ipc: true,
     stopSignal: 'SIGTERM',

@@ -9,7 +9,7 @@ export interface ClaimedPort {
   release: Release;
 }
 
-const SEARCHED_PORTS = 200;
+const searchedPorts = 200;
 
 /**
  * Claims a port for a server of the stack.
@@ -48,11 +48,11 @@ export function claimFreePort(): Promise<ClaimedPort> {
 }
 
 async function claimFrom(first: number): Promise<ClaimedPort> {
-  for (let port = first; port < first + SEARCHED_PORTS; port += 1) {
+  for (let port = first; port < first + searchedPorts; port += 1) {
     const claimed = await tryClaim(port);
     if (typeof claimed !== 'string') return claimed;
   }
-  throw new Error(`No free port from ${first} to ${first + SEARCHED_PORTS - 1}.`);
+  throw new Error(`No free port from ${first} to ${first + searchedPorts - 1}.`);
 }
 
 // Answers the claim, or why there is none. The lock comes first: two stacks starting at once

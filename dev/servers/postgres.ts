@@ -29,8 +29,8 @@ export interface PostgresServer {
 }
 
 /** The major version of the programs that npm installs; a data directory belongs to one. */
-const MAJOR_VERSION = '18';
-const NAME = 'everpost';
+const majorVersion = '18';
+const name = 'everpost';
 
 /**
  * Starts an own PostgreSQL server on 127.0.0.1, makes the database `everpost` when missing, and
@@ -52,7 +52,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   await endLeftoverPostgres(dataDir);
   await createCluster({ dataDir, cluster, passwordFile, initdb: binaries.initdb, account });
 
-  const adminUrl = `postgres://${NAME}:${password}@127.0.0.1:${options.port}/postgres`;
+  const adminUrl = `postgres://${name}:${password}@127.0.0.1:${options.port}/postgres`;
   const server = await supervise({
     name: 'PostgreSQL',
     ...asAccount(account, binaries.postgres, serverArguments(cluster, options)),
@@ -71,7 +71,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     await server.stop();
     throw error;
   }
-  return { url: adminUrl.replace(/postgres$/, NAME), stop: () => server.stop() };
+  return { url: adminUrl.replace(/postgres$/, name), stop: () => server.stop() };
 }
 
 /** Stops a server that a killed start left running on this directory. */
@@ -111,10 +111,10 @@ async function createCluster(parts: {
   account: Account | null;
 }): Promise<void> {
   const version = await readFile(join(parts.cluster, 'PG_VERSION'), 'utf8').catch(() => null);
-  if (version?.trim() === MAJOR_VERSION) return;
+  if (version?.trim() === majorVersion) return;
   if (version !== null) {
     throw new Error(
-      `${parts.cluster} was made by PostgreSQL ${version.trim()}, this is PostgreSQL ${MAJOR_VERSION}: ` +
+      `${parts.cluster} was made by PostgreSQL ${version.trim()}, this is PostgreSQL ${majorVersion}: ` +
         'move the data over with pg_dump, or choose another EVERPOST_DATA_DIR.',
     );
   }
@@ -125,7 +125,7 @@ async function createCluster(parts: {
   const { ended } = launch({
     ...asAccount(parts.account, parts.initdb, [
       `--pgdata=${unfinished}`,
-      `--username=${NAME}`,
+      `--username=${name}`,
       `--pwfile=${parts.passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
@@ -167,8 +167,8 @@ async function answers(url: string): Promise<boolean> {
 
 async function createDatabase(adminUrl: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
-    const found = await client.query('select 1 from pg_database where datname = $1', [NAME]);
-    if (found.rowCount === 0) await client.query(`create database ${NAME}`);
+    const found = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (found.rowCount === 0) await client.query(`create database ${name}`);
   });
 }
 

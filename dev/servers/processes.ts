@@ -28,7 +28,7 @@ export interface Running {
   ended: Promise<string>;
 }
 
-const KILL_AFTER_MS = 15_000;
+const killAfterMs = 15_000;
 
 /**
  * Starts a process that Ctrl-C in our terminal does not reach (its own process group), so that
@@ -68,7 +68,7 @@ export async function end(running: Running, stopSignal: StopSignal): Promise<voi
   child.kill(stopSignal);
   const timer = setTimeout(() => {
     if (child.pid !== undefined) send(-child.pid, 'SIGKILL');
-  }, KILL_AFTER_MS);
+  }, killAfterMs);
   await running.ended;
   clearTimeout(timer);
 }
@@ -87,7 +87,7 @@ export async function endLeftover(
   const pid = Number.parseInt(text, 10);
   if (!(pid > 1)) return;
   const runs = () => commandLineOf(pid).includes(mark);
-  const deadline = Date.now() + KILL_AFTER_MS;
+  const deadline = Date.now() + killAfterMs;
   if (runs()) send(pid, stopSignal);
   while (runs()) {
     if (Date.now() > deadline) send(-pid, 'SIGKILL');

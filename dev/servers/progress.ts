@@ -1,5 +1,5 @@
-const FIRST_AFTER_MS = 3000;
-const THEN_EVERY_MS = 15_000;
+const firstAfterMs = 3000;
+const thenEveryMs = 15_000;
 
 /**
  * Waits for a piece of work and says so when it takes long: after 3, 6, 12 seconds, then every 15.
@@ -17,10 +17,10 @@ export async function announced<T>(
     timer = setTimeout(() => {
       const elapsedMs = Date.now() - startedAt;
       print(`Still starting ${what()} (${Math.round(elapsedMs / 1000)} s) …`);
-      speakAfter(Math.min(elapsedMs, THEN_EVERY_MS));
+      speakAfter(Math.min(elapsedMs, thenEveryMs));
     }, pauseMs);
   };
-  speakAfter(FIRST_AFTER_MS);
+  speakAfter(firstAfterMs);
   try {
     return await work;
   } finally {

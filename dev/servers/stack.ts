@@ -41,7 +41,7 @@ export interface Stack {
 
 type Part = 'api' | 'worker' | 'temporal' | 'postgres' | 'file' | 'ports' | 'lock';
 /** New work ends first, then what does the work, then what keeps it. */
-const STOP_ORDER: readonly Part[] = [
+const stopOrder: readonly Part[] = [
   'file',
   'api',
   'worker',
@@ -51,7 +51,7 @@ const STOP_ORDER: readonly Part[] = [
   'lock',
 ];
 
-const ROOT = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../..');
 
 /**
  * Starts all of Everpost on this machine: PostgreSQL and Temporal where none are named by
@@ -63,7 +63,7 @@ const ROOT = join(import.meta.dirname, '../..');
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stops = new Map<Part, () => Promise<void>>();
   const stop = async () => {
-    for (const part of STOP_ORDER) await stops.get(part)?.();
+    for (const part of stopOrder) await stops.get(part)?.();
   };
   try {
     return { ...(await startParts(options, stops)), stop };
@@ -122,7 +122,7 @@ async function startPrograms(
   const program = (part: keyof Programs) => ({
     command: process.execPath,
     args: ['--import', 'tsx', programs[part]],
-    cwd: ROOT,
+    cwd: root,
     env,
     ipc: true,
     stopSignal: 'SIGTERM' as const,

@@ -26,12 +26,12 @@ export interface Supervised {
   stop: () => Promise<void>;
 }
 
-const READY_WITHIN_MS = 180_000;
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
+const readyWithinMs = 180_000;
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
 /** A process that ran this long was healthy: its next restart is quick again. */
-const HEALTHY_AFTER_MS = 60_000;
-const LAST_LINES = 6;
+const healthyAfterMs = 60_000;
+const lastLinesMax = 6;
 
 /**
  * Starts a process, waits until it is ready, and from then on starts it again whenever it dies,
@@ -46,7 +46,7 @@ export async function supervise(spec: Supervision): Promise<Supervised> {
     ...spec,
     onLine(line) {
       if (line.trim() !== '') lastLines.push(line);
-      if (lastLines.length > LAST_LINES) lastLines.shift();
+      if (lastLines.length > lastLinesMax) lastLines.shift();
       spec.onLine(line);
     },
   };
@@ -94,7 +94,7 @@ async function forget(spec: Supervision): Promise<void> {
 
 async function firstReady(spec: Supervision, running: Running): Promise<void> {
   const over = new AbortController();
-  const limit = AbortSignal.timeout(READY_WITHIN_MS);
+  const limit = AbortSignal.timeout(readyWithinMs);
   const signal = AbortSignal.any([over.signal, limit, ...(spec.signal ? [spec.signal] : [])]);
   try {
     await Promise.race([
@@ -106,7 +106,7 @@ async function firstReady(spec: Supervision, running: Running): Promise<void> {
     ]);
     spec.signal?.throwIfAborted();
     if (limit.aborted) {
-      throw new Error(`${spec.name} was not ready within ${READY_WITHIN_MS / 1000} seconds.`);
+      throw new Error(`${spec.name} was not ready within ${readyWithinMs / 1000} seconds.`);
     }
   } finally {
     over.abort();
@@ -117,16 +117,16 @@ function keep(spec: Supervision, command: Command, first: Running): Supervised {
   const stopping = new AbortController();
   let running = first;
   const loop = async () => {
-    let pauseMs = FIRST_PAUSE_MS;
+    let pauseMs = firstPauseMs;
     let startedAt = Date.now();
     for (;;) {
       const how = await running.ended;
       if (stopping.signal.aborted) return;
-      if (Date.now() - startedAt >= HEALTHY_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
+      if (Date.now() - startedAt >= healthyAfterMs) pauseMs = firstPauseMs;
       spec.onNotice(`${spec.name} ended (${how}); starting it again in ${pauseMs / 1000} s.`);
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       startedAt = Date.now();
       running = await begin(spec, command);
       // stop() may have come while it began.

@@ -13,11 +13,11 @@ import { holdDirectory, type Release } from './lock.ts';
 const run = promisify(execFile);
 
 /** The last version that `go install` accepts; its server is 1.29.1. */
-const VERSION = '1.5.1';
-const DOWNLOADS = 'https://temporal.download/cli/archive';
-const ANSWER_WITHIN_MS = 5000;
-const DOWNLOAD_WITHIN_MS = 5 * 60_000;
-const BUILD_WITHIN_MS = 20 * 60_000;
+const version = '1.5.1';
+const downloads = 'https://temporal.download/cli/archive';
+const answerWithinMs = 5000;
+const downloadWithinMs = 5 * 60_000;
+const buildWithinMs = 20 * 60_000;
 
 export interface TemporalSearch {
   /** TEMPORAL_CLI, PATH, XDG_CACHE_HOME are read from it. */
@@ -46,7 +46,7 @@ export async function findTemporal(search: TemporalSearch): Promise<string> {
   const onPath = await inPath('temporal', env);
   if (onPath !== null) return onPath;
 
-  const directory = join(cacheHome(env), 'everpost', `temporal-${VERSION}`);
+  const directory = join(cacheHome(env), 'everpost', `temporal-${version}`);
   const cached = join(directory, 'temporal');
   if (await isProgram(cached)) return cached;
   await mkdir(directory, { recursive: true });
@@ -85,11 +85,11 @@ async function fill(directory: string, search: TemporalSearch): Promise<void> {
 // Answers why it did not work, null when it did.
 async function download(into: string, search: TemporalSearch): Promise<string | null> {
   const machine = `platform=${platform()}&arch=${arch() === 'x64' ? 'amd64' : arch()}`;
-  const url = `${search.downloads ?? DOWNLOADS}/v${VERSION}?${machine}`;
-  search.onNotice(`Downloading Temporal ${VERSION} (once) from ${new URL(url).host} …`);
+  const url = `${search.downloads ?? downloads}/v${version}?${machine}`;
+  search.onNotice(`Downloading Temporal ${version} (once) from ${new URL(url).host} …`);
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(), ANSWER_WITHIN_MS);
-  const limits = [silence.signal, AbortSignal.timeout(DOWNLOAD_WITHIN_MS)];
+  const timer = setTimeout(() => silence.abort(), answerWithinMs);
+  const limits = [silence.signal, AbortSignal.timeout(downloadWithinMs)];
   const signal = AbortSignal.any(search.signal ? [...limits, search.signal] : limits);
   try {
     const answer = await fetch(url, { signal });
@@ -101,7 +101,7 @@ async function download(into: string, search: TemporalSearch): Promise<string | 
     return null;
   } catch (error) {
     search.signal?.throwIfAborted();
-    if (silence.signal.aborted) return `no answer within ${ANSWER_WITHIN_MS / 1000} seconds`;
+    if (silence.signal.aborted) return `no answer within ${answerWithinMs / 1000} seconds`;
     return reason(error);
   } finally {
     clearTimeout(timer);
@@ -112,14 +112,14 @@ async function build(into: string, obstacle: string, search: TemporalSearch): Pr
   const go = await inPath('go', search.env);
   if (go === null) throw new Error(advice(`the download failed (${obstacle})`));
   search.onNotice(
-    `The download failed (${obstacle}); building Temporal ${VERSION} with Go instead.`,
+    `The download failed (${obstacle}); building Temporal ${version} with Go instead.`,
   );
   search.onNotice('That takes 2 to 4 minutes, once on this machine.');
   try {
-    await run(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${VERSION}`], {
+    await run(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${version}`], {
       // Without cgo no C compiler is needed.
       env: { ...search.env, GOBIN: into, CGO_ENABLED: '0' },
-      timeout: BUILD_WITHIN_MS,
+      timeout: buildWithinMs,
       ...(search.signal ? { signal: search.signal } : {}),
     });
   } catch (error) {

@@ -34,7 +34,7 @@ export interface TemporalServer {
 }
 
 /** The one description of the development server; also a Docker Compose file. */
-const DESCRIPTION = join(import.meta.dirname, '../..', 'temporal-dev.yml');
+const description = join(import.meta.dirname, '../..', 'temporal-dev.yml');
 const Description = z.object({
   services: z.object({ temporal: z.object({ command: z.array(z.string()).min(1) }) }),
 });
@@ -51,7 +51,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   const signal = options.signal ? { signal: options.signal } : {};
   const program = await findTemporal({ env: process.env, onNotice, ...signal });
   const dataDir = options.dataDir === null ? null : resolve(options.dataDir);
-  const args = temporalArguments(await readFile(DESCRIPTION, 'utf8'), { ...options, dataDir });
+  const args = temporalArguments(await readFile(description, 'utf8'), { ...options, dataDir });
   const pidFile = dataDir === null ? {} : { pidFile: pidFileOf(dataDir) };
   if (dataDir !== null) {
     // Histories hold what customers wrote.

@@ -13,7 +13,7 @@ export interface MailSettings {
 }
 
 /** The longest provider text worth keeping in the ledger, in characters. */
-const ERROR_CHARS_MAX = 500;
+const errorCharsMax = 500;
 
 /**
  * The mailer the settings ask for: SES, else SMTP, else the local mailbox.
@@ -67,5 +67,5 @@ function withAsciiDomain(address: string): string {
 
 function oneLine(text: string): string {
   const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
-  return line.length > ERROR_CHARS_MAX ? `${line.slice(0, ERROR_CHARS_MAX - 1)}…` : line;
+  return line.length > errorCharsMax ? `${line.slice(0, errorCharsMax - 1)}…` : line;
 }

@@ -66,9 +66,9 @@ export function createIdentities(settings: IdentitySettings): Identities {
   return settings.ses ? sesIdentities(settings.ses, settings) : localIdentities(settings);
 }
 
-const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** SES's tokens have this length; ours look the same. */
-const TOKEN_CHARS = 32;
+const tokenChars = 32;
 
 function localIdentities(settings: IdentitySettings): Identities {
   return {
@@ -88,8 +88,8 @@ function localIdentities(settings: IdentitySettings): Identities {
 }
 
 function randomToken(): string {
-  return Array.from({ length: TOKEN_CHARS }, () =>
-    TOKEN_ALPHABET.charAt(randomInt(TOKEN_ALPHABET.length)),
+  return Array.from({ length: tokenChars }, () =>
+    tokenAlphabet.charAt(randomInt(tokenAlphabet.length)),
   ).join('');
 }
 

@@ -12,7 +12,7 @@ export interface StoredMessage {
   raw: Buffer;
 }
 
-const HEADER_END = Buffer.from('\r\n\r\n');
+const headerEnd = Buffer.from('\r\n\r\n');
 
 /** A mailer that delivers into our own mailbox through `store`. Acceptance is delivery. */
 export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
@@ -39,7 +39,7 @@ export function localMailer(deps: { store: (message: StoredMessage) => Promise<v
 
 /** Only the header block is parsed: the body may be 40 MB. */
 async function headersOf(raw: Buffer): Promise<{ from: string; subject: string }> {
-  const end = raw.indexOf(HEADER_END);
-  const email = await PostalMime.parse(end < 0 ? raw : raw.subarray(0, end + HEADER_END.length));
+  const end = raw.indexOf(headerEnd);
+  const email = await PostalMime.parse(end < 0 ? raw : raw.subarray(0, end + headerEnd.length));
   return { from: email.from?.address ?? '', subject: email.subject ?? '' };
 }

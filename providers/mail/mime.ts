@@ -49,9 +49,9 @@ interface Part {
 }
 
 /** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
-const LINE_CHARS_MAX = 998;
+const lineCharsMax = 998;
 /** Line length to aim at (RFC 5322 wants 78, quoted-printable and base64 must keep 76). */
-const LINE_CHARS = 76;
+const lineChars = 76;
 
 /**
  * The finished message: `multipart/alternative` (text made from the HTML, then HTML), inside
@@ -85,7 +85,7 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
  * Beside the structural ones only we write Reply-To, and SES takes names with `X-SES-` as orders
  * (tags, configuration set, sending identity).
  */
-const OURS = /^(reply-to|x-ses-.*)$/i;
+const ours = /^(reply-to|x-ses-.*)$/i;
 
 /** Whether a name is one, and leaves room in its line. Requests with another are refused. */
 function canStand(name: string): boolean {
@@ -119,7 +119,7 @@ export function sharedHeaders(
     header('X-Everpost-Email', emailId),
     ...(mail.isTest ? [header('X-Everpost-Test', 'true')] : []),
     ...mail.headers
-      .filter(({ name }) => canStand(name) && !isStructuralHeader(name) && !OURS.test(name))
+      .filter(({ name }) => canStand(name) && !isStructuralHeader(name) && !ours.test(name))
       .map(({ name, value }) => unstructured(name, value)),
   ];
 }
@@ -134,14 +134,14 @@ function mailbox(headerName: 'From' | 'To' | 'Reply-To', { name, address }: Mail
 }
 
 function header(name: string, value: string): string {
-  return mimeFuncs.foldLines(`${name}: ${value}`, LINE_CHARS);
+  return mimeFuncs.foldLines(`${name}: ${value}`, lineChars);
 }
 
 /** A free text header. What cannot be folded into legal lines is encoded, whatever its letters. */
 function unstructured(name: string, value: string): string {
   // Any name but the structured ones makes nodemailer keep the value as it is.
   const line = header(name, encoder.encodeHeaderValue('Comments', value));
-  if (line.split('\r\n').every((part) => part.length <= LINE_CHARS_MAX)) return line;
+  if (line.split('\r\n').every((part) => part.length <= lineCharsMax)) return line;
   const oneLine = value.replace(/\r?\n|\r/g, ' ');
   return header(name, mimeFuncs.encodeWord(oneLine, 'Q', 52));
 }
@@ -159,8 +159,8 @@ export function textHeaders(contentType: string): string[] {
 }
 
 /** A text in quoted-printable, in short lines. */
-export function quotedPrintable(content: string, lineChars = LINE_CHARS): string {
-  return qp.wrap(qp.encode(content.replace(/\r\n?|\n/g, '\r\n')), lineChars);
+export function quotedPrintable(content: string, lineLength = lineChars): string {
+  return qp.wrap(qp.encode(content.replace(/\r\n?|\n/g, '\r\n')), lineLength);
 }
 
 function filePart(file: MailAttachment): Part {
@@ -207,13 +207,13 @@ function serialized({ headers, body }: Part): string {
 }
 
 /** Bytes of a letter in UTF-8 at most. */
-const UTF8_BYTES = 3;
+const utf8Bytes = 3;
 /** Quoted-printable makes 3 characters of a byte at worst, and breaks the line every 24 bytes. */
-const QP_GROWTH = 3 + 3 / 24;
+const qpGrowth = 3 + 3 / 24;
 /** Base64 makes 4 characters of 3 bytes and breaks the line every 76. */
-const BASE64_LINE_GROWTH = 1 + 2 / 76;
+const base64LineGrowth = 1 + 2 / 76;
 /** All fixed headers, boundaries and part headers. */
-const FRAME_BYTES = 10_000;
+const frameBytes = 10_000;
 
 /**
  * An upper bound of the finished message in bytes, without composing it. Far above the truth for
@@ -222,23 +222,23 @@ const FRAME_BYTES = 10_000;
 export function messageBytesEstimate(
   mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
 ): number {
-  const textBytes = Buffer.byteLength(mail.html) + TEXT_CHARS_MAX * UTF8_BYTES;
+  const textBytes = Buffer.byteLength(mail.html) + textCharsMax * utf8Bytes;
   const headerChars = mail.headers.reduce(
     (sum, { name, value }) => sum + name.length + value.length,
     mail.subject.length,
   );
   const fileChars = mail.attachments.reduce(
-    (sum, file) => sum + file.content.length * BASE64_LINE_GROWTH + FRAME_BYTES,
+    (sum, file) => sum + file.content.length * base64LineGrowth + frameBytes,
     0,
   );
   // An encoded word of the worst kind carries four letters in a line of 75 characters.
-  return Math.ceil(textBytes * QP_GROWTH + headerChars * 20 + fileChars + FRAME_BYTES);
+  return Math.ceil(textBytes * qpGrowth + headerChars * 20 + fileChars + frameBytes);
 }
 
 /** Limits of the text part. It serves readers without HTML; nobody reads a book in it. */
-const TEXT_CHARS_MAX = 250_000;
+const textCharsMax = 250_000;
 /** Five nested layout tables are 20 levels. Each level of lists indents all lines below it. */
-const HTML_DEPTH_MAX = 100;
+const htmlDepthMax = 100;
 
 /** An image is its alternative text. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
@@ -251,11 +251,11 @@ const cell: FormatCallback = (element, walk, builder) => {
   builder.addInline(' ');
 };
 
-const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
+const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
 
 const convertHtml = compile({
   wordwrap: false,
-  limits: { maxDepth: HTML_DEPTH_MAX, ellipsis: '…' },
+  limits: { maxDepth: htmlDepthMax, ellipsis: '…' },
   formatters: { alternativeText, cell },
   selectors: [
     { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
@@ -266,7 +266,7 @@ const convertHtml = compile({
     { selector: 'tr', format: 'block' },
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
-    ...HEADINGS.map((selector) => ({ selector, options: { uppercase: false } })),
+    ...headings.map((selector) => ({ selector, options: { uppercase: false } })),
   ],
 });
 
@@ -278,5 +278,5 @@ export function textFromHtml(html: string): string {
   // A picture written into the HTML can be larger than all the rest, and is no text.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
   const text = convertHtml(cutHtml(withoutData));
-  return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX - 1)}…` : text;
+  return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;
 }

@@ -23,14 +23,14 @@ export interface SesSettings {
   timeoutMs?: number | undefined;
 }
 
-const CONNECTIONS = 50;
-const CONNECT_MS = 5_000;
+const connections = 50;
+const connectMs = 5_000;
 /**
  * A kept connection that the other side has just closed looks like one that died with our
  * request: uncertain. So idle ones are dropped long before a server would.
  */
-const IDLE_MS = 5_000;
-const RETRY_AFTER_MS_MAX = 5 * 60_000;
+const idleMs = 5_000;
+const retryAfterMsMax = 5 * 60_000;
 
 /** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
 export function sesMailer(settings: SesSettings): Mailer {
@@ -47,7 +47,7 @@ export function sesMailer(settings: SesSettings): Mailer {
     reportsDelivery: true,
     // What SES commonly allows an account that has left its sandbox.
     defaultRatePerSecond: 14,
-    maxConcurrency: CONNECTIONS,
+    maxConcurrency: connections,
     async send(message) {
       try {
         const { MessageId } = await client.send(commandFor(message, settings));
@@ -78,7 +78,7 @@ function commandFor(message: OutgoingMessage, settings: SesSettings): SendEmailC
 }
 
 /** Refusals with a 4xx that say nothing about the message. A suspended account stays suspended. */
-const PASSING = new Set([
+const passing = new Set([
   'LimitExceededException',
   'SendingPausedException',
   'Throttling',
@@ -99,7 +99,7 @@ function outcomeOf(error: unknown): SendOutcome {
     return { kind: 'retry', error: `SES refused our credentials: ${name}` };
   }
   const text = `${name} (${status}): ${message}`;
-  if (status >= 500 || status === 408 || status === 429 || PASSING.has(name ?? '')) {
+  if (status >= 500 || status === 408 || status === 429 || passing.has(name ?? '')) {
     return { kind: 'retry', error: text, ...retryAfter($response?.headers['retry-after']) };
   }
   return { kind: 'refused', error: text };
@@ -107,7 +107,7 @@ function outcomeOf(error: unknown): SendOutcome {
 
 function retryAfter(header: string | undefined): { retryAfterMs?: number } {
   const ms = Number(header) * 1000;
-  return ms > 0 ? { retryAfterMs: Math.min(ms, RETRY_AFTER_MS_MAX) } : {};
+  return ms > 0 ? { retryAfterMs: Math.min(ms, retryAfterMsMax) } : {};
 }
 
 /** No answer came. `requestSent`: the service may have read the whole request. */
@@ -140,7 +140,7 @@ interface WireResponse {
  * request had left this machine. `timeoutMs`: the longest silence on a connection.
  */
 function wire(timeoutMs: number) {
-  const options = { keepAlive: true, maxSockets: CONNECTIONS, timeout: IDLE_MS };
+  const options = { keepAlive: true, maxSockets: connections, timeout: idleMs };
   const agents = { http: new http.Agent(options), https: new https.Agent(options) };
   return {
     handle: (request: WireRequest) =>
@@ -177,8 +177,8 @@ function exchange(
     sending.once('socket', (socket) => {
       if (!socket.connecting) return;
       const connecting = setTimeout(
-        () => sending.destroy(new Error(`no connection within ${CONNECT_MS} ms`)),
-        CONNECT_MS,
+        () => sending.destroy(new Error(`no connection within ${connectMs} ms`)),
+        connectMs,
       );
       const ready = () => clearTimeout(connecting);
       socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);

@@ -15,9 +15,9 @@ export interface SmtpSettings {
   timeoutMs?: number | undefined;
 }
 
-const CONNECTIONS = 20;
+const connections = 20;
 /** A message is handed to the connection in pieces, so that we know how far it came. */
-const CHUNK_BYTES = 64 * 1024;
+const chunkBytes = 64 * 1024;
 
 /** A mailer that hands messages to one SMTP server over a pool of kept connections. */
 export function smtpMailer(settings: SmtpSettings): Mailer {
@@ -25,7 +25,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
   return {
     reportsDelivery: false,
     defaultRatePerSecond: 200,
-    maxConcurrency: CONNECTIONS,
+    maxConcurrency: connections,
     send(message) {
       const handover = new Handover(message);
       const mail = new MailMessage(transport, {});
@@ -58,7 +58,7 @@ function poolOptions(settings: SmtpSettings) {
     // Mail servers encrypt among themselves without checking certificates, and so do we; but a
     // password, or an operator who asked for TLS, deserves to know who is at the other end.
     tls: { rejectUnauthorized: secure || Boolean(user) },
-    maxConnections: CONNECTIONS,
+    maxConnections: connections,
     // Each replaced connection idles for 100 ms first; the default of 100 would show.
     maxMessages: 1000,
     // The pool must never repeat a message on its own: whether that is safe is for us to say.
@@ -103,7 +103,7 @@ class Handover {
     let at = 0;
     const stream = new Readable({
       read() {
-        stream.push(at < raw.length ? raw.subarray(at, (at += CHUNK_BYTES)) : null);
+        stream.push(at < raw.length ? raw.subarray(at, (at += chunkBytes)) : null);
       },
     });
     stream.once('end', () => {

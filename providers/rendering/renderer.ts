@@ -84,7 +84,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     const name = [owner, ...sources].join('\0');
     const task = { kind, sources, variables };
     const texts = await renderings.run(owner, task, renderMs, () => isAtRest(name));
-    if (texts === STOPPED) noteStop(name);
+    if (texts === wasStopped) noteStop(name);
     if (!Array.isArray(texts)) {
       return templates.map((template) => renderPlainly(kind, template, variables));
     }
@@ -111,8 +111,8 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
 }
 
 /** The answer for a task that was stopped, and for one that was never begun. */
-const STOPPED = Symbol('stopped');
-const SKIPPED = Symbol('skipped');
+const wasStopped = Symbol('stopped');
+const skipped = Symbol('skipped');
 
 interface Job {
   task: RenderTask;
@@ -145,7 +145,7 @@ class ThreadPool {
   }
 
   /**
-   * The thread's answer, STOPPED when it exceeded its time or memory, SKIPPED when it was found
+   * The thread's answer, stopped when it exceeded its time or memory, skipped when it was found
    * pointless or cannot be told to a thread.
    * @throws Error when no thread can be started.
    */
@@ -162,12 +162,12 @@ class ThreadPool {
   }
 
   async close(): Promise<void> {
-    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.done(SKIPPED);
+    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.done(skipped);
     await Promise.all([...this.#all].map((thread) => thread.terminate()));
   }
 
   #next(): void {
-    while (this.#queue.next?.isPointless()) this.#queue.shift()?.done(SKIPPED);
+    while (this.#queue.next?.isPointless()) this.#queue.shift()?.done(skipped);
     if (!this.#queue.next) return;
     const thread = this.#idle.pop();
     if (thread) this.#work(thread);
@@ -211,9 +211,9 @@ class ThreadPool {
       settle(answer);
       this.#rest(thread);
     };
-    const ended = () => settle(STOPPED);
+    const ended = () => settle(wasStopped);
     const timer = setTimeout(() => {
-      settle(STOPPED);
+      settle(wasStopped);
       void thread.terminate();
     }, job.limitMs);
     thread.on('message', answered);
@@ -223,7 +223,7 @@ class ThreadPool {
       thread.postMessage(job.task, []);
     } catch {
       // A value that cannot be copied, such as one nested too deeply.
-      answered(SKIPPED);
+      answered(skipped);
     }
   }
 

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   createLaptop,
   type Laptop,
-  PORTS,
-  READY_WITHIN,
-  ROOT,
+  ports,
+  readyWithin,
+  root,
 } from '../support/processes/npm-start.ts';
 import { isRunning, stackPids } from '../support/processes/servers.ts';
 
-const USER = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });
+const user = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });
 
 let laptop: Laptop;
 let dataDir: string;
@@ -27,12 +27,12 @@ afterAll(() => laptop.close());
 
 function post(path: string): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
-  return fetch(`http://localhost:${env['PORT']}${path}`, { method: 'POST', headers, body: USER });
+  return fetch(`http://localhost:${env['PORT']}${path}`, { method: 'POST', headers, body: user });
 }
 
 async function demo(): Promise<string> {
   const args = ['--import', 'tsx', 'dev/demo.ts'];
-  return (await promisify(execFile)(process.execPath, args, { cwd: ROOT, env })).stdout;
+  return (await promisify(execFile)(process.execPath, args, { cwd: root, env })).stdout;
 }
 
 async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
@@ -42,7 +42,7 @@ async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<
   child.kill(signal);
   expect(await ended).toEqual([0, null]);
   for (const pid of Object.values(pids)) expect(isRunning(pid)).toBe(false);
-  for (const variable of PORTS) {
+  for (const variable of ports) {
     await expect(fetch(`http://127.0.0.1:${env[variable]}`)).rejects.toThrow('fetch failed');
   }
 }
@@ -61,7 +61,7 @@ describe('npm start', { timeout: 300_000 }, () => {
 
   it('says that it stops when it is asked to before it runs, and what is there then is no obstacle', async () => {
     const { child, output } = laptop.start();
-    await vi.waitFor(() => expect(output.text).toContain('Starting Everpost'), READY_WITHIN);
+    await vi.waitFor(() => expect(output.text).toContain('Starting Everpost'), readyWithin);
     const ended = once(child, 'close');
     child.kill('SIGINT');
     expect(await ended).toEqual([0, null]);
@@ -91,7 +91,7 @@ describe('npm start', { timeout: 300_000 }, () => {
     await vi.waitFor(async () => {
       expect((await stackPids(dataDir))['api']).not.toBe(api);
       expect((await post('/auth/login')).status).toBe(200);
-    }, READY_WITHIN);
+    }, readyWithin);
     await stop(first.child, 'SIGTERM');
 
     // Addresses have to be verified then: the demo reads its mail.

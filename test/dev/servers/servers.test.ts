@@ -17,13 +17,13 @@ async function rows(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-const TABLES = `select table_name from information_schema.tables where table_schema = 'public'`;
+const tables = `select table_name from information_schema.tables where table_schema = 'public'`;
 
 describe('createTestDatabase', { timeout: 30_000 }, () => {
   it('gives every caller an own migrated database, also ten at once', async () => {
     const databases = await Promise.all(Array.from({ length: 10 }, createTestDatabase));
     expect(new Set(databases.map((one) => one.url)).size).toBe(10);
-    for (const { url } of databases) expect((await rows(url, TABLES)).length).toBeGreaterThan(0);
+    for (const { url } of databases) expect((await rows(url, tables)).length).toBeGreaterThan(0);
     await Promise.all(databases.map((one) => one.drop()));
   });
 

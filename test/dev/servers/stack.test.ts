@@ -15,7 +15,7 @@ import { isRunning, stackPids } from '../../support/processes/servers.ts';
 
 // Two small programs that keep the promises the real ones make to the launcher: the API answers
 // /health/ready, the worker reports { ready: true }, both end on SIGTERM and with the launcher.
-const API = `
+const apiProgram = `
   import { createServer } from 'node:http';
   if (process.env.FAIL) { console.error('JWT_SECRET is too short'); process.exit(1); }
   createServer((request, response) => response.end(JSON.stringify({ status: 'ok' })))
@@ -23,7 +23,7 @@ const API = `
   console.log('env ' + JSON.stringify(process.env));
   process.on('SIGTERM', () => { console.log('stopped'); process.exit(0); });
   process.on('disconnect', () => process.exit(0));`;
-const WORKER = `
+const workerProgram = `
   process.send({ ready: true });
   process.on('SIGTERM', () => { console.log('stopped'); process.exit(0); });
   process.on('disconnect', () => process.exit(0));`;
@@ -33,8 +33,8 @@ let programs: { api: string; worker: string };
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'everpost-stack-'));
   programs = { api: join(directory, 'api.mjs'), worker: join(directory, 'worker.mjs') };
-  await writeFile(programs.api, API);
-  await writeFile(programs.worker, WORKER);
+  await writeFile(programs.api, apiProgram);
+  await writeFile(programs.worker, workerProgram);
 });
 afterAll(() => rm(directory, { recursive: true }));
 

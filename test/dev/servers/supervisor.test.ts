@@ -12,7 +12,7 @@ import {
   type Supervision,
 } from '../../../dev/servers/supervisor.ts';
 
-const PATIENTLY = { timeout: 15_000, interval: 20 };
+const patiently = { timeout: 15_000, interval: 20 };
 
 let directory: string;
 beforeAll(async () => {
@@ -76,23 +76,23 @@ describe('supervise', { timeout: 30_000 }, () => {
     await start(spec);
     await vi.waitFor(
       () => expect(lines).toEqual(expect.arrayContaining(['one', 'two'])),
-      PATIENTLY,
+      patiently,
     );
   });
 
   it('starts a program again that was killed, and says so', async () => {
     const { spec, pids, notices } = program('ready(); stay();');
     await start(spec);
-    await vi.waitFor(() => expect(pids()).toHaveLength(1), PATIENTLY);
+    await vi.waitFor(() => expect(pids()).toHaveLength(1), patiently);
     process.kill(pids()[0]!, 'SIGKILL');
-    await vi.waitFor(() => expect(pids()).toHaveLength(2), PATIENTLY);
+    await vi.waitFor(() => expect(pids()).toHaveLength(2), patiently);
     expect(notices).toEqual(['The program ended (SIGKILL); starting it again in 0.5 s.']);
   });
 
   it('waits twice as long after each quick death', async () => {
     const { spec, notices } = program('ready(); setTimeout(() => process.exit(3), 20);');
     await start(spec);
-    await vi.waitFor(() => expect(notices).toHaveLength(2), PATIENTLY);
+    await vi.waitFor(() => expect(notices).toHaveLength(2), patiently);
     expect(notices).toEqual([
       'The program ended (exit code 3); starting it again in 0.5 s.',
       'The program ended (exit code 3); starting it again in 1 s.',
@@ -122,7 +122,7 @@ describe('supervise', { timeout: 30_000 }, () => {
     const giveUp = new AbortController();
     const { spec, pids } = program('stay();', { signal: giveUp.signal });
     const start = supervise(spec);
-    await vi.waitFor(() => expect(pids()).toHaveLength(1), PATIENTLY);
+    await vi.waitFor(() => expect(pids()).toHaveLength(1), patiently);
     giveUp.abort();
     await expect(start).rejects.toThrow(/aborted/);
     expect(isRunning(pids()[0]!)).toBe(false);
@@ -142,7 +142,7 @@ describe('supervise', { timeout: 30_000 }, () => {
   it('stops while it waits to start a program again', async () => {
     const { spec, pids, notices } = program('ready(); setTimeout(() => process.exit(3), 20);');
     const supervised = await supervise(spec);
-    await vi.waitFor(() => expect(notices).toHaveLength(1), PATIENTLY);
+    await vi.waitFor(() => expect(notices).toHaveLength(1), patiently);
     await supervised.stop();
     expect(pids()).toHaveLength(1);
   });
@@ -151,7 +151,7 @@ describe('supervise', { timeout: 30_000 }, () => {
     const pidFile = join(directory, 'kept.pid');
     const { spec, pids } = program('ready(); stay();', { pidFile });
     const supervised = await supervise(spec);
-    await vi.waitFor(() => expect(pids()).toHaveLength(1), PATIENTLY);
+    await vi.waitFor(() => expect(pids()).toHaveLength(1), patiently);
     expect(Number(await readFile(pidFile, 'utf8'))).toBe(pids()[0]);
     await supervised.stop();
     await expect(readFile(pidFile)).rejects.toThrow('ENOENT');
@@ -167,7 +167,7 @@ describe('endLeftover', { timeout: 30_000 }, () => {
     const pidFile = join(directory, 'left.pid');
     const { spec } = sleeper(pidFile);
     const { child, ended } = launch(spec);
-    await vi.waitFor(() => expect(child.pid).toBeDefined(), PATIENTLY);
+    await vi.waitFor(() => expect(child.pid).toBeDefined(), patiently);
     await writeFile(pidFile, `${child.pid}\nmore\n`);
     await endLeftover(pidFile, mark, 'SIGTERM');
     expect(await ended).toBe('SIGTERM');
@@ -178,7 +178,7 @@ describe('endLeftover', { timeout: 30_000 }, () => {
     const pidFile = join(directory, 'reused.pid');
     const { spec, pids } = sleeper(pidFile);
     await start(spec);
-    await vi.waitFor(() => expect(pids()).toHaveLength(1), PATIENTLY);
+    await vi.waitFor(() => expect(pids()).toHaveLength(1), patiently);
     await endLeftover(pidFile, 'another mark', 'SIGTERM');
     expect(isRunning(pids()[0]!)).toBe(true);
     await expect(readFile(pidFile)).rejects.toThrow('ENOENT');

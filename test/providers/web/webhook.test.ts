@@ -255,7 +255,7 @@ IJ/GAiA/gUMMiUyE7h7SnnT1kJ9I0+AkKzGU5UZyTqND0nvK2g==
     writeFileSync(authority, cert);
     // Node reads its own list of authorities once, at the start of a process.
     const program = `
-      import { createWebhookSender } from './providers/webhook.ts';
+      import { createWebhookSender } from './providers/web/webhook.ts';
       const sender = createWebhookSender({
         timeoutMs: 5000,
         allowPrivate: true,

@@ -97,7 +97,7 @@ export interface ScriptedSmtp {
   close(): Promise<void>;
 }
 
-const USUAL: Record<Exclude<SmtpStage, 'middle'>, string> = {
+const usualAnswers: Record<Exclude<SmtpStage, 'middle'>, string> = {
   greeting: '220 test',
   EHLO: '250 test',
   MAIL: '250 ok',
@@ -105,7 +105,7 @@ const USUAL: Record<Exclude<SmtpStage, 'middle'>, string> = {
   DATA: '354 go on',
   end: '250 queued',
 };
-const DATA_END = '\r\n.\r\n';
+const dataEnd = '\r\n.\r\n';
 
 /** A raw TCP server that speaks SMTP as usual, except at the stages of `script`. */
 export async function startScriptedSmtp(
@@ -121,7 +121,7 @@ export async function startScriptedSmtp(
     let silent = false;
     let refused = false;
     const act = (stage: SmtpStage) => {
-      const usual = stage === 'middle' ? '' : USUAL[stage];
+      const usual = stage === 'middle' ? '' : usualAnswers[stage];
       // A client that sends all commands at once sends DATA after a refusal, too.
       const what = stage === 'DATA' && refused ? '503 no recipient' : (script[stage] ?? usual);
       silent ||= what === 'silence';
@@ -136,7 +136,7 @@ export async function startScriptedSmtp(
       inData = stage === 'DATA' && what.startsWith('354');
     };
     const readData = () => {
-      const end = pending.indexOf(DATA_END);
+      const end = pending.indexOf(dataEnd);
       if (end < 0) {
         // A client that is not read from any more cannot finish a large message.
         if (script.middle) {
@@ -146,7 +146,7 @@ export async function startScriptedSmtp(
         return false;
       }
       running.complete += 1;
-      pending = pending.slice(end + DATA_END.length);
+      pending = pending.slice(end + dataEnd.length);
       act('end');
       return true;
     };

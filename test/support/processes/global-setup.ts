@@ -10,7 +10,7 @@ import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
 import { startTemporal } from '../../../dev/servers/temporal.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
-import { databaseAt, execute, TEMPLATE } from './servers.ts';
+import { databaseAt, execute, template } from './servers.ts';
 
 /** What a run has started, to be undone last first. */
 const undo: (() => Promise<void>)[] = [];
@@ -22,9 +22,9 @@ const undo: (() => Promise<void>)[] = [];
 export async function setup(project: TestProject): Promise<void> {
   try {
     const [databaseUrl, address, bundle] = await Promise.all([database(), temporal(), bundled()]);
-    await execute(databaseUrl, `drop database if exists ${TEMPLATE} with (force)`);
-    await execute(databaseUrl, `create database ${TEMPLATE}`);
-    await migrateToLatest(databaseAt(databaseUrl, TEMPLATE));
+    await execute(databaseUrl, `drop database if exists ${template} with (force)`);
+    await execute(databaseUrl, `create database ${template}`);
+    await migrateToLatest(databaseAt(databaseUrl, template));
     project.provide('databaseUrl', databaseUrl);
     project.provide('temporalAddress', address);
     project.provide('workflowBundle', bundle);

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 
-export const ROOT = join(import.meta.dirname, '../../..');
+export const root = join(import.meta.dirname, '../../..');
 /** The variables of the ports that `npm start` listens on. */
-export const PORTS = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
-export const READY_WITHIN = { timeout: 120_000, interval: 100 };
+export const ports = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
+export const readyWithin = { timeout: 120_000, interval: 100 };
 
 /** One start of the stack. */
 export interface Start {
@@ -35,7 +35,7 @@ export async function createLaptop(): Promise<Laptop> {
   const { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI } = process.env;
   const env: NodeJS.ProcessEnv = { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI };
   env['EVERPOST_DATA_DIR'] = dataDir;
-  for (const variable of PORTS) {
+  for (const variable of ports) {
     const { port, release } = await claimFreePort();
     await release();
     env[variable] = String(port);
@@ -46,7 +46,7 @@ export async function createLaptop(): Promise<Laptop> {
     env,
     start(more = {}) {
       const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
-        cwd: ROOT,
+        cwd: root,
         env: { ...env, ...more },
       });
       launched.push(child);
@@ -58,7 +58,7 @@ export async function createLaptop(): Promise<Laptop> {
         vi.waitFor(() => {
           if (child.exitCode !== null) throw new Error(`npm start ended: ${output.text}`);
           expect(output.text).toContain('Everpost is running.');
-        }, READY_WITHIN);
+        }, readyWithin);
       return { child, output, ready };
     },
     async close() {

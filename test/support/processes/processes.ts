@@ -7,8 +7,8 @@ import type { TestAnswer } from '../api.ts';
 import type { Engine } from '../engine.ts';
 import { temporalAddress } from './servers.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
-const READY_WITHIN_MS = 60_000;
+const root = join(import.meta.dirname, '../../..');
+const readyWithinMs = 60_000;
 
 /** One of the two programs of Everpost, running as a process of its own. */
 export interface Program {
@@ -86,14 +86,14 @@ async function started(part: 'api' | 'worker', env: Record<string, string>): Pro
   const lines: string[] = [];
   const running = launch({
     command: process.execPath,
-    args: ['--import', 'tsx', join(ROOT, part, 'main.ts')],
-    cwd: ROOT,
+    args: ['--import', 'tsx', join(root, part, 'main.ts')],
+    cwd: root,
     env: { PATH: process.env['PATH'], ...env },
     ipc: true,
     stopSignal: 'SIGTERM',
     onLine: (line) => lines.push(line),
   });
-  const limit = AbortSignal.timeout(READY_WITHIN_MS);
+  const limit = AbortSignal.timeout(readyWithinMs);
   await Promise.race([
     readyMessage(running.child, limit),
     running.ended.then((how) => {

@@ -18,24 +18,24 @@ declare module 'vitest' {
 }
 
 /** A migrated, empty database that every test database is a copy of. */
-export const TEMPLATE = 'everpost_template';
+export const template = 'everpost_template';
 
 /** PostgreSQL's code for "source database is being accessed by other users". */
-const OBJECT_IN_USE = '55006';
-const COPY_WITHIN_MS = 30_000;
+const objectInUse = '55006';
+const copyWithinMs = 30_000;
 
 /** Makes an empty, migrated database for one test file. */
 export async function createTestDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   const adminUrl = inject('databaseUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  const deadline = Date.now() + COPY_WITHIN_MS;
+  const deadline = Date.now() + copyWithinMs;
   for (;;) {
     try {
-      await execute(adminUrl, `create database ${name} template ${TEMPLATE}`);
+      await execute(adminUrl, `create database ${name} template ${template}`);
       break;
     } catch (error) {
       // Another file copies the template at this moment: one at a time.
-      const busy = error instanceof pg.DatabaseError && error.code === OBJECT_IN_USE;
+      const busy = error instanceof pg.DatabaseError && error.code === objectInUse;
       if (!busy || Date.now() > deadline) throw error;
       await sleep(20);
     }
