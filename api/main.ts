@@ -3,21 +3,10 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { migrateToLatest, openDatabase } from '../db/database.ts';
-import { dispatchStore } from '../db/dispatch-store.ts';
-import { createCipher } from '../providers/encryption.ts';
-import { createDns } from '../providers/dns.ts';
-import { readDomainLists } from '../providers/domain-lists.ts';
-import { createFiles } from '../providers/files.ts';
-import { createIdentities } from '../providers/mail/identities.ts';
-import { createOAuth } from '../providers/oauth.ts';
-import { createPayments } from '../providers/payments.ts';
-import { createSns } from '../providers/mail/sns.ts';
-import { createRenderer } from '../providers/rendering/renderer.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
-import { createDispatcher } from '../workflows/client/dispatcher.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
-import { createRateLimits } from './http/rate-limit.ts';
+import { createServices } from './services.ts';
 
 /** A request that runs when we are asked to stop has this long to end, in milliseconds. */
 const requestsEndMs = 10_000;
@@ -34,31 +23,9 @@ async function main(): Promise<void> {
   const log = createLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
-  const { db, pool } = database;
   const temporal = connectTemporal(config.temporal);
-  const dispatcher = createDispatcher({
-    client: temporal.client,
-    taskQueue: config.temporal.taskQueue,
-    store: dispatchStore(db),
-    log,
-  });
-  const app = createApp({
-    db,
-    config,
-    dispatcher,
-    identities: createIdentities(config.mail),
-    dns: createDns({ servers: config.dnsServers }),
-    domainLists: readDomainLists(config.domainLists),
-    renderer: createRenderer(),
-    oauth: createOAuth(config.oauth),
-    payments: config.billing && createPayments(config.billing),
-    files: createFiles(config.storage, config.apiUrl),
-    sns: createSns(),
-    cipher: createCipher(config),
-    rateLimits: createRateLimits(pool, config.rateLimit),
-    log,
-    temporalAnswers: () => temporal.answers(),
-  });
+  const services = createServices({ config, database, temporal, log });
+  const app = createApp(services);
   const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
   await listen(server, config);
   log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
@@ -67,7 +34,7 @@ async function main(): Promise<void> {
   await stopped;
   setTimeout(() => process.exit(1), stopMs).unref();
   await endRequests(server);
-  await dispatcher.close();
+  await services.dispatcher.close();
   await temporal.close();
   await database.close();
   log.info('stopped');

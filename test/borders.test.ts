@@ -39,14 +39,16 @@ const rooms: readonly Room[] = [
     uses: ['domain/', 'db/', 'providers/'],
     packages: /^(?!@temporalio\/(?!(activity|common)$))/,
   },
-  { prefix: 'api/', uses: [...product, 'package.json'], types: ['config.ts'] },
+  { prefix: 'api/', uses: [...product, 'services.ts', 'package.json'], types: ['config.ts'] },
   {
     prefix: 'worker/',
-    uses: [...product, 'workflows/', 'activities/'],
+    uses: [...product, 'services.ts', 'workflows/', 'activities/'],
     types: ['config.ts'],
     packages: /./,
   },
   { prefix: 'config.ts', uses: ['domain/'] },
+  // Puts together, once, what the API and the worker share.
+  { prefix: 'services.ts', uses: product, types: ['config.ts'], packages: /./ },
   // The process entries put together what the rooms take as arguments.
   { prefix: 'api/main.ts', uses: [...product, 'api/', 'config.ts'] },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },

@@ -2,31 +2,19 @@ import type { Logger } from 'pino';
 import type { Client } from '@temporalio/client';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { dispatchStore } from '../db/dispatch-store.ts';
 import { insertMailboxMessage } from '../db/emails/mailbox.ts';
-import { createCipher, createSigner } from '../providers/encryption.ts';
-import { createDns } from '../providers/dns.ts';
-import { createIdentities } from '../providers/mail/identities.ts';
-import { createFiles } from '../providers/files.ts';
-import { createRenderer } from '../providers/rendering/renderer.ts';
+import { createSigner } from '../providers/encryption.ts';
 import type { Mailer } from '../providers/mail/mailer.ts';
 import { createMailer } from '../providers/mail/create-mailer.ts';
-import { createPayments } from '../providers/payments.ts';
 import { createWebhookSender } from '../providers/web/webhook.ts';
 import { listBrokenRuns, stopProjectRuns } from '../workflows/client/runs.ts';
-import { createDispatcher } from '../workflows/client/dispatcher.ts';
+import { createSharedServices } from '../services.ts';
 import type { WorkersOptions } from './workers.ts';
 
 /** What the activities need, made from the settings. `close` ends what was opened here. */
 export async function createServices(config: Config, db: Database, client: Client, log: Logger) {
-  const dispatcher = createDispatcher({
-    client,
-    taskQueue: config.temporal.taskQueue,
-    store: dispatchStore(db),
-    log,
-    // Bulk actions, imports and the sweep start runs by the thousand, and nobody waits for them.
-    callsMax: 4,
-  });
+  // Bulk actions, imports and the sweep start runs by the thousand, and nobody waits for them.
+  const shared = createSharedServices({ config, db, client, log }, { callsMax: 4 });
   const mailer = createMailer(config.mail, {
     storeMessage: (message) =>
       insertMailboxMessage(db, {
@@ -37,18 +25,14 @@ export async function createServices(config: Config, db: Database, client: Clien
         raw: message.raw,
       }),
   });
-  const renderer = createRenderer();
   const services: WorkersOptions['services'] = {
-    db,
-    dispatcher,
+    ...shared,
     mailer,
-    log,
     apiUrl: config.apiUrl,
     tracking:
       config.mail.tracking === 'own'
         ? { apiUrl: config.apiUrl, sign: createSigner(config.jwtSecret, 'tracking links') }
         : null,
-    cipher: createCipher(config),
     webhooks: createWebhookSender(config.webhook),
     webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {
@@ -63,24 +47,19 @@ export async function createServices(config: Config, db: Database, client: Clien
     idempotencyTtlHours: config.idempotencyTtlHours,
     bodyRetentionDays: config.mail.bodyRetentionDays,
     securityLogDays: config.securityLogDays,
-    files: createFiles(config.storage, config.apiUrl),
-    payments: config.billing && createPayments(config.billing),
     billingRules: config.billing,
     platformFrom: config.platformFrom,
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
     stopProjectRuns: (projectId, options) =>
       stopProjectRuns(client, config.temporal.taskQueue, projectId, options),
-    dns: createDns({ servers: config.dnsServers }),
-    identities: createIdentities(config.mail),
-    renderer,
   };
   return {
     services,
     async close(): Promise<void> {
-      await dispatcher.close();
+      await shared.dispatcher.close();
       await mailer.close();
-      await renderer.close();
+      await shared.renderer.close();
     },
   };
 }

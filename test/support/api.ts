@@ -5,19 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { createApp } from '../../api/app.ts';
 import type { Services } from '../../api/http/services.ts';
 import { createLog } from '../../api/http/log.ts';
-import { createRateLimits } from '../../api/http/rate-limit.ts';
+import { createServices } from '../../api/services.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase } from '../../db/database.ts';
-import { createCipher } from '../../providers/encryption.ts';
-import { createDns } from '../../providers/dns.ts';
-import { readDomainLists } from '../../providers/domain-lists.ts';
-import { createFiles } from '../../providers/files.ts';
-import { createIdentities } from '../../providers/mail/identities.ts';
-import { createOAuth } from '../../providers/oauth.ts';
-import { createPayments } from '../../providers/payments.ts';
-import { createSns } from '../../providers/mail/sns.ts';
-import { createRenderer } from '../../providers/rendering/renderer.ts';
-import type { Dispatcher, DueWork } from '../../domain/runs.ts';
+import type { DueWork } from '../../domain/runs.ts';
+import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { requireDocumented } from './documented.ts';
 import { createTestDatabase } from './processes/servers.ts';
 import { watchLog, type WatchedLog } from './processes/watched-log.ts';
@@ -61,12 +53,12 @@ export interface TestApi {
 
 /**
  * The real API on a free port of this machine with a database of its own: local mail mode, no
- * request limits. `overrides` are environment variables by name. Without `dispatcher` nothing is
- * handed on to Temporal.
+ * request limits. `overrides` are environment variables by name. Without `temporal` nothing is
+ * handed on to it.
  */
 export async function startTestApi(
   overrides: Record<string, string> = {},
-  dispatcher?: (db: Database, log: Services['log']) => Dispatcher,
+  temporal?: Temporal,
 ): Promise<TestApi> {
   const database = await createTestDatabase();
   const server = createServer();
@@ -75,7 +67,7 @@ export async function startTestApi(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const dispatched: DueWork[] = [];
   const log = watchLog();
-  const { services, closeDatabase } = startServices(dispatched, dispatcher, log, {
+  const { services, closeDatabase } = startServices(dispatched, temporal, log, {
     JWT_SECRET: 'a secret of thirty-two characters or more',
     DATABASE_POOL_MAX: '10',
     DATABASE_URL: database.url,
@@ -106,34 +98,25 @@ export async function startTestApi(
 
 function startServices(
   dispatched: DueWork[],
-  dispatcher: ((db: Database, log: Services['log']) => Dispatcher) | undefined,
+  temporal: Temporal | undefined,
   watched: WatchedLog,
   environment: Record<string, string>,
 ): { services: Services; closeDatabase: () => Promise<void> } {
   const config = readConfig(environment);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const log = createLog(config, watched.stream);
-  const services: Services = {
-    db: database.db,
-    config,
-    dispatcher: dispatcher?.(database.db, log) ?? {
+  const recording: Partial<Services> = {
+    dispatcher: {
       dispatch: (due) => void dispatched.push(due),
       startNow: async () => null,
       close: async () => {},
     },
-    identities: createIdentities(config.mail),
-    dns: createDns({ servers: config.dnsServers }),
-    domainLists: readDomainLists(config.domainLists),
-    renderer: createRenderer(),
-    oauth: createOAuth(config.oauth),
-    payments: config.billing && createPayments(config.billing),
-    files: createFiles(config.storage, config.apiUrl),
-    sns: createSns(),
-    cipher: createCipher(config),
-    rateLimits: createRateLimits(database.pool, config.rateLimit),
-    log,
     temporalAnswers: async () => true,
   };
+  const services = createServices(
+    { config, database, temporal: temporal ?? connectTemporal(config.temporal), log },
+    temporal ? {} : recording,
+  );
   return {
     services,
     async closeDatabase() {

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { DefaultLogger } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { dispatchStore } from '../../db/dispatch-store.ts';
 import { createServices } from '../../worker/services.ts';
 import { createLog } from '../../worker/log.ts';
 import { startWorkers, type Workers } from '../../worker/workers.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
-import { createDispatcher } from '../../workflows/client/dispatcher.ts';
 import { startTestApi, type TestApi, type TestAnswer } from './api.ts';
 import { temporalAddress } from './processes/servers.ts';
 import { waitFor } from './wait-for.ts';
@@ -62,9 +60,7 @@ export async function startEngine(
     tlsCa: null,
   });
   const { client } = temporal;
-  const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, (db, log) =>
-    createDispatcher({ client, taskQueue, store: dispatchStore(db), log }),
-  );
+  const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, temporal);
   const log = createLog(api.services.config, api.log.stream);
   const connection = await NativeConnection.connect({ address: settings.address });
   const { services, close } = await createServices(api.services.config, api.db, client, log);

@@ -1,0 +1,29 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { OpenDatabase } from '../db/database.ts';
+import { readDomainLists } from '../providers/domain-lists.ts';
+import { createSns } from '../providers/mail/sns.ts';
+import { createOAuth } from '../providers/oauth.ts';
+import { createSharedServices } from '../services.ts';
+import type { Temporal } from '../workflows/client/connection.ts';
+import { createRateLimits } from './http/rate-limit.ts';
+import type { Services } from './http/services.ts';
+
+/** What the handlers may use, made from the settings. `overrides` take the place of what is made. */
+export function createServices(
+  opened: { config: Config; database: OpenDatabase; temporal: Temporal; log: Logger },
+  overrides: Partial<Services> = {},
+): Services {
+  const { config, database, temporal, log } = opened;
+  const { db, pool } = database;
+  return {
+    ...createSharedServices({ config, db, client: temporal.client, log }),
+    config,
+    domainLists: readDomainLists(config.domainLists),
+    oauth: createOAuth(config.oauth),
+    sns: createSns(),
+    rateLimits: createRateLimits(pool, config.rateLimit),
+    temporalAnswers: () => temporal.answers(),
+    ...overrides,
+  };
+}
