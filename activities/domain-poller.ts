@@ -14,7 +14,7 @@ import type { Identities } from '../providers/mail/identities.ts';
 
 export interface DomainActivities {
   /**
-   * Makes the regular check of a domain if it is due. Answers its state and when the next one is,
+   * Makes the regular check of a domain if it is due. Returns its state and when the next one is,
    * in milliseconds from now (null: never); null when the domain is gone.
    */
   CHECK_DOMAIN(domainId: string): Promise<{ status: DomainStatus; dueMs: number | null } | null>;

@@ -23,14 +23,14 @@ export interface RemovalCall {
 }
 
 export interface RemovalBulk {
-  /** Deletes rows for a while. Answers how many, and whether that were all. */
+  /** Deletes rows for a while. Returns how many, and whether that were all. */
   DELETE_PROJECT_DATA(call: RemovalCall): Promise<{ deleted: number; isOver: boolean }>;
 }
 
 export interface RemovalControl {
   /** The removed projects the outside knew by `projectId`. */
   LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
-  /** Asks what still runs to stop, or ends it. Answers how many runs were open. */
+  /** Asks what still runs to stop, or ends it. Returns how many runs were open. */
   STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;
   /** Deletes the last of it: files and subscription of a deleted project, and its row. */
   FORGET_PROJECT(call: RemovalCall): Promise<void>;
@@ -44,7 +44,7 @@ export interface RemovalServices {
   /** null: billing is off. */
   payments: Payments | null;
   log: { warn(details: object, message: string): void };
-  /** Ends the open runs of a project's rows. Answers how many there were. */
+  /** Ends the open runs of a project's rows. Returns how many there were. */
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 

@@ -41,7 +41,7 @@ interface NewUse {
  * Claims a key for one request. A key that ran out is new again. So is one whose request ended
  * without an answer, or has not ended in time; what that one has accepted is answered with the
  * claim, and goes to a request with the same body alone.
- * Answers the claim, or the row of the earlier use.
+ * Returns the claim, or the row of the earlier use.
  */
 export async function claimIdempotencyKey(
   db: Database,
@@ -150,7 +150,7 @@ export async function recordAccepted(
 }
 
 /**
- * Stores the answer of the request that holds the claim. Answers false when another has taken it
+ * Stores the answer of the request that holds the claim. Returns false when another has taken it
  * over, or the answer is stored.
  */
 export async function completeIdempotencyKey(
@@ -178,7 +178,7 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
     update idempotency set interrupted = true where ${held(claim)} and not ${isEmpty}`.execute(db);
 }
 
-/** Removes keys older than `ttlHours`; answers how many. */
+/** Removes keys older than `ttlHours`; returns how many. */
 export async function deleteExpiredIdempotencyKeys(
   db: Database,
   ttlHours: number,

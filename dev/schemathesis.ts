@@ -104,7 +104,7 @@ async function inStack(
   }
 }
 
-/** Makes an account with a project. Answers its secret key. */
+/** Makes an account with a project. Returns its secret key. */
 async function createProject(apiUrl: string): Promise<string> {
   const post = async (path: string, body: object, cookie = '') => {
     const headers = { 'Content-Type': 'application/json', Cookie: cookie };
@@ -123,7 +123,7 @@ async function createProject(apiUrl: string): Promise<string> {
   return ((await made.json()) as { secret: string }).secret;
 }
 
-/** Lets the program look. Answers 0 when it has found nothing. */
+/** Lets the program look. Returns 0 when it has found nothing. */
 async function look(
   program: string,
   given: { apiUrl: string; key: string; folder: string; signal: AbortSignal },

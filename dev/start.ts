@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..');
 
 process.exit(await main());
 
-// Answers the exit code: 0 after Ctrl-C or SIGTERM, 1 when something could not be started.
+// Returns the exit code: 0 after Ctrl-C or SIGTERM, 1 when something could not be started.
 async function main(): Promise<number> {
   const stopping = new AbortController();
   const stop = () => {

@@ -90,7 +90,7 @@ export interface DueWork {
  */
 export interface Dispatcher {
   dispatch(due: DueWork): void;
-  /** Starts one execution now. Answers the id of its run, or null when Temporal does not answer. */
+  /** Starts one execution now. Returns the id of its run, or null when Temporal does not answer. */
   startNow(executionId: string): Promise<string | null>;
   /** Ends when everything handed over so far was told or given up. */
   close(): Promise<void>;

@@ -24,7 +24,7 @@ export class NotReset extends Error {}
  * Lets an execution that is active, but whose run has ended or cannot be replayed by the current
  * code, go on in a new run of that code. The new run keeps the history up to its last safe point
  * and does what came after it again. Nothing has two effects by that: a step that was done is
- * found done. Answers the id of the new run.
+ * found done. Returns the id of the new run.
  * @throws NotReset when a reset is not the remedy; nothing has been changed then.
  */
 export async function resetExecution(

@@ -27,7 +27,7 @@ export function sliceOptions(projectId: string): ActivityOptions {
 
 /**
  * Has a job's work done, one time slice after the other, until the job has ended. The job's row says what is
- * left, so a run that finds it ended does nothing. Answers true when the run must go on as a new
+ * left, so a run that finds it ended does nothing. Returns true when the run must go on as a new
  * one.
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */

@@ -34,7 +34,7 @@ export async function projectDelete(input: { projectId: string }): Promise<void>
   if (goesOn) await continueAsNew<typeof projectDelete>(input);
 }
 
-/** What is left says the rows. Answers true when the run must go on as a new one. */
+/** What is left says the rows. Returns true when the run must go on as a new one. */
 async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',
@@ -66,7 +66,7 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
   }
 }
 
-/** Answers false when the history has become too long before the end. */
+/** Returns false when the history has become too long before the end. */
 async function removeOne(
   activities: RemovalBulk & Omit<RemovalControl, 'LIST_REMOVED_PROJECTS'>,
   call: { id: string; removal: Removal },

@@ -13,7 +13,7 @@ import { countContactRows, readContactRows } from './csv.ts';
 import { timeBoxed } from '../time-box.ts';
 
 export interface ImportActivities {
-  /** Does a time slice of an import; answers how far it is. */
+  /** Does a time slice of an import; returns how far it is. */
   IMPORT_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 

@@ -90,7 +90,7 @@ export function createCampaignComposer(services: ComposerServices) {
   }
 
   return {
-    /** Answers how each of the claimed messages is composed. All are of one version. */
+    /** Returns how each of the claimed messages is composed. All are of one version. */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
       return async (email: CampaignEmail, tracking: Tracking | null) => {

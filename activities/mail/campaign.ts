@@ -21,11 +21,11 @@ import { timeBoxed, whileAlive } from '../time-box.ts';
 
 /** What is quick, and needs no provider. */
 export interface CampaignControl {
-  /** Does what the campaign's row and the time demand. Answers how it stands. */
+  /** Does what the campaign's row and the time demand. Returns how it stands. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /** Makes messages for the audience, for a while; it goes on where it stopped. */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
-  /** Fails what waits of a cancelled campaign, for a while. Answers whether that was all. */
+  /** Fails what waits of a cancelled campaign, for a while. Returns whether that was all. */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
   /** The former names, for the runs that began with them. */
   LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;

@@ -69,7 +69,7 @@ export interface Batch<E extends Sendable> {
   /** Claims messages for an attempt, committed. */
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
   /**
-   * Makes ready what they have in common. Answers how each is composed.
+   * Makes ready what they have in common. Returns how each is composed.
    * @throws ContentUnavailable from composing: nothing more is handed over, and the batch fails with it;
    *   BodyTooLarge: this message does not leave.
    */
@@ -134,7 +134,7 @@ interface Progress<E> {
 /**
  * Delivers one batch, chunk after chunk: claim, last look, compose, hand over; then all outcomes are
  * recorded together. Whatever happens, a message is handed over at most once for each claim, and a
- * claim that is committed ends in an outcome. Answers how many were claimed.
+ * claim that is committed ends in an outcome. Returns how many were claimed.
  * @param stop aborted: hands over no more, and releases what it has claimed beyond.
  */
 export async function deliverBatch<E extends Sendable>(
@@ -173,7 +173,7 @@ export async function deliverBatch<E extends Sendable>(
   return emails.length;
 }
 
-/** Answers whether there may be more to deliver. */
+/** Returns whether there may be more to deliver. */
 async function deliverChunk<E extends Sendable>(
   services: SendingServices,
   batch: Batch<E>,

@@ -21,7 +21,7 @@ import { timeBoxed } from '../time-box.ts';
 
 export interface DeliveryActivities {
   /**
-   * Delivers what is due of a project's transactional and workflow mail. Answers when the next
+   * Delivers what is due of a project's transactional and workflow mail. Returns when the next
    * message is due, in milliseconds from now, or null when none waits.
    */
   DELIVER(projectId: string): Promise<{ nextDueMs: number | null }>;
@@ -62,7 +62,7 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
   };
 }
 
-/** Answers how many were claimed. */
+/** Returns how many were claimed. */
 async function deliverDue(
   services: DeliveryServices,
   projectId: string,

@@ -21,7 +21,7 @@ const shutdownTimeoutMs = 30_000;
 /**
  * Records the outcomes of a batch, however long the database is away. Where it refuses one of them,
  * the batch is split until that one stands alone, and the others are recorded: each split is a
- * transaction of its own. Answers what has become due.
+ * transaction of its own. Returns what has become due.
  */
 export async function recordOutcomes(
   services: { db: Database; log: WarningLog },

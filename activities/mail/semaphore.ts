@@ -2,7 +2,7 @@
 export interface Semaphore {
   /**
    * Waits until so much is free. Nothing (0) never waits; more than there is counts as all of it.
-   * Who asks first is served first, but for those in a hurry. Answers what releases it.
+   * Who asks first is served first, but for those in a hurry. Returns what releases it.
    */
   acquire(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
 }

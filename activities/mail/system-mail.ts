@@ -19,7 +19,7 @@ import { whileAlive } from '../time-box.ts';
 
 export interface SystemMailActivities {
   /**
-   * Sends one mail outside the ledger, at most once. Answers in how many milliseconds it has to be
+   * Sends one mail outside the ledger, at most once. Returns in how many milliseconds it has to be
    * tried again, or null when that is over: it has left, was refused, or nobody knows.
    */
   SEND_SYSTEM_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
@@ -68,7 +68,7 @@ async function sendMail(
 }
 
 /**
- * Composes a mail, before it is claimed. Answers what hands it over. Never throws: a fault of ours
+ * Composes a mail, before it is claimed. Returns what hands it over. Never throws: a fault of ours
  * is a try like others, or one bad mail would be tried forever.
  */
 async function prepare(
@@ -96,7 +96,7 @@ async function prepare(
   }
 }
 
-/** Notes what became of a claimed mail. Answers when to try again, in milliseconds, if at all. */
+/** Notes what became of a claimed mail. Returns when to try again, in milliseconds, if at all. */
 async function endAttempt(
   services: SystemMailServices,
   { id, kind }: SystemMailRow,

@@ -17,7 +17,7 @@ export interface WarningServices {
 
 /**
  * Writes to the administrators of projects that have used most of a limit, once a month and
- * category; the free tier is one for all categories. Answers the runs that send the mails.
+ * category; the free tier is one for all categories. Returns the runs that send the mails.
  */
 export async function warnOfLimits({
   db,

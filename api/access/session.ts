@@ -38,7 +38,7 @@ export function setCookie(name: string, value: string, maxAge: number, apiUrl: s
 }
 
 /**
- * Starts a session of a user who has just proved who they are. Answers its `Set-Cookie` value.
+ * Starts a session of a user who has just proved who they are. Returns its `Set-Cookie` value.
  * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, since
  *   the row of the user was read.
  */

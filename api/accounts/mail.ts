@@ -22,7 +22,7 @@ export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Notes a mail to verify a user's address. Answers its runs: none where no mail can be sent. */
+/** Notes a mail to verify a user's address. Returns its runs: none where no mail can be sent. */
 export function recordVerification(
   tx: Database,
   config: Services['config'],
@@ -47,7 +47,7 @@ export function recordPasswordReset(
  */
 const invitationMailsPerHour = 10;
 
-/** Notes a mail that invites a user to a project. Answers its runs: none where none is sent. */
+/** Notes a mail that invites a user to a project. Returns its runs: none where none is sent. */
 export async function recordInvitation(
   tx: Database,
   { platformFrom, dashboardUrl }: Services['config'],

@@ -129,7 +129,7 @@ async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
   return user;
 }
 
-/** Answers the hash that the password fits. @throws Problem INVALID_CREDENTIALS */
+/** Returns the hash that the password fits. @throws Problem INVALID_CREDENTIALS */
 async function requirePassword(
   user: UserRow,
   password: string,

@@ -258,7 +258,7 @@ export const deleteCampaign = endpoint({
 });
 
 /**
- * Deletes campaigns, or none. Answers the runs that must look at what is left of them.
+ * Deletes campaigns, or none. Returns the runs that must look at what is left of them.
  * @param options.delete false: only looks whether all are there.
  * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that is in the way.
  */

@@ -29,7 +29,7 @@ export interface RateLimits {
    * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
    */
   count(ctx: Context, limit: LimitName, key: string): Promise<void>;
-  /** Counts one request. Answers the seconds until the window ends where it is used up, else 0. */
+  /** Counts one request. Returns the seconds until the window ends where it is used up, else 0. */
   take(limit: LimitName, key: string): Promise<number>;
   /** Counts one request less. */
   giveBack(limit: LimitName, key: string): Promise<void>;

@@ -228,7 +228,7 @@ export const updateWorkflow = endpoint({
   },
 });
 
-/** Writes a changed trigger to the workflow and its TRIGGER step. Answers whether it changed. */
+/** Writes a changed trigger to the workflow and its TRIGGER step. Returns whether it changed. */
 async function changeTrigger(
   tx: Database,
   before: WorkflowRow,

@@ -49,7 +49,7 @@ export async function findInvitation(
 }
 
 /**
- * Makes who is invited a member; the invitation ends with that. Answers the role it now gives, or
+ * Makes who is invited a member; the invitation ends with that. Returns the role it now gives, or
  * undefined when it was taken back meanwhile.
  */
 export async function acceptInvitation(

@@ -78,7 +78,7 @@ export async function listLoginAddresses(db: Database, email: string): Promise<s
   return rows.flatMap(({ ip }) => ip ?? []);
 }
 
-/** Forgets old events, some at a time. Answers whether there may be more. */
+/** Forgets old events, some at a time. Returns whether there may be more. */
 export async function deleteOldSecurityEvents(
   db: Database,
   days: number,

@@ -114,7 +114,7 @@ export async function deleteSession(db: Database, userId: string, id: string): P
   return numDeletedRows > 0n;
 }
 
-/** Forgets sessions whose time is over, some at a time. Answers whether there may be more. */
+/** Forgets sessions whose time is over, some at a time. Returns whether there may be more. */
 export async function deleteExpiredSessions(db: Database, max = 1000): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('session')

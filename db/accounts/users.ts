@@ -214,7 +214,7 @@ export async function findTokenOwner(
 }
 
 /**
- * Uses up a token, and with it all others of its purposes. Answers whose it was. Of several that
+ * Uses up a token, and with it all others of its purposes. Returns whose it was. Of several that
  * ask at once, one gets it.
  */
 export async function useToken(

@@ -87,7 +87,7 @@ export async function listUsage(
 
 /**
  * Takes the share of one message, in the transaction that stores it: parallel ones come one after
- * the other, so that none gets what is not there. Call it last before the insert. Answers what
+ * the other, so that none gets what is not there. Call it last before the insert. Returns what
  * belongs into the row as `allowance_month`; null: nothing is limited.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
@@ -128,7 +128,7 @@ export interface ClaimedShare {
 }
 
 /**
- * Takes the shares of claimed workflow and campaign mail that has none yet. Answers the ids of
+ * Takes the shares of claimed workflow and campaign mail that has none yet. Returns the ids of
  * those for which nothing is left: they must not leave, and fail with `billing_limit`.
  */
 export async function takeAllowances(

@@ -129,7 +129,7 @@ export async function listCampaigns(
   return { rows: rows as unknown as NamedCampaignRow[], total };
 }
 
-/** Makes a campaign. Answers its id. */
+/** Makes a campaign. Returns its id. */
 export async function insertCampaign(
   tx: Database,
   values: Values<Insertable<Campaign>>,
@@ -156,7 +156,7 @@ export async function updateCampaign(
 }
 
 /**
- * Deletes campaigns that are over. Answers the runs that withhold what still waits of cancelled
+ * Deletes campaigns that are over. Returns the runs that withhold what still waits of cancelled
  * ones.
  */
 export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<string[]> {
@@ -226,7 +226,7 @@ export async function listTemplateCampaigns(
 
 /**
  * Wakes the runs of campaigns that have something to do and have not been looked at for two
- * minutes: somebody ended the run in Temporal. Answers them.
+ * minutes: somebody ended the run in Temporal. Returns them.
  */
 export async function signalStalledCampaigns(db: Database, max: number): Promise<string[]> {
   return transact(db, async (tx) => {

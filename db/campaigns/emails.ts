@@ -20,7 +20,7 @@ const freezePage = 5_000;
 
 /**
  * Makes the messages of the next contacts, in the order in which those were made. Only contacts
- * that existed when the campaign began to send are looked at. Answers whether there is more to do.
+ * that existed when the campaign began to send are looked at. Returns whether there is more to do.
  * May be repeated, also by two at once: who comes second has done nothing.
  */
 export async function insertCampaignEmails(
@@ -186,7 +186,7 @@ export async function findCampaignContent(
     .executeTakeFirst();
 }
 
-/** Keeps what the bodies of a campaign's messages have in common. Answers its name. */
+/** Keeps what the bodies of a campaign's messages have in common. Returns its name. */
 export async function insertBodyTemplate(
   db: Database,
   campaignId: string,
@@ -220,7 +220,7 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
   return rows[0] ?? { nextDueMs: null, isUnsettled: false };
 }
 
-/** Fails some of the waiting messages of a campaign that is cancelled or gone. Answers how many. */
+/** Fails some of the waiting messages of a campaign that is cancelled or gone. Returns how many. */
 export async function failCampaignEmails(
   db: Database,
   campaignId: string,

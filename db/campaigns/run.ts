@@ -90,7 +90,7 @@ async function sendingPhase(tx: Database, row: CampaignRow): Promise<CampaignPha
 }
 
 /**
- * Fixes the audience of a campaign that is sending, a step further. Answers whether there is more
+ * Fixes the audience of a campaign that is sending, a step further. Returns whether there is more
  * to do.
  */
 export async function freezeCampaign(

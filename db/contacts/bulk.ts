@@ -79,7 +79,7 @@ export async function startBulk(db: Database, job: JobRef): Promise<void> {
   });
 }
 
-/** Writes down the matching contacts of this moment, in batches. Answers how many there are. */
+/** Writes down the matching contacts of this moment, in batches. Returns how many there are. */
 async function insertMatching(
   tx: Database,
   { projectId, jobId }: JobRef,

@@ -6,7 +6,7 @@ import { activeStatuses } from '../workflows/executions.ts';
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
  * caller's transaction. The runs of active executions are due to be told: their rows are gone, so
- * a trigger keeps the ids. Answers the ids of those that were there.
+ * a trigger keeps the ids. Returns the ids of those that were there.
  */
 export async function deleteContacts(
   tx: Database,

@@ -168,7 +168,7 @@ function named({ id, name }: Named): Named {
 }
 
 /**
- * Removes a key from the data of all contacts of a project. Answers how many had it. The contacts
+ * Removes a key from the data of all contacts of a project. Returns how many had it. The contacts
  * are locked in order, as everywhere: nobody who locks several of them can deadlock with this.
  * A million holders take half a minute to a minute, in which nobody else changes them.
  */

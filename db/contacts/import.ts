@@ -185,7 +185,7 @@ async function lockContacts(
   return new Map(contacts.map((contact) => [contact.email, contact]));
 }
 
-/** Answers the addresses that were made. In order: two imports must not wait for each other. */
+/** Returns the addresses that were made. In order: two imports must not wait for each other. */
 async function insertRows(
   tx: Database,
   projectId: string,

@@ -146,7 +146,7 @@ export async function endJob(
 
 /**
  * Cancels the open jobs of a project, in the caller's transaction that disables, resets or deletes
- * it and holds its row. Their runs see it before their next batch; nobody has to be told. Answers
+ * it and holds its row. Their runs see it before their next batch; nobody has to be told. Returns
  * their ids.
  */
 export async function cancelJobs(tx: Database, projectId: string): Promise<string[]> {
@@ -188,7 +188,7 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
 
 /**
  * Asks anew for the runs of open jobs for which nothing was done for ten minutes: somebody ended
- * them in Temporal, or Temporal lost them. A run that is there finds nothing changed. Answers the
+ * them in Temporal, or Temporal lost them. A run that is there finds nothing changed. Returns the
  * ids of the runs.
  */
 export async function signalStalledJobs(db: Database, max: number): Promise<string[]> {

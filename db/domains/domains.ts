@@ -109,7 +109,7 @@ type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
 
 /**
- * Claims a name for a project. Answers `taken` when the project has claimed it already or any
+ * Claims a name for a project. Returns `taken` when the project has claimed it already or any
  * project holds it, and `releasing` while the mail provider is being told to forget it: that is over
  * in a moment. The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes
  * it; its run does when nobody has done either in two minutes.
@@ -151,7 +151,7 @@ export async function insertDomain(
   });
 }
 
-/** Removes a claim that is not completed, and has its run clean up after it. Answers the run. */
+/** Removes a claim that is not completed, and has its run clean up after it. Returns the run. */
 export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<string> {
   return transact(db, async (tx) => {
     const isUnfinished = sql<boolean>`not ${isComplete}`;
@@ -193,7 +193,7 @@ async function takePlainName(tx: Database, { id, name }: Pick<DomainRow, 'id' | 
 }
 
 /**
- * Completes a claim and tells its run. `verified`: there is nothing to check. Answers `taken` when
+ * Completes a claim and tells its run. `verified`: there is nothing to check. Returns `taken` when
  * another project has come to hold the name meanwhile, and undefined when the claim is gone.
  */
 export async function updateDomainTokens(
@@ -341,7 +341,7 @@ export async function listDomainUsers(
 }
 
 /**
- * Removes domains: one, or all of a project. Answers the runs to be told; they end, and have the
+ * Removes domains: one, or all of a project. Returns the runs to be told; they end, and have the
  * mail provider forget the names.
  */
 export async function deleteDomains(

@@ -20,7 +20,7 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 
 /**
  * Removes the next page of bodies that were made before a moment, with the contents of attachments
- * that old. Messages still to be sent keep theirs. Answers false when there are no more.
+ * that old. Messages still to be sent keep theirs. Returns false when there are no more.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.

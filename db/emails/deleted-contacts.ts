@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 /**
  * Bills mail that was accepted after its row was gone: its contact was deleted while it was handed
  * over, and took it along. What was sent is counted, as the project's mail of this month and, where it
- * has one, towards its customer. Answers those that are gone, of the given.
+ * has one, towards its customer. Returns those that are gone, of the given.
  */
 export async function billDepartedMail(
   tx: Database,

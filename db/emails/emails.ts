@@ -59,7 +59,7 @@ export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail
     .execute();
 }
 
-/** Stores the content of the files of one request. Answers their ids in the given order. */
+/** Stores the content of the files of one request. Returns their ids in the given order. */
 export async function insertAttachments(
   db: Database,
   projectId: string,

@@ -212,7 +212,7 @@ function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
   }));
 }
 
-/** Answers the campaign's run when it waits for what became of the message. */
+/** Returns the campaign's run when it waits for what became of the message. */
 async function countForCampaign(
   tx: Database,
   email: LockedMessage,

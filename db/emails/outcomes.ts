@@ -292,7 +292,7 @@ function sentEvents(email: SentEmail): NewEvent[] {
 /**
  * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
  * `delivery_unknown`, or due once more, unless their campaign is over or they were tried too often.
- * They stay their attempt's: it may still come back and know. Answers the runs of campaigns that
+ * They stay their attempt's: it may still come back and know. Returns the runs of campaigns that
  * must look at them.
  */
 export async function settleUncertainEmails(

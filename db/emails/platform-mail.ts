@@ -6,7 +6,7 @@ import { insertSystemMail } from './system-mail.ts';
 const senderName = 'Everpost';
 
 /**
- * Notes mail of the platform to its users, in the transaction of its cause. Answers the runs that
+ * Notes mail of the platform to its users, in the transaction of its cause. Returns the runs that
  * send it, one for each recipient; none without a sender (`from`).
  */
 export async function insertPlatformMail(

@@ -9,7 +9,7 @@ export interface SendingRates {
 
 /**
  * Takes up to `wanted` sending tokens from the buckets of the server and the project, which hold
- * together. Answers how many were granted and how long to wait: until there is one, when none
+ * together. Returns how many were granted and how long to wait: until there is one, when none
  * were; before they may be used, when `urgent` was given and they were taken in advance.
  * @param projectId null: mail of the platform, which only the limit of the server holds back.
  * @param options.urgent goes before all that is not: an empty bucket gives its next tokens, to

@@ -16,7 +16,7 @@ export type NewSystemMail = Pick<
 const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
 
 /**
- * Notes a mail outside the ledger, in the transaction of its cause. Answers the run that sends it:
+ * Notes a mail outside the ledger, in the transaction of its cause. Returns the run that sends it:
  * hand it to the dispatcher once the transaction is committed.
  */
 export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<string> {
@@ -33,7 +33,7 @@ export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promi
 }
 
 /**
- * Claims a mail for one attempt, committed before it is handed over. Answers the attempt's number,
+ * Claims a mail for one attempt, committed before it is handed over. Returns the attempt's number,
  * from 1, also when the same attempt asks again because it got no answer. Undefined when the mail
  * is gone or claimed by another: that one may have handed it over, and it must not leave twice.
  */

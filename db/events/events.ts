@@ -176,7 +176,7 @@ export async function listContactEvents(
 }
 
 /**
- * Records an event of a contact, of an email or of neither, in the caller's transaction. Answers
+ * Records an event of a contact, of an email or of neither, in the caller's transaction. Returns
  * what it names that the project does not have, if anything; then nothing is recorded.
  */
 export async function recordContactEvent(

@@ -163,7 +163,7 @@ const deletedAtOnce = 10_000;
 /**
  * Deletes the events of a name that were recorded up to now, in many short transactions. Those
  * recorded meanwhile stay, and so does one that has just ended a wait: its run has still to read
- * it. Answers how many are gone.
+ * it. Returns how many are gone.
  */
 export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);

@@ -8,7 +8,7 @@ export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
 
 /**
  * Notes, in the transaction of the cause, that a run must be started or look at its rows again.
- * Answers the run's id: hand it to the dispatcher once the transaction is committed.
+ * Returns the run's id: hand it to the dispatcher once the transaction is committed.
  */
 export async function enqueue<K extends RunKind>(
   tx: Database,
@@ -40,7 +40,7 @@ export async function enqueue<K extends RunKind>(
   return runId;
 }
 
-/** Notes that the run of a campaign must look at its row. Answers the run, for the dispatcher. */
+/** Notes that the run of a campaign must look at its row. Returns the run, for the dispatcher. */
 export async function signalCampaign(
   tx: Database,
   campaign: { id: string; project_id: string; name: string },

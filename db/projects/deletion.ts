@@ -14,7 +14,7 @@ import { transact } from '../transaction.ts';
  */
 
 /**
- * Deletes a project: keys, members and domains are gone at once. Answers the runs that must hear of
+ * Deletes a project: keys, members and domains are gone at once. Returns the runs that must hear of
  * it once that is committed; undefined when it was gone.
  */
 export async function removeProject(tx: Database, id: string): Promise<string[] | undefined> {
@@ -64,7 +64,7 @@ export async function resetProject(tx: Database, id: string): Promise<string[] |
   return runs;
 }
 
-/** Makes a project's row unreachable. Answers the id the outside knows it by. */
+/** Makes a project's row unreachable. Returns the id the outside knows it by. */
 async function detach(
   tx: Database,
   id: string,
@@ -91,7 +91,7 @@ async function detach(
 
 /**
  * Ends campaigns and jobs of a project that may send or write no more. Its executions are
- * cancelled by whoever calls, or removed. Answers the runs to signal.
+ * cancelled by whoever calls, or removed. Returns the runs to signal.
  */
 export async function stopRuns(tx: Database, projectId: string): Promise<string[]> {
   const campaigns = await tx
@@ -172,7 +172,7 @@ export async function listRemovals(
 }
 
 /**
- * Deletes one page of what belongs to a project. Answers how many rows, and whether there are no
+ * Deletes one page of what belongs to a project. Returns how many rows, and whether there are no
  * more; none and more: what is left cannot go yet, for two minutes at most.
  */
 export async function deleteProjectPage(

@@ -13,7 +13,7 @@ export const encryptedColumns = [
 const pageRows = 500;
 
 /**
- * Brings what is encrypted with former keys under the key in use. Answers how many values it has
+ * Brings what is encrypted with former keys under the key in use. Returns how many values it has
  * changed. May run beside everything else, be stopped, and be repeated.
  * @throws Error when a value is under a key that is not known; those before it are done.
  */

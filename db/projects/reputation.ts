@@ -41,7 +41,7 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 
 /**
  * Disables a project, in the caller's transaction that holds its row, when the measure that has
- * just moved is critical. Answers what Temporal must hear of.
+ * just moved is critical. Returns what Temporal must hear of.
  */
 export async function disableForReputation(
   tx: Database,

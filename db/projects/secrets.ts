@@ -79,7 +79,7 @@ export async function recordSecret(
 }
 
 /**
- * Removes a secret that no step names. Answers the steps that do; null: there is no such secret.
+ * Removes a secret that no step names. Returns the steps that do; null: there is no such secret.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function deleteSecret(

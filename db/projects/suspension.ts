@@ -14,7 +14,7 @@ export type DisabledReason =
 
 /**
  * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
- * executions and jobs are cancelled; the runs of the campaigns withhold their waiting mail. Answers
+ * executions and jobs are cancelled; the runs of the campaigns withhold their waiting mail. Returns
  * what Temporal must hear of once that is committed, or null when it was disabled already. Call it
  * before other rows of the project are locked.
  */
@@ -47,7 +47,7 @@ export async function disableProject(
 
 /**
  * Cancels executions of disabled projects, at most so many: an event that was recorded just as its
- * project was being disabled has started them, or somebody disabled it in the database. Answers
+ * project was being disabled has started them, or somebody disabled it in the database. Returns
  * them, for Temporal to be told.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<string[]> {
@@ -69,7 +69,7 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<s
   });
 }
 
-/** Enables a project that was disabled for a reason. Answers whether it was. */
+/** Enables a project that was disabled for a reason. Returns whether it was. */
 export async function enableProject(
   tx: Database,
   projectId: string,

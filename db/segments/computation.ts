@@ -96,7 +96,7 @@ async function listChanged(db: Database, segment: TrackedSegment, now: Date): Pr
   });
 }
 
-/** Answers null when the segment is no longer what is being computed. */
+/** Returns null when the segment is no longer what is being computed. */
 async function recordChanges(
   db: Database,
   computed: TrackedSegment,
@@ -128,7 +128,7 @@ async function recordChanges(
   });
 }
 
-/** Stores who is a member and who is none. Answers those for whom that was a change. */
+/** Stores who is a member and who is none. Returns those for whom that was a change. */
 async function updateMembers(
   tx: Database,
   segment: SegmentRow,

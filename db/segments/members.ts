@@ -77,7 +77,7 @@ export async function refreshSegment(
   return total;
 }
 
-/** Counts the stored members of a segment and notes the count. Answers it; 0 when it is gone. */
+/** Counts the stored members of a segment and notes the count. Returns it; 0 when it is gone. */
 export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
   const row = await db
     .updateTable('segment')
@@ -138,7 +138,7 @@ const sortColumns = {
 
 /**
  * Puts the contacts of addresses into a STATIC segment that is locked, in the caller's
- * transaction. Answers the addresses that are in it now, and how many contacts were made.
+ * transaction. Returns the addresses that are in it now, and how many contacts were made.
  * @param options.create given: contacts that are missing are made with this subscription.
  */
 export async function recordMembers(
@@ -163,7 +163,7 @@ export async function recordMembers(
   return { found: contacts.map(({ email }) => email), created };
 }
 
-/** Takes contacts out of a STATIC segment that is locked. Answers how many contacts there are. */
+/** Takes contacts out of a STATIC segment that is locked. Returns how many contacts there are. */
 export async function deleteMembers(
   tx: Database,
   segment: SegmentRow,

@@ -87,7 +87,7 @@ export async function updateTemplate(
     .executeTakeFirst();
 }
 
-/** Locks templates until the transaction ends: no step can begin to use them. Answers their ids. */
+/** Locks templates until the transaction ends: no step can begin to use them. Returns their ids. */
 export async function lockTemplates(
   tx: Database,
   projectId: string,

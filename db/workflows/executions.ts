@@ -61,7 +61,7 @@ export async function insertExecution(
 }
 
 /**
- * Makes parallel starts for a contact, by hand or by event, one after the other. Answers whether
+ * Makes parallel starts for a contact, by hand or by event, one after the other. Returns whether
  * it is there.
  */
 async function lockContact(tx: Database, id: string): Promise<boolean> {
@@ -123,7 +123,7 @@ async function insertTriggerStep(
 
 /**
  * Cancels active executions in the caller's transaction: the rows at once, their runs as soon as
- * Temporal hears of it. Answers the cancelled rows.
+ * Temporal hears of it. Returns the cancelled rows.
  */
 export async function cancelExecutions(
   tx: Database,
@@ -223,7 +223,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
   return row;
 }
 
-/** Ends an active execution. Answers false when it had ended already. */
+/** Ends an active execution. Returns false when it had ended already. */
 export async function endExecution(
   tx: Database,
   executionId: string,

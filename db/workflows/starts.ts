@@ -122,7 +122,7 @@ export async function updateExecutionCancelled(db: Database, due: DueCancel): Pr
 }
 
 /**
- * An operator's reset has given an execution another run. Answers false when something was asked
+ * An operator's reset has given an execution another run. Returns false when something was asked
  * for meanwhile: then that run is not its run.
  */
 export async function updateExecutionRun(

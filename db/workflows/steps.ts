@@ -26,7 +26,7 @@ export interface StepVisit {
  * Enters a step, in the caller's transaction: the contact and then the execution are locked, the
  * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing, and a
  * step that was completed moves nothing: an attempt that comes late finds the execution elsewhere.
- * Answers null when the execution is no longer active. Whoever locks both locks the contact
+ * Returns null when the execution is no longer active. Whoever locks both locks the contact
  * first, or two of them could wait for each other.
  */
 export async function enterStep(
@@ -93,7 +93,7 @@ export async function enterStep(
   };
 }
 
-/** Ends a step with its output. Answers the moment, to the microsecond, as the database writes it. */
+/** Ends a step with its output. Returns the moment, to the microsecond, as the database writes it. */
 export async function completeStep(
   tx: Database,
   stepExecutionId: string,

@@ -55,7 +55,7 @@ async function claimFrom(first: number): Promise<ClaimedPort> {
   throw new Error(`No free port from ${first} to ${first + searchedPorts - 1}.`);
 }
 
-// Answers the claim, or why there is none. The lock comes first: two stacks starting at once
+// Returns the claim, or why there is none. The lock comes first: two stacks starting at once
 // would both find the port free.
 async function tryClaim(port: number): Promise<ClaimedPort | string> {
   const release = await holdLock(`port-${port}`);

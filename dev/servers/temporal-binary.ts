@@ -82,7 +82,7 @@ async function fill(directory: string, search: TemporalSearch): Promise<void> {
   await rm(unfinished, { recursive: true, force: true });
 }
 
-// Answers why it did not work, null when it did.
+// Returns why it did not work, null when it did.
 async function download(into: string, search: TemporalSearch): Promise<string | null> {
   const machine = `platform=${platform()}&arch=${arch() === 'x64' ? 'amd64' : arch()}`;
   const url = `${search.downloads ?? downloads}/v${version}?${machine}`;

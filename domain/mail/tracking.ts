@@ -17,7 +17,7 @@ export interface TrackingLinks {
   clickUrl(target: string): string;
 }
 
-/** Answers the same short text for the same text; nobody without the key can make it. */
+/** Returns the same short text for the same text; nobody without the key can make it. */
 export type Sign = (text: string) => string;
 
 /** The tracking addresses of a message. */

@@ -35,7 +35,7 @@ export async function renderAhead<T>(
   return work(renderer);
 }
 
-/** Answers what is cheap or among the `texts`; notes what is `missing`. */
+/** Returns what is cheap or among the `texts`; notes what is `missing`. */
 function renderKnown(
   renderer: Renderer,
   texts: ReadonlyMap<string, string[]>,

@@ -110,7 +110,7 @@ export function shownConfig(config: Config): Config {
 
 /**
  * The settings of a WEBHOOK step as they are to be stored: a hidden value means the one that is
- * stored. Answers the names of headers that have none, too.
+ * stored. Returns the names of headers that have none, too.
  */
 export function keptConfig(given: Config, stored: Config): { config: Config; missing: string[] } {
   const before = new Map(

@@ -21,7 +21,7 @@ import { contactKey, projectKey, statusKey, workflowKey } from './search-attribu
 /**
  * Starts the run of an execution, or finds it started. A run of an earlier start that has just
  * failed may not be closed yet: then its end is waited for. One that a request waits for
- * (`isAwaited`) goes before the rest. Answers the run's id.
+ * (`isAwaited`) goes before the rest. Returns the run's id.
  * @throws when Temporal does not answer, or a run of an earlier start does not end.
  */
 export async function startExecution(
@@ -47,7 +47,7 @@ export async function startExecution(
   return next;
 }
 
-/** Answers the run's id, or null when there is one that the policy does not let us follow. */
+/** Returns the run's id, or null when there is one that the policy does not let us follow. */
 async function tryStart(
   client: Client,
   taskQueue: string,
@@ -158,7 +158,7 @@ export async function signalRun(
 /**
  * Asks the open runs of a removed project to stop, or ends them at once with `force`. Its removal
  * is none of them, nor are the pollers of its domains: they live on, or end by themselves when the
- * mail provider has forgotten the domain. Answers how many were open.
+ * mail provider has forgotten the domain. Returns how many were open.
  */
 export async function stopProjectRuns(
   client: Client,
