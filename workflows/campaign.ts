@@ -15,13 +15,13 @@ import type { CampaignControl, CampaignSending } from '../activities/mail/campai
 import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs.ts';
 
-/** Batches under way at once: while one is written down, others are handed over. */
+/** Batches in parallel: while one is being recorded, others are sent. */
 const senders = 4;
 
 /**
- * Sends one campaign. The rows are the work: this run looks at the campaign, sees that somebody
- * does what there is to do, and looks again; it ends when the campaign has ended. It is told of
- * every change that somebody else makes.
+ * Sends one campaign. Its state is in the database: this run reads the campaign's phase, runs the
+ * activities it calls for, and reads it again, until the campaign has ended. It is signalled when
+ * others change the campaign.
  */
 export async function campaignSend(campaign: {
   projectId: string;
@@ -29,23 +29,23 @@ export async function campaignSend(campaign: {
 }): Promise<void> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',
-    // How long a campaign stands still after its worker was killed.
+    // How long a campaign pauses after its worker was killed.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Without it one project's campaigns would stand in front of everybody else's mail.
+    // Otherwise one project's campaigns could delay the mail of all others.
     priority: { fairnessKey: campaign.projectId },
   };
   const control = proxyActivities<CampaignControl>(options);
   const { FREEZE_AUDIENCE } = control;
-  // A run that began under the former names goes on with them: they are in its history.
+  // A run that began under the former names keeps them: they are in its history.
   const [advance, suppressRest] = patched('advance-campaign')
     ? [control.ADVANCE_CAMPAIGN, control.SUPPRESS_REST]
     : [control.LOOK_AT_CAMPAIGN, control.WITHHOLD_REST];
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
-    // After what somebody waits for.
+    // Lower than work somebody waits for.
     priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;
@@ -61,7 +61,7 @@ export async function campaignSend(campaign: {
         await condition(() => changed, phase.waitMs, { summary: `Starts at ${phase.startsAt}` });
         break;
       case 'sending':
-        // All of them, whatever becomes of one: what is handed over must be written down.
+        // Wait for all, even if one fails: what was handed over must be recorded.
         await Promise.allSettled([
           FREEZE_AUDIENCE(campaign),
           ...Array.from({ length: senders }, () => SEND_BATCHES(campaign)),
@@ -93,7 +93,7 @@ function throwFirst(results: PromiseSettledResult<void>[]): void {
   if (failed) throw failed.reason;
 }
 
-/** Says in Temporal how far it is. */
+/** Shows its progress in the Temporal UI. */
 function showProgress(phase: CampaignPhase): void {
   if (phase.phase === 'scheduled') setCurrentDetails(`Starts at ${phase.startsAt}`);
   if (!('sent' in phase)) return;
@@ -101,7 +101,7 @@ function showProgress(phase: CampaignPhase): void {
   setCurrentDetails(phase.phase === 'paused' ? `Paused: ${progress}` : progress);
 }
 
-/** 12500 as 12,500. */
+/** Formats 12500 as 12,500. */
 function counted(count: number): string {
   return count.toLocaleString('en-US');
 }

@@ -13,23 +13,23 @@ import type { DeliveryActivities } from '../activities/mail/delivery.ts';
 /** Mail of the project has become due. */
 export const mailDueSignal = defineSignal('mailDue');
 
-/** How long a run without work stays open, so that the next mail finds it running. */
+/** How long an idle run stays open, so that the next mail finds it running. */
 const idleMs = 60_000;
 
 /**
- * Delivers the transactional and workflow mail of one project: batch after batch while mail is
- * due, asleep until the next retry, gone after an idle minute. The rows are the work; this run
- * only sees that somebody does it.
+ * Delivers the transactional and workflow mail of one project: batch after batch while mail is due,
+ * asleep until the next retry, closed after an idle minute. Its state is in the database; this run
+ * only schedules the activity.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
-    // How long mail stands still after its worker was killed.
+    // How long mail pauses after its worker was killed.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Without it one project's backlog would stand in front of everybody else's mail.
+    // Otherwise one project's backlog could delay the mail of all others.
     priority: { fairnessKey: projectId },
   });
   let signalled = false;

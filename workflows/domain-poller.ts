@@ -11,13 +11,13 @@ import {
 import type { DomainActivities } from '../activities/domain-poller.ts';
 import type { RunInputs } from '../domain/runs.ts';
 
-/** Even a domain that is not checked any more is looked after: its row may be gone. */
+/** Also for a domain whose checks have stopped: its row may have been deleted. */
 const lookEveryMs = 24 * 3_600_000;
 
 /**
- * Checks the DNS records of one domain for as long as there is one: often while it waits to be
- * verified, daily from then on. The row says when; this run only sees that somebody does it, and
- * that the mail provider forgets a domain that was removed.
+ * Checks the DNS records of one domain for as long as it exists: often while it waits for
+ * verification, daily afterwards. The row says when. The run also makes the mail provider remove a
+ * domain that was deleted.
  */
 export async function domainPoller(domain: RunInputs['domainPoller']): Promise<void> {
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({

@@ -23,27 +23,27 @@ import { type GraphStep, stepAfter } from '../domain/workflow/graph.ts';
 import { begin, type Command, decide } from '../domain/workflow/decide.ts';
 import { priorities } from '../domain/runs.ts';
 
-/** Ends a wait: `stepId` has got its event. Telling it twice is harmless. */
+/** Ends a wait: the event for `stepId` has arrived. Repeating the signal is harmless. */
 export const eventSignal = defineSignal<[{ stepId: string }]>('event');
 
-/** How an execution's run ended, as its result in Temporal says it. */
+/** How an execution's run ended: its result in Temporal. */
 export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
-/** Commands of one run at most; then it goes on as a new one with a short history. */
+/** Commands per run; then it continues as new, with a short history. */
 const commandsPerRun = 100;
 
-/** Pause after a wait that a stray signal has ended. */
+/** Pause after a wait that a stray signal has interrupted. */
 const putBackMs = 1_000;
 
-// Transient faults are tried again for as long as they last: a step fails only when it says so
-// itself. What cannot be taken back is waited for when the execution is cancelled.
+// Transient errors are retried without limit: a step fails only when its activity says so. On
+// cancellation, the run waits for effects that cannot be undone.
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
 const effects = proxyActivities<StepActivities>({
   startToCloseTimeout: '1 minute',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });
-// Pure bookkeeping runs inside the workflow task: one history event instead of six.
+// Pure bookkeeping runs as local activities: one history event instead of six.
 const bookkeeping = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '1 minute',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -53,8 +53,8 @@ const bookkeeping = proxyLocalActivities<StepActivities>({
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
 
 /**
- * One execution of a customer's workflow for one contact. It only walks its graph: `decide` says
- * what is next, activities do it, and the clock and the order of events come from Temporal.
+ * One execution of a customer's workflow for one contact. It walks the graph: `decide` picks the
+ * next step, activities perform it, Temporal provides the clock and the order of events.
  */
 export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
   const signalled = new Set<string>();
@@ -67,7 +67,7 @@ export async function customerWorkflow(input: ExecutionStart): Promise<Execution
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     showStatus(isCancellation(error) ? 'CANCELLED' : 'FAILED');
-    // The step's own sentence is what an operator should read first.
+    // Operators should read the step's own message first.
     throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
       ? error.cause
       : error;
@@ -123,7 +123,7 @@ async function perform(
       const settled = await bookkeeping.SETTLE_WAIT.executeWithOptions({ summary: step.name }, [
         stepCall(input, step, since),
       ]);
-      // A stray signal. Where the clocks are far apart, it must not ask without a pause.
+      // A stray signal. If the clocks differ much, it must not ask again without a pause.
       if (settled.outcome.kind === 'waiting') await sleep(putBackMs);
       return settled;
     }
@@ -132,8 +132,8 @@ async function perform(
 
 async function runStep(input: ExecutionStart, step: GraphStep, since: string): Promise<StepResult> {
   const options = { summary: step.name };
-  // The projects share the workers, whatever the priority of the run itself; a run that began
-  // before runs had a key has one for its steps here.
+  // The projects share the workers, whatever the run's own priority. Runs that began before
+  // fairness keys existed get one for their steps here.
   const effect = {
     ...options,
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
@@ -158,7 +158,7 @@ async function runStep(input: ExecutionStart, step: GraphStep, since: string): P
     case 'EXIT':
       return bookkeeping.EXIT.executeWithOptions(options, args);
     default:
-      // Fails the workflow task, not the run: it goes on once a worker knows the step.
+      // Fails the workflow task, not the run: it continues once a worker knows the step.
       throw new Error(`This worker does not know steps of type ${step.type}.`);
   }
 }
@@ -183,21 +183,21 @@ async function awaitEvent(
   signalled.delete(step.id);
 }
 
-/** Milliseconds from now, as this run counts time; never less than one. */
+/** Milliseconds from the run's current time; at least 1. */
 function untilMs(moment: string): number {
   return Math.max(1, Date.parse(moment) - Date.now());
 }
 
 /**
- * Shows where the run is. Its status is a search attribute: each change of it costs the server as
- * much as a step, so the last one has to do.
+ * Shows where the run is. The status is a search attribute: each change costs the server as much as
+ * a step, so current runs set only the final one.
  */
 function showProgress(input: ExecutionStart, status: 'RUNNING' | 'WAITING', details: string): void {
   if (input.format === undefined) showStatus(status);
   setCurrentDetails(details);
 }
 
-/** Shows the execution's state to operators; nothing is written when it is shown already. */
+/** Sets the status that operators see, unless it is set already. */
 function showStatus(value: 'RUNNING' | 'WAITING' | 'FAILED' | ExecutionEnd): void {
   if (workflowInfo().typedSearchAttributes.get(statusKey) === value) return;
   upsertSearchAttributes([{ key: statusKey, value }]);

@@ -11,28 +11,27 @@ import {
 } from '@temporalio/workflow';
 import type { JobProgress } from '../domain/contact/job.ts';
 
-/** How the time slices of a job's work are called; one lasts seconds, and goes on after any failure. */
+/** Options of a job's activity. A time slice lasts seconds, and is retried after any failure. */
 export function sliceOptions(projectId: string): ActivityOptions {
   return {
     taskQueue: `${workflowInfo().taskQueue}-bulk`,
     startToCloseTimeout: '10 minutes',
-    // How long a job stands still after its worker was killed.
+    // How long a job pauses after its worker was killed.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Without it one project's jobs would stand in front of everybody else's work.
+    // Otherwise one project's jobs could delay the work of all others.
     priority: { fairnessKey: projectId },
   };
 }
 
 /**
- * Has a job's work done, one time slice after the other, until the job has ended. The job's row says what is
- * left, so a run that finds it ended does nothing. Returns true when the run must go on as a new
- * one.
+ * Runs a job in time slices until it has ended. The job's row holds its progress, so a run that
+ * finds it ended does nothing. Returns true when the run must continue as new.
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */
 export async function workInSlices(slice: () => Promise<JobProgress>): Promise<boolean> {
-  // Every slice looks at the row before each batch: being told adds nothing.
+  // Every slice reads the row before each batch, so the signal needs no action.
   setHandler(defineSignal('changed'), () => {});
   for (;;) {
     const { state, done, total, failedReason } = await slice();

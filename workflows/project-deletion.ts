@@ -11,35 +11,37 @@ import {
 } from '@temporalio/workflow';
 import type { Removal, RemovalBulk, RemovalControl } from '../activities/project-deletion.ts';
 
-/** More was removed under the same id. */
+/** More has been removed under the same id. */
 const changedSignal = defineSignal('changed');
 
 /**
- * How long after the first pass the second comes: requests that were under way when the project
- * became unreachable may have written something after it.
+ * The pause between the first and the second pass: requests that were in progress when the project
+ * became unreachable may have written rows after the first.
  */
 const graceMs = 5_000;
-/** Runs that are still open when they were asked to stop this often are ended. */
+/** Cancel requests before runs that are still open are terminated. */
 const softStops = 6;
 
-/** Removes what belonged to a project before its reset. */
+/** Deletes what a project had before its reset. */
 export async function projectReset(input: { projectId: string }): Promise<void> {
   const goesOn = await removeAll(input.projectId, 'reset');
   if (goesOn) await continueAsNew<typeof projectReset>(input);
 }
 
-/** Removes a deleted project with all that belongs to it. */
+/** Deletes all data of a deleted project. */
 export async function projectDelete(input: { projectId: string }): Promise<void> {
   const goesOn = await removeAll(input.projectId, 'delete');
   if (goesOn) await continueAsNew<typeof projectDelete>(input);
 }
 
-/** What is left says the rows. Returns true when the run must go on as a new one. */
+/**
+ * Deletes in passes; the rows tell what is left. Returns true when the run must continue as new.
+ */
 async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',
     retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
-    // Without it one project's removal would stand in front of everybody else's work.
+    // Otherwise one project's removal could delay the work of all others.
     priority: { fairnessKey: projectId },
   };
   const { DELETE_PROJECT_DATA } = proxyActivities<RemovalBulk>({
@@ -66,7 +68,7 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
   }
 }
 
-/** Returns false when the history has become too long before the end. */
+/** Returns false when the history became too long before the end. */
 async function removeOne(
   activities: RemovalBulk & Omit<RemovalControl, 'LIST_REMOVED_PROJECTS'>,
   call: { id: string; removal: Removal },

@@ -3,18 +3,18 @@ import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs.ts';
 
 /**
- * Started by the only schedule: finds what a crash forgot and what time has settled. The worker
- * names the tasks, so that a new one is no new shape of this run. One that fails does not keep
- * the others from being done.
+ * Started by the only schedule: finds work that a crash has left and work that has become due. The
+ * worker lists the tasks, so a new task does not change this run's history. A task that fails does
+ * not stop the others.
  */
 export async function sweep(): Promise<void> {
   const activities = proxyActivities<SweepActivities>({
     startToCloseTimeout: '5 minutes',
-    // The next sweep comes in half a minute anyway.
+    // The next sweep comes in half a minute.
     retry: { maximumAttempts: 3 },
     priority: { priorityKey: priorities.upkeep },
   });
-  // A run that began under a former name goes on with it.
+  // A run that began under a former name keeps it.
   const tasks = patched('task-list')
     ? await activities.LIST_TASKS()
     : patched('chore-list')

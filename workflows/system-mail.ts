@@ -10,14 +10,14 @@ import type { SystemMailActivities } from '../activities/mail/system-mail.ts';
 import { platformFairness, priorities } from '../domain/runs.ts';
 
 /**
- * Sends one mail that is in no ledger: the test of a campaign, or mail of the platform to a user.
- * A run that is started again finds the mail gone.
+ * Sends one mail that has no `email` row: the test of a campaign, or mail of the platform to a
+ * user. A run that is started again finds the mail deleted.
  */
 export async function systemMail(mail: {
   projectId: string | null;
   mailId: string;
 }): Promise<void> {
-  // Nothing about it changes; the signal only starts it.
+  // The signal only starts the run; there is nothing to do.
   setHandler(defineSignal('changed'), () => {});
   const { SEND_SYSTEM_MAIL, SEND_SINGLE_MAIL } = proxyActivities<SystemMailActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
@@ -25,13 +25,13 @@ export async function systemMail(mail: {
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Somebody sits and waits for it.
+    // A user is waiting for it.
     priority: {
       priorityKey: priorities.attended,
       fairnessKey: mail.projectId ?? platformFairness,
     },
   });
-  // A run of the former type goes on with the former name: it is in its history.
+  // A run of the former type keeps the former activity name: it is in its history.
   const send = workflowInfo().workflowType === 'singleMail' ? SEND_SINGLE_MAIL : SEND_SYSTEM_MAIL;
   for (;;) {
     const { retryMs } = await send({ mailId: mail.mailId });

@@ -37,16 +37,16 @@ export interface ComposerServices {
   db: Database;
   apiUrl: string;
   renderer: Renderer;
-  /** null: nothing is billed. */
+  /** null: no billing. */
   billingRules: BillingRules;
 }
 
-/** A campaign's content, ready to be made into messages. */
+/** The content of a campaign, ready to be composed into messages. */
 interface Prepared {
   subject: CompiledTemplate;
   body: CompiledTemplate;
   sampleRecipient: SampleRecipient;
-  /** By what they depend on; null: there is none. */
+  /** By what they depend on; null: no skeleton is possible. */
   skeletons: Map<string, Promise<Skeleton | null>>;
 }
 
@@ -54,16 +54,16 @@ interface Skeleton {
   mail: MailSkeleton;
   sampleRecipient: SampleRecipient;
   message: MessageSkeleton;
-  /** Name of what is kept of its body. */
+  /** Id of the stored body template. */
   bodyTemplate: string;
 }
 
-/** Contents kept at most: those of the campaigns that are sending. */
+/** Cached contents: one for each campaign that is sending. */
 const contentsMax = 20;
-/** Skeletons of one content: recipients read a few languages. */
+/** Cached skeletons per content: recipients share a few languages. */
 const skeletonsMax = 20;
 
-/** Makes the messages of campaigns. What all messages of one have in common is made once. */
+/** Composes the messages of campaigns. What all messages of a campaign share is made once. */
 export function createCampaignComposer(services: ComposerServices) {
   const contents = new Map<string, Prepared>();
 
@@ -90,7 +90,9 @@ export function createCampaignComposer(services: ComposerServices) {
   }
 
   return {
-    /** Returns how each of the claimed messages is composed. All are of one version. */
+    /**
+     * Loads what these messages share (they are all of one version). Returns how to compose each.
+     */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
       return async (email: CampaignEmail, tracking: Tracking | null) => {
@@ -138,7 +140,7 @@ function recipientOf(
   };
 }
 
-/** The message made from what all have in common; undefined where that is not enough. */
+/** Composes a message from the shared skeleton; undefined when the skeleton does not suffice. */
 async function composeBySkeleton(
   services: ComposerServices,
   prepared: Prepared,
@@ -175,7 +177,10 @@ async function composeBySkeleton(
   };
 }
 
-/** Whether a body is too large with its values in. Only one that may be is put together to know. */
+/**
+ * Whether a body is too large once its values are filled in. It is only rendered when an estimate
+ * cannot tell.
+ */
 function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
   let chars = 0;
@@ -185,7 +190,7 @@ function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   return chars > limits.renderedBodyBytes || isBodyTooLarge(interpolate(body, valueOf));
 }
 
-/** Of the length of an id. */
+/** As long as a real id. */
 const sampleId = randomUUID();
 
 function skeletonFor(
@@ -245,7 +250,7 @@ function headersFor(
   }));
 }
 
-/** The addresses of pixel and tracked links for one recipient, by the number of their slot, as HTML. */
+/** The pixel and link addresses of one recipient, as HTML, by slot number. */
 function addressesOf(
   mail: MailSkeleton,
   ids: { contactId: string; emailId: string },
@@ -263,7 +268,7 @@ function addressesOf(
   return addresses;
 }
 
-/** The message made for this recipient alone. */
+/** Composes a message for one recipient without a skeleton. */
 async function composeWhole(
   { renderer }: ComposerServices,
   prepared: Prepared,

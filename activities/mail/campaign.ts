@@ -19,43 +19,50 @@ import { deliverBatch, type SendingServices } from './deliver.ts';
 import { pause } from '../pause.ts';
 import { timeBoxed, whileAlive } from '../time-box.ts';
 
-/** What is quick, and needs no provider. */
+/** Quick activities that need no mail provider. */
 export interface CampaignControl {
-  /** Does what the campaign's row and the time demand. Returns how it stands. */
+  /** Makes the state changes that the campaign's row and the time call for. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
-  /** Makes messages for the audience, for a while; it goes on where it stopped. */
+  /** Inserts messages for the audience, for one time slice. It resumes where it stopped. */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
-  /** Fails what waits of a cancelled campaign, for a while. Returns whether that was all. */
+  /**
+   * Fails the waiting messages of a cancelled campaign, for one time slice. Returns whether all are
+   * done.
+   */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
-  /** The former names, for the runs that began with them. */
+  /** The former names, for runs that began with them. */
   LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   WITHHOLD_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }
 
 export interface CampaignSending {
-  /** Hands due messages over, batch after batch, for a while. */
+  /** Sends due messages in batches, for one time slice. */
   SEND_BATCHES(campaign: CampaignRef): Promise<void>;
 }
 
 export interface CampaignServices extends SendingServices {
   apiUrl: string;
   renderer: Renderer;
-  /** Refusals in a row that pause a campaign; 0: never. */
+  /** Consecutive refusals that pause a campaign; 0: never. */
   pauseOnFailures: number;
 }
 
 /**
- * Messages whose outcomes are recorded together. When a process dies, those not recorded yet count
- * as unknown, though most of them have left: 500 at once are a few per cent faster, and leave more.
+ * Messages whose outcomes are recorded together. When a process dies, outcomes not yet recorded
+ * count as unknown, although most of those messages have left. A batch of 500 is a few per cent
+ * faster, but leaves more unknown.
  */
 const batchSize = 200;
 /** Messages suppressed in one statement. */
 const suppressedPage = 2_000;
-/** The shortest wait for tokens, in milliseconds: a batch of one message costs as much as one of many. */
+/**
+ * The shortest wait for tokens, in milliseconds: a batch of one message costs as much as a full
+ * one.
+ */
 const throttleMs = 500;
-/** How soon to look again for messages that are being made. */
+/** When to look again for messages that are still being inserted. */
 const freezingMs = 100;
-/** How soon to look again for messages that somebody else holds. */
+/** When to look again for messages that another worker holds. */
 const heldMs = 1_000;
 
 export function createCampaignSending(services: CampaignServices): CampaignSending {
@@ -68,7 +75,7 @@ export function createCampaignSending(services: CampaignServices): CampaignSendi
 
 export function createCampaignControl({ db }: CampaignServices): CampaignControl {
   const control = {
-    // It waits for whoever holds the campaign's row.
+    // Waits for the lock on the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) => whileAlive(() => advanceCampaign(db, campaign)),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>
       timeBoxed(async (goesOn) => {
@@ -133,7 +140,7 @@ async function sendBatches(
     await pause(freezingMs, stop);
   }
   if (hasSent || stop.aborted) return;
-  // Something is due and cannot be had: the run would ask again and again.
+  // Mail is due but its content is unavailable. Without a pause the run would ask in a tight loop.
   const { nextDueMs } = await findCampaignWork(db, campaignId);
   if (nextDueMs === 0) await pause(heldMs, stop);
 }

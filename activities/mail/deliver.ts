@@ -14,7 +14,7 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import { isSimulated } from './simulator.ts';
 
-/** What every sender shares: one batch of the ledger, from the claim to its outcomes. */
+/** What all senders share: one batch of emails, from the claim to its outcomes. */
 
 export interface SendingServices {
   db: Database;
@@ -23,18 +23,18 @@ export interface SendingServices {
   rates: SendingRates;
   /** null: left to the mail provider. */
   tracking: Tracking | null;
-  /** null: nothing is limited. */
+  /** null: no limits. */
   billingRules: BillingRules;
   log: { warn(details: object, message: string): void };
 }
 
-/** What the pixel and the links of Everpost itself are made of. */
+/** What tracking pixels and links are built from. */
 export interface Tracking {
   apiUrl: string;
   sign: Sign;
 }
 
-/** A claimed message, as far as every sender looks at it. */
+/** The columns of a claimed message that every sender needs. */
 export interface Sendable extends ClaimedShare {
   to_email: string;
   from_email: string;
@@ -44,98 +44,103 @@ export interface Sendable extends ClaimedShare {
   contact_subscribed: boolean;
   project_disabled: boolean;
   project_tracking: TrackingSetting;
-  /** Its files, where it may have some. */
+  /** Its attachments, where the sender allows any. */
   attachments?: readonly { bytes: number }[];
-  /** Its body, where it was rendered before. */
+  /** Its body, if it was rendered earlier. */
   body?: string | null;
 }
 
-/** A message as it leaves, and what the ledger does not have of it yet. */
+/** A composed message, and the content that its row does not have yet. */
 export interface Composed {
   raw: Buffer;
   content?: DeliveryOutcome['content'];
 }
 
-/** What a message is made of cannot be had now. It is no fault of the message: all go back. */
+/**
+ * The content of a message cannot be loaded now. The message is not at fault: the batch is
+ * released.
+ */
 export class ContentUnavailable extends Error {}
 
-/** Thrown from composing: the body is larger than mail may be. It does not leave. */
+/** Thrown while composing: the body exceeds the size limit. The message is not sent. */
 export class BodyTooLarge extends Error {}
 
 export interface Batch<E extends Sendable> {
   projectId: string;
-  /** Messages delivered at most. */
+  /** Most messages to deliver. */
   max: number;
-  /** Claims messages for an attempt, committed. */
+  /** Claims messages for an attempt, and commits. */
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
   /**
-   * Makes ready what they have in common. Returns how each is composed.
-   * @throws ContentUnavailable from composing: nothing more is handed over, and the batch fails with it;
-   *   BodyTooLarge: this message does not leave.
+   * Loads what the messages share. Returns how to compose each.
+   * @throws ContentUnavailable from composing: the rest of the batch is released and the batch
+   *   fails; BodyTooLarge: this message is not sent.
    */
   prepare(
     emails: readonly E[],
   ): Promise<(email: E, tracking: Tracking | null) => Composed | Promise<Composed>>;
-  /** Given: all of them are messages of this campaign. */
+  /** Set when all messages belong to this campaign. */
   campaign?: {
     id: string;
-    /** Refusals in a row after which nothing more is handed over; 0: any number. */
+    /** Consecutive refusals after which sending stops; 0: never. */
     pauseOnFailures: number;
-    /** How many there were before this batch. */
+    /** Consecutive refusals before this batch. */
     refusedInRow(emails: readonly E[]): number;
   };
 }
 
-/** A claim nobody settles within this time belongs to a process that died. */
+/** A claim that is not settled within this time belongs to a dead process. */
 const leaseSeconds = 120;
 /**
- * Nothing is handed over in the last part of a lease, in milliseconds: as long as SES may be silent.
- * An SMTP server that is silent for longer outlasts the lease, but not the settle time after it.
+ * No message is handed over in the last part of a lease, in milliseconds: as long as SES may take
+ * to respond. An SMTP server may take longer than the lease, but not longer than the settle time
+ * after it.
  */
 const leaseMarginMs = 60_000;
 /**
- * Files of all messages this process has in its hands, in bytes: four messages with as much as a
- * message may have. Each byte is there about four times: as stored, in base64 and in the message.
+ * Attachments of all messages that this process is sending, in bytes: enough for four messages of
+ * the largest size. Each byte is in memory about four times: as stored, in base64 and in the
+ * message.
  */
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**
- * Their bodies, in characters: six of the largest. Each is there about ten times: as the document,
- * with tracked links, as text, each of them encoded, and in the message.
+ * Their bodies, in characters: enough for six of the largest. Each is in memory about ten times: as
+ * the document, with tracked links, as text, each of them encoded, and in the message.
  */
 const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
-/** Bodies that a batch may have sent and not recorded, in characters. */
+/** Characters of sent bodies that a batch may hold before it records them. */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
- * The connections of each provider, which all batches of this process share. A message that has
- * none waits here, where its lease is looked at, and not in the provider's queue.
+ * The connections of each provider, shared by all batches of this process. A message waits for a
+ * connection here, where its lease is checked, rather than in the provider's queue.
  */
 const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
 /**
- * Messages claimed at once. When a process dies, what it had claimed counts as unknown, whether it
- * had left or not: so no more than are about to leave.
+ * Messages claimed at once. When a process dies, all it had claimed counts as unknown, sent or not.
+ * So it claims only what it is about to send.
  */
 const chunkSize = 50;
 /** How long outcomes may wait to be recorded together, in milliseconds. */
 const unrecordedMs = 5_000;
 
-/** What a batch has come to so far. */
+/** The progress of a batch. */
 interface Progress<E> {
   attemptIds: string[];
   emails: E[];
   outcomes: DeliveryOutcome[];
-  /** Refusals of the provider since it accepted a message. */
+  /** Consecutive refusals by the provider. */
   refusedInRow: number;
-  /** Bodies among the outcomes, in characters. */
+  /** Characters of bodies in the outcomes. */
   unrecordedChars: number;
-  /** Why no more can be composed now. */
+  /** Why nothing more can be composed. */
   fault?: ContentUnavailable;
 }
 
 /**
- * Delivers one batch, chunk after chunk: claim, last look, compose, hand over; then all outcomes are
- * recorded together. Whatever happens, a message is handed over at most once for each claim, and a
- * claim that is committed ends in an outcome. Returns how many were claimed.
- * @param stop aborted: hands over no more, and releases what it has claimed beyond.
+ * Delivers one batch in chunks: claim, last check, compose, hand over. The outcomes are recorded
+ * together. A message is handed over at most once for each claim, and every committed claim ends in
+ * an outcome. Returns how many messages were claimed.
+ * @param stop when aborted, nothing more is handed over and the remaining claims are released.
  */
 export async function deliverBatch<E extends Sendable>(
   services: SendingServices,
@@ -192,11 +197,11 @@ async function deliverChunk<E extends Sendable>(
     const overLimit = await takeAllowances(db, services.billingRules, projectId, emails);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
-    // The claim may be committed, whether we were told or not; nothing has been handed over.
+    // The claim may have been committed even if the call failed. Nothing has been handed over yet.
     await endClaim(services, projectId, stop, () => releaseClaim(db, attemptId));
     throw error;
   }
-  // What this batch has seen itself is newer than what the claim has read.
+  // The refusals of this batch are newer than what the claim has read.
   if (progress.emails.length === 0)
     progress.refusedInRow = campaign?.refusedInRow(ready.emails) ?? 0;
   progress.attemptIds.push(attemptId);
@@ -218,13 +223,13 @@ interface HandOver<E extends Sendable> {
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
   progress: Progress<E>;
-  /** Whether nothing more must be handed over. */
+  /** Whether to stop handing over. */
   isOver: () => boolean;
-  /** Goes before messages that are not. */
+  /** Goes before messages that are not urgent. */
   urgent: boolean;
 }
 
-/** Hands claimed messages over, as many at once as the provider takes. Never throws. */
+/** Hands claimed messages over, with as much concurrency as the provider allows. Never throws. */
 async function handOver<E extends Sendable>(
   services: SendingServices,
   { emails, overLimit, compose, progress, isOver, urgent }: HandOver<E>,
@@ -262,13 +267,13 @@ function connectionsOf(mailer: Mailer): Semaphore {
   return known;
 }
 
-/** Bytes of a message's files. A damaged row has none: it fails when it is composed. */
+/** Bytes of a message's attachments. A damaged row counts as none: it fails when it is composed. */
 function bytesOf({ attachments }: Sendable): number {
   if (!Array.isArray(attachments)) return 0;
   return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
 }
 
-/** Why a message must not leave, or null. Looked at after the claim: it is the last moment. */
+/** Why a message must not be sent, or null. Checked after the claim, at the last moment. */
 function suppressionReason(email: Sendable): string | null {
   if (email.project_disabled) return 'project_disabled';
   const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
@@ -296,7 +301,7 @@ async function deliver<E extends Sendable>(
     if (error instanceof BodyTooLarge) {
       return { emailId, kind: 'withheld', reason: 'message_too_large' };
     }
-    // A fault of ours: the others of the batch must not suffer from it.
+    // An internal error: it must not affect the rest of the batch.
     return deliveryOutcomeOf(email, { kind: 'retry', error: String(error) });
   }
   const answer = await mailer.send({

@@ -21,8 +21,8 @@ import { timeBoxed } from '../time-box.ts';
 
 export interface DeliveryActivities {
   /**
-   * Delivers what is due of a project's transactional and workflow mail. Returns when the next
-   * message is due, in milliseconds from now, or null when none waits.
+   * Delivers the due transactional and workflow mail of a project. Returns in how many milliseconds
+   * the next message is due, or null when none waits.
    */
   DELIVER(projectId: string): Promise<{ nextDueMs: number | null }>;
 }
@@ -31,9 +31,12 @@ export type DeliveryServices = SendingServices;
 
 /** Messages delivered together. */
 const batchSize = 100;
-/** Longer than others, in milliseconds: a delivery run has the only activity of its project. */
+/**
+ * Longer than other time slices, in milliseconds: a delivery run has the only activity of its
+ * project.
+ */
 const sliceMs = 60_000;
-/** How soon to look again for messages that somebody else holds. */
+/** When to look again for messages that another worker holds. */
 const heldMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
@@ -41,12 +44,12 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
   return {
     DELIVER: (projectId) =>
       timeBoxed(async (goesOn, stop) => {
-        // Until nothing is due any more, what is sent has waited for the limits.
+        // Stays true until nothing is due: until then, mail may have waited because of the limits.
         let throttled = false;
         while (goesOn()) {
           const due = await countDueEmails(db, projectId, batchSize);
           if (due === 0) break;
-          // Before the campaigns of the server: somebody waits for this mail.
+          // Before the mail of campaigns: somebody waits for this one.
           const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
           throttled ||= tokens.waitMs > 0;
           await pause(tokens.waitMs, stop);
@@ -62,7 +65,7 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
   };
 }
 
-/** Returns how many were claimed. */
+/** Returns how many messages were claimed. */
 async function deliverDue(
   services: DeliveryServices,
   projectId: string,
@@ -89,8 +92,8 @@ async function deliverDue(
 }
 
 /**
- * Reads a message's files when it is about to leave. The last read ones are kept: the recipients of
- * one request share theirs, and follow one another.
+ * Reads attachments just before they are sent. The last ones are cached: the recipients of one
+ * request share them and are sent one after the other.
  */
 function createFileReader(db: Database) {
   let last: { key: string; files: Promise<Map<string, Buffer>> } | null = null;
@@ -107,7 +110,7 @@ function createFileReader(db: Database) {
   };
 }
 
-/** The message as it leaves. The ledger keeps the body without tracking, and so does the text part. */
+/** The message as it is sent. The stored body and the text part have no tracking. */
 function compose(
   email: ClaimedEmail,
   files: ReadonlyMap<string, Buffer>,

@@ -13,15 +13,15 @@ interface WarningLog {
 }
 
 /**
- * How long a worker that shuts down tries to record outcomes while the database is away, in
- * milliseconds: who asked it to stop kills it soon.
+ * How long a worker that shuts down retries recording outcomes while the database is unavailable,
+ * in milliseconds. The supervisor will kill it soon anyway.
  */
 const shutdownTimeoutMs = 30_000;
 
 /**
- * Records the outcomes of a batch, however long the database is away. Where it refuses one of them,
- * the batch is split until that one stands alone, and the others are recorded: each split is a
- * transaction of its own. Returns what has become due.
+ * Records the outcomes of a batch, retrying for as long as the database is unavailable. If the
+ * database rejects an outcome, the batch is split, each half in its own transaction, until only
+ * that outcome fails. Returns the runs to signal.
  */
 export async function recordOutcomes(
   services: { db: Database; log: WarningLog },
@@ -50,9 +50,9 @@ export async function recordOutcomes(
 }
 
 /**
- * An outcome with less in it that could be refused: without the provider's id and the content; then
- * only that nobody knows, which the settle time ends. null: there is nothing less. The message stays
- * claimed, and ends in the same way once its lease is over.
+ * A reduced version of an outcome that the database rejected: first without the provider's id and
+ * the content; then just "unknown", which the settle time ends. null: nothing is left to drop. Then
+ * the message stays claimed, and becomes unknown when its lease expires.
  */
 function withLess(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
   const { emailId } = refused;
@@ -64,10 +64,9 @@ function withLess(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | n
 }
 
 /**
- * Does what ends a claim, trying again while the database is away: what was accepted and not
- * recorded, or claimed and not released, would count as unknown. However late it comes, it changes
- * only what is still this claim's. Gives up only when the worker shuts down, or for an error that
- * `isFinal`.
+ * Ends a claim, retrying while the database is unavailable; otherwise what was accepted and not
+ * recorded, or claimed and not released, would count as unknown. A late call changes only rows that
+ * this claim still holds. Gives up only when the worker shuts down, or on an error that `isFinal`.
  */
 export async function endClaim<T>(
   { log }: { log: WarningLog },
@@ -90,7 +89,7 @@ export async function endClaim<T>(
   }
 }
 
-/** Temporal also stops an activity it has given up, in a process that lives on. */
+/** An activity is also cancelled when Temporal has timed it out while the process lives on. */
 function isShutdown(stop: AbortSignal): boolean {
   return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';
 }

@@ -1,8 +1,9 @@
-/** A weighted semaphore: tasks share bytes of memory, or connections. */
+/** A weighted semaphore, for bytes of memory or for connections. */
 export interface Semaphore {
   /**
-   * Waits until so much is free. Nothing (0) never waits; more than there is counts as all of it.
-   * Who asks first is served first, but for those in a hurry. Returns what releases it.
+   * Waits until `amount` is free. 0 never waits; more than the capacity counts as the whole
+   * capacity. First come, first served; urgent callers go before all others. Returns the function
+   * that releases it.
    */
   acquire(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
 }

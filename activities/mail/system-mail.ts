@@ -19,11 +19,11 @@ import { whileAlive } from '../time-box.ts';
 
 export interface SystemMailActivities {
   /**
-   * Sends one mail outside the ledger, at most once. Returns in how many milliseconds it has to be
-   * tried again, or null when that is over: it has left, was refused, or nobody knows.
+   * Sends a mail that has no `email` row, at most once. Returns in how many milliseconds to try
+   * again, or null when it is finished: sent, refused or unknown.
    */
   SEND_SYSTEM_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
-  /** Its former name, for the runs that began with it. */
+  /** Its former name, for runs that began with it. */
   SEND_SINGLE_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
 }
 
@@ -35,8 +35,8 @@ export interface SystemMailServices {
 }
 
 /**
- * How long what a claim needs of the database is tried again, in milliseconds: together with the
- * sending well within the 10 minutes that the run gives an attempt.
+ * How long the database calls of a claim are retried, in milliseconds. Together with the sending,
+ * this is well within the 10 minutes that the run gives an attempt.
  */
 const timeoutMs = 3 * 60_000;
 
@@ -55,7 +55,7 @@ async function sendMail(
   const handOver = await prepare(services, mail);
   const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
   await pause(waitMs, cancellationSignal());
-  // Known to this process alone: whoever comes after it cannot know what it has handed over.
+  // Known only to this process: no later attempt can know what this one has handed over.
   const attemptId = randomUUID();
   const attempt = await changeClaim(services, mailId, () => claimSystemMail(db, mailId, attemptId));
   if (attempt === undefined) {
@@ -68,8 +68,8 @@ async function sendMail(
 }
 
 /**
- * Composes a mail, before it is claimed. Returns what hands it over. Never throws: a fault of ours
- * is a try like others, or one bad mail would be tried forever.
+ * Composes a mail before it is claimed. Returns the function that sends it. Never throws: an
+ * internal error counts as an attempt, or a bad mail would be retried forever.
  */
 async function prepare(
   { mailer }: SystemMailServices,
@@ -96,7 +96,7 @@ async function prepare(
   }
 }
 
-/** Notes what became of a claimed mail. Returns when to try again, in milliseconds, if at all. */
+/** Records the outcome of a claimed mail. Returns when to try again, in milliseconds, if at all. */
 async function endAttempt(
   services: SystemMailServices,
   { id, kind }: SystemMailRow,
@@ -118,8 +118,9 @@ async function endAttempt(
 }
 
 /**
- * Begins or ends a claim, trying again while the database is away: the activity itself must not be
- * repeated then, because the next one finds a claim that is not its own, and gives the mail up.
+ * Begins or ends a claim, retrying while the database is unavailable. The activity must not be
+ * retried in place of this: the next attempt would find a claim that is not its own, and give the
+ * mail up.
  */
 async function changeClaim<T>(
   { log }: SystemMailServices,

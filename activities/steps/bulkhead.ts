@@ -1,50 +1,51 @@
 /**
- * Shares the slots of one worker process between projects, so that the slow calls of one do not
- * take them all: a bulkhead. What is refused a slot is given back to Temporal, to be tried again
- * when its turn is likely to have come.
+ * A bulkhead: shares the slots of one worker process between projects, so that slow calls of one
+ * project do not take them all. A call that gets no slot goes back to Temporal, to be retried when
+ * its turn is likely to have come.
  */
 export interface Bulkhead {
   /**
-   * Takes a slot for a project: answers what gives it back, or after how many milliseconds to ask
+   * Takes a slot for a project. Returns how to release it, or in how many milliseconds to ask
    * again.
    */
   enter(projectId: string): { leave(): void } | { retryMs: number };
 }
 
-/** How long a call may be expected to take before one of the project's has ended. */
+/** How long a project's first call is expected to take. */
 const firstGuessMs = 1_000;
-/** How much the last call counts in what the next is expected to take. */
+/** Weight of the last call in the moving average. */
 const lastCounts = 0.2;
-/** Bounds of the pause before the next try: a turn may come sooner or later than expected. */
+/** Bounds of the pause before the next try: the turn may come sooner or later than expected. */
 const retryMinMs = 500;
 const retryMaxMs = 60_000;
 
-/** What a project has of the slots. */
+/** A project's share of the slots. */
 interface Share {
   taken: number;
-  /** The sum of the moments they were taken. */
+  /** The sum of the times at which they were taken. */
   since: number;
-  /** How long its last calls have taken, the latest counting most. */
+  /** Moving average of the duration of its calls. */
   callMs: number;
-  /** When the turn of the last one in its line comes. */
+  /** When the last waiting call of this project is expected to get its turn. */
   turnAt: number;
 }
 
-/** A call that is under way for long is expected to take as long again: it may hang. */
+/** A call that has run for long is expected to take as long again: it may hang. */
 function expectedMs({ taken, since, callMs }: Share, now: number): number {
   return Math.max(callMs, 2 * (now - since / taken));
 }
 
 /**
  * A project gets a slot while it has fewer than are free (the dynamic thresholds of shared packet
- * buffers; Choudhury and Hahne, 1998): alone it has half of them, beside another that hangs a
- * third, and some are always free for the next. Who is refused is put in a line for as long as
- * those before it are expected to take, so that a long line asks no more often than it moves.
- * @param slots that are shared, all together.
+ * buffers; Choudhury and Hahne, 1998). Alone it gets half of them, beside another project that
+ * hangs a third, and some are always free for the next one. A call that gets none waits for as long
+ * as the calls before it are expected to take. So a long queue does not ask more often than it
+ * moves.
+ * @param slots the number of shared slots.
  * @param now a clock, in milliseconds.
  */
 export function createBulkhead(slots: number, now: () => number = Date.now): Bulkhead {
-  /** Only projects that have a slot: as many as there are slots at most. */
+  /** Only projects that hold a slot, so never more than there are slots. */
   const projects = new Map<string, Share>();
   let free = slots;
 

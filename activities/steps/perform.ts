@@ -14,31 +14,31 @@ import type { GraphStep } from '../../domain/workflow/graph.ts';
 import type { Outcome } from '../../domain/workflow/decide.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** What a step's activity is told. */
+/** The input of a step's activity. */
 export interface StepCall {
   executionId: string;
   projectId: string;
   step: GraphStep;
-  /** When the step began: the end of the one before. An event counts from then on. */
+  /** When the step began, which is the end of the previous one. Events count from then on. */
   since: string;
-  /** Where a step with one way on leads. */
+  /** The next step, for a step with one outgoing edge. */
   nextStepId: string | null;
 }
 
-/** What came of it; `since` is when the next step begins, where the database knows it. */
+/** The outcome of a step; `since` is when the next step begins, where the database knows it. */
 export interface StepResult {
   outcome: Outcome;
   since?: string;
 }
 
-/** What a step does, inside the transaction that has entered it. */
+/** The effect of a step, inside the transaction that has entered it. */
 export type StepEffect<T = StepResult> = (
   tx: Database,
   visit: StepVisit,
   call: StepCall,
 ) => Promise<T>;
 
-/** A step that cannot be done, however often it is tried. The text is for the customer. */
+/** A step that cannot succeed, however often it is tried. The customer reads the message. */
 export class StepFailure extends Error {
   readonly output: Record<string, unknown> | null;
 
@@ -49,11 +49,11 @@ export class StepFailure extends Error {
 }
 
 /**
- * Enters a step, does its effect and commits both; of an effect that fails nothing stays but the
- * failure. It may be repeated: there is one step execution per execution and step, and what ended
- * before is told again.
- * @param newId of the step execution, where there is none yet: for a caller who may give up the
- *   transaction and begin anew, and has to find the same one then.
+ * Enters a step, runs its effect and commits both. If the effect fails, only the failure is kept.
+ * It may be repeated: there is one step execution per execution and step, and a completed one
+ * returns its stored result.
+ * @param newId id of a new step execution. A caller that may restart the transaction passes the
+ *   same one each time.
  * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
  */
 export async function performStep<T = StepResult>(
@@ -71,7 +71,7 @@ export async function performStep<T = StepResult>(
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
       await sql`rollback to savepoint effect`.execute(tx);
-      // Committed, not rolled back: the record has to say what Temporal says.
+      // Committed, not rolled back: the record must agree with Temporal.
       await failStep(tx, visit, error.message, error.output);
       return error;
     }
@@ -80,7 +80,7 @@ export async function performStep<T = StepResult>(
   return result;
 }
 
-/** The outcome of a step whose execution is not active: it ended, here or elsewhere. */
+/** The result of a step whose execution has already ended, here or elsewhere. */
 async function endedResult(tx: Database, call: StepCall): Promise<StepResult> {
   const end = await findStepEnd(tx, call.executionId, call.step.id);
   if (end?.stepStatus === 'FAILED') throw stepFailed(call, end.error ?? '');
@@ -94,7 +94,7 @@ async function endedResult(tx: Database, call: StepCall): Promise<StepResult> {
   }
 }
 
-/** Ends a step that has one way on, and with the last step the execution. */
+/** Completes a step with one outgoing edge; after the last step, it completes the execution. */
 export async function finishStep(
   tx: Database,
   visit: StepVisit,

@@ -20,14 +20,14 @@ import { stepVariables } from './variables.ts';
 export interface SendEmailServices {
   apiUrl: string;
   renderer: Renderer;
-  /** null: nothing is billed. */
+  /** null: no billing. */
   billingRules: BillingRules;
 }
 
 /**
- * Renders a step's template for its contact and puts the mail into the ledger. The step is done
- * with that: delivery is another run's work, so a slow provider never holds up a journey.
- * @param emailId of the mail: the same one when the transaction is begun anew.
+ * Renders a step's template for its contact and inserts the email. That completes the step: the
+ * mail is delivered by another run, so a slow provider never delays an execution.
+ * @param emailId id of the email, the same one when the transaction is restarted.
  * @throws StepFailure when there is no template or no usable sender.
  */
 export async function sendStepEmail(
@@ -52,7 +52,8 @@ export async function sendStepEmail(
     variables,
     hasBadge: billingRules !== null && project.subscription === null,
   });
-  // Mail to a custom address is a notice to somebody else: the contact's state does not matter.
+  // Mail to a custom address is a notice to somebody else: the contact's subscription does not
+  // matter.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
@@ -64,7 +65,7 @@ export async function sendStepEmail(
     contact_id: contact.id,
     to_email: recipient.email,
     ...content,
-    // What is too large to be sent is too large to be kept.
+    // A body too large to send is too large to keep.
     body: isTooLarge ? null : content.body,
     from_email: from,
     from_name: template.from_name ?? project.name,

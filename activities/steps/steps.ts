@@ -28,7 +28,7 @@ import { sendStepEmail, type SendEmailServices } from './send-email.ts';
 import { updateContactOfStep } from './update-contact.ts';
 import { type WebhookServices, createWebhookCalls } from './webhook.ts';
 
-/** Named as the product names them: operators read these words in the Temporal UI. */
+/** Names from the product: operators read them in the Temporal UI. */
 export interface StepActivities {
   SEND_EMAIL(call: StepCall): Promise<StepResult>;
   DELAY(call: StepCall): Promise<StepResult>;
@@ -47,7 +47,7 @@ export interface StepServices extends WebhookServices, SendEmailServices {
 
 /**
  * The activities of the steps. Each is one transaction and may be repeated.
- * @param webhookSlots how many webhooks may be under way at once, of all projects together.
+ * @param webhookSlots concurrent webhook calls of all projects together.
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db, dispatcher } = services;
@@ -152,7 +152,7 @@ const exit: StepEffect = async (tx, visit, call) => {
   return { outcome: { kind: 'exited' } };
 };
 
-/** Ends a waiting step: by its event, whose data joins the context, or by its time-out. */
+/** Ends a waiting step, by its event, whose data is added to the context, or by its timeout. */
 async function endWait(
   tx: Database,
   visit: StepVisit,

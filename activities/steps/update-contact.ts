@@ -13,8 +13,8 @@ import { stepVariables } from './variables.ts';
 const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**
- * Writes a step's updates into the contact, by the same rules as every other write.
- * @throws StepFailure when the contact would break a limit.
+ * Applies a step's updates to the contact, by the same rules as every other write.
+ * @throws StepFailure when the contact would exceed a limit.
  */
 export async function updateContactOfStep(
   tx: Database,
@@ -49,7 +49,7 @@ export async function updateContactOfStep(
   }
 }
 
-/** The updates with every text that is a value rendered, also in `{value, persistent}`. */
+/** The updates with every text value rendered, also in `{value, persistent}`. */
 async function renderedUpdates(
   updates: Record<string, unknown>,
   variables: TemplateVariables,

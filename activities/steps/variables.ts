@@ -7,9 +7,9 @@ import type { TemplateVariables } from '../../domain/template/render.ts';
 import { StepFailure } from './perform.ts';
 
 /**
- * What the templates of a step can name: the contact as it is now and the execution's context.
- * `emailId` goes into the opt-out links of a mail.
- * @throws StepFailure when contact or project are gone.
+ * The variables of a step's templates: the contact as it is now and the execution's context.
+ * `emailId` is for the opt-out links of a mail.
+ * @throws StepFailure when the contact or project no longer exists.
  */
 export async function stepVariables(
   tx: Database,

@@ -38,15 +38,15 @@ export interface WebhookServices {
 /** A request ready to be sent; it was sent `earlier` times before. */
 interface Ready {
   request: WebhookAttempt;
-  /** Its address as it may be kept: without secrets. */
+  /** The address without secrets, safe to store. */
   shownUrl: string;
   mask: SecretMask;
   earlier: number;
 }
 
 /**
- * Calls the webhooks of steps, in at most so many slots. A project whose receivers hang has only
- * its share of them: what is beyond that is given back to Temporal, and called in its turn.
+ * Calls the webhooks of steps in a limited number of slots. A project whose receivers hang gets
+ * only its share of them; further calls go back to Temporal until their turn.
  */
 export function createWebhookCalls(
   services: WebhookServices,
@@ -72,11 +72,11 @@ export function createWebhookCalls(
 }
 
 /**
- * One attempt of a step's webhook. The attempt is between two transactions, never inside one: a
- * slow receiver holds no lock, and neither does a costly template. A failed attempt is tried again by
- * Temporal, after the pause the answer asks for; operators see the attempts and the reason of the
- * last. Secrets are in the request alone: in what is kept of the answer they are hidden.
- * @throws ApplicationFailure to be tried again, or STEP_FAILED.
+ * One attempt of a step's webhook. The request is made between two transactions, never inside one:
+ * neither a slow receiver nor a slow template holds a lock. Temporal retries a failed attempt,
+ * after the pause that the response asks for. Operators see the number of attempts and the last
+ * error. Secrets are only in the request: in the stored response they are masked.
+ * @throws ApplicationFailure to be retried, or STEP_FAILED.
  */
 async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
   const { db, webhooks } = services;
@@ -100,7 +100,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     now: new Date(),
   });
   const result = await performStep<StepResult | 'again'>(db, call, async (tx, visit) => {
-    // Temporal has given this attempt up, and another has brought the step to its end.
+    // Temporal had timed this attempt out, and a later one has completed the step.
     if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
     if (delayMs !== null) {
       await postponeStep(tx, visit.stepExecution.id, attempts);
@@ -117,7 +117,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
       nextRetryDelay: delayMs ?? 0,
     });
   }
-  // Cancelled while the request was on the wire: it cannot be recalled, so its result is kept.
+  // Cancelled during the request: it cannot be undone, so its result is kept.
   if (result.outcome.kind === 'closed') {
     await completeLateStep(db, call.executionId, call.step.id, output);
   }
@@ -189,7 +189,7 @@ async function openSecrets(
   return secrets;
 }
 
-/** What came of an attempt, without secrets. */
+/** The outcome of an attempt, without secrets. */
 function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
   switch (outcome.kind) {
     case 'answered':
@@ -201,7 +201,7 @@ function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
   }
 }
 
-/** What came of an attempt, in one sentence. */
+/** The outcome of an attempt, in one sentence. */
 function said(outcome: WebhookOutcome): string {
   switch (outcome.kind) {
     case 'answered':

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 
-/** How Temporal is reached from outside. */
+/** How to reach Temporal. */
 
 export interface TemporalSettings {
   address: string;
@@ -12,10 +12,10 @@ export interface TemporalSettings {
   tlsCa: string | null;
 }
 
-/** Longest wait for an answer of Temporal before a call counts as failed, in milliseconds. */
+/** Longest wait for a response from Temporal before a call fails, in milliseconds. */
 const callTimeoutMs = 5_000;
 
-/** How a client or a worker reaches the server. */
+/** Connection options for a client or a worker. */
 export function connectionOptions(settings: TemporalSettings) {
   const { tlsCert, tlsKey, tlsCa } = settings;
   const tls = {
@@ -33,12 +33,12 @@ export function connectionOptions(settings: TemporalSettings) {
 
 export interface Temporal {
   client: Client;
-  /** True when the server answers. */
+  /** True when the server responds. */
   answers(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** A client that connects when it is first used: the server may be away when we start. */
+/** A client that connects on first use: Temporal may be unavailable when we start. */
 export function connectTemporal(settings: TemporalSettings): Temporal {
   const connection = Connection.lazy(connectionOptions(settings));
   const client = new Client({ connection, namespace: settings.namespace });
@@ -55,7 +55,7 @@ export function connectTemporal(settings: TemporalSettings): Temporal {
   };
 }
 
-/** Runs a call that fails instead of waiting for a server that is away. */
+/** Makes a call that fails instead of waiting for an unavailable server. */
 export function withDeadline<T>(client: Client, call: () => Promise<T>): Promise<T> {
   return client.withDeadline(Date.now() + callTimeoutMs, call);
 }

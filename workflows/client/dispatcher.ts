@@ -10,7 +10,7 @@ import {
 } from './runs.ts';
 import { withDeadline } from './connection.ts';
 
-/** What the dispatcher reads and notes in the database. */
+/** What the dispatcher reads from and writes to the database. */
 export interface DispatchStore {
   listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
   listCancels(executionIds: readonly string[]): Promise<DueCancel[]>;
@@ -28,20 +28,20 @@ export interface DispatcherOptions {
   taskQueue: string;
   store: DispatchStore;
   log: { warn(details: object, message: string): void };
-  /** Calls to Temporal under way at once. */
+  /** Concurrent calls to Temporal. */
   callsMax?: number;
 }
 
 /**
- * Calls to Temporal under way at once where nothing else is said. More only queue inside the
- * server, and there what one project starts would stand in front of everybody's next step.
+ * Default for concurrent calls to Temporal. More would only queue inside the server, where the
+ * starts of one project could delay the steps of all others.
  */
 const callsMaxUsual = 8;
-/** Ids waiting in memory at most. Beyond that the sweep is quicker than we are. */
+/** Ids that may wait in memory. Beyond that the sweep is quicker. */
 const queueMax = 20_000;
 /**
- * Signals for one project closer together than this become one, in milliseconds. It doubles while
- * mail keeps coming: then somebody is delivering already, and a signal costs as much as a mail.
+ * Signals for one project within this time become one, in milliseconds. It doubles while mail keeps
+ * coming: a delivery is running already then, and a signal costs as much as a mail.
  */
 const signalGapMs = 25;
 const signalGapMaxMs = 400;
@@ -57,7 +57,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let busy: Promise<void> | null = null;
 
   async function drain(): Promise<void> {
-    // Let the callers of this moment add theirs: one read serves them all.
+    // Let other callers of the same tick add their ids: one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting() > 0) {
       await startAndCancel(options, take(executions));
@@ -170,7 +170,7 @@ interface DeliverySignals {
   close(): Promise<void>;
 }
 
-/** At most one signal per project at a time: the first at once, the rest together. */
+/** At most one signal per project at a time: the first at once, later ones together. */
 function createDeliverySignals({ client, taskQueue, log }: DispatcherOptions): DeliverySignals {
   const signalling = new Map<string, { again: boolean; done: Promise<void> }>();
 
@@ -212,9 +212,9 @@ function take(ids: Set<string>): string[] {
 }
 
 /**
- * Runs all calls, `callsMax` at a time. One that fails (a run too large for Temporal) does not
- * keep the others from being told.
- * @throws the first failure when none has succeeded: then Temporal is away.
+ * Runs all calls, `callsMax` at a time. A call that fails (a run too large for Temporal) does not
+ * stop the others.
+ * @throws the first error when none has succeeded: then Temporal is unavailable.
  */
 async function inParallel(
   { log, callsMax = callsMaxUsual }: DispatcherOptions,

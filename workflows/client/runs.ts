@@ -14,15 +14,15 @@ import { platformFairness, priorities, type RunKind, type OutboxEntry } from '..
 import { contactKey, projectKey, statusKey, workflowKey } from './search-attributes.ts';
 
 /**
- * Starts, signals and cancels runs from outside. It names workflow types and imports none, so that
- * whoever uses it does not depend on workflow code.
+ * Starts, signals and cancels runs from outside. It names workflow types and imports none, so its
+ * users do not depend on workflow code.
  */
 
 /**
- * Starts the run of an execution, or finds it started. A run of an earlier start that has just
- * failed may not be closed yet: then its end is waited for. One that a request waits for
- * (`isAwaited`) goes before the rest. Returns the run's id.
- * @throws when Temporal does not answer, or a run of an earlier start does not end.
+ * Starts the run of an execution, or finds it started. If the run of an earlier start has just
+ * failed and is not closed yet, this waits for its end. Starts that a request waits for
+ * (`isAwaited`) have priority. Returns the run's id.
+ * @throws when Temporal does not respond, or the run of an earlier start does not end.
  */
 export async function startExecution(
   client: Client,
@@ -33,7 +33,7 @@ export async function startExecution(
   const started = await tryStart(client, taskQueue, due, reuse);
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
-  // Started before, and whoever did it died before it could be noted.
+  // Already started by a process that died before it recorded that.
   if (due.hasEnded || servesStart(found, due)) return found.runId;
   await client.workflow
     .getHandle(found.workflowId, found.runId)
@@ -41,13 +41,13 @@ export async function startExecution(
     .catch((error: unknown) => {
       if (!(error instanceof WorkflowFailedError)) throw error;
     });
-  // However that one ended: the row says that this start is due.
+  // However the earlier run ended: the row says that this start is due.
   const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
   if (!next) throw new Error(`${found.workflowId} was started by somebody else at this moment.`);
   return next;
 }
 
-/** Returns the run's id, or null when there is one that the policy does not let us follow. */
+/** Returns the run's id, or null when the policy does not allow a run after the existing one. */
 async function tryStart(
   client: Client,
   taskQueue: string,
@@ -80,20 +80,20 @@ async function tryStart(
   }
 }
 
-/** Whether a run is that of this start, and not of one before. */
+/** Whether a run belongs to this start, not to an earlier one. */
 function servesStart({ memo, runId }: WorkflowExecutionDescription, due: DueStart): boolean {
   const generation = memo?.['generation'];
   if (typeof generation === 'number') return generation >= due.generation;
-  // Of the version before, which did not number them.
+  // Started by the previous version, which did not number starts.
   return runId !== due.failedRunId;
 }
 
-/** Asks the run of an execution to stop. One that does not exist or has ended is no fault. */
+/** Asks the run of an execution to stop. Does nothing when it does not exist or has ended. */
 export async function cancelExecution(client: Client, executionId: string): Promise<void> {
   await ignoreMissing(client.workflow.getHandle(executionRunId(executionId)).cancel());
 }
 
-/** Tells the run of an execution that the event of its waiting step has come. */
+/** Signals the run of an execution that the event for its waiting step has arrived. */
 export async function signalExecution(
   client: Client,
   executionId: string,
@@ -103,7 +103,7 @@ export async function signalExecution(
   await ignoreMissing(handle.signal('event', { stepId }));
 }
 
-/** The runs of executions on our queue that were closed since a moment without completing. */
+/** Runs of executions on our task queue that were closed since `since` without completing. */
 export async function* listBrokenRuns(client: Client, taskQueue: string, since: Date) {
   const query = [
     `WorkflowType = 'customerWorkflow' AND TaskQueue = '${taskQueue}'`,
@@ -116,7 +116,7 @@ export async function* listBrokenRuns(client: Client, taskQueue: string, since: 
   }
 }
 
-/** Sees that a run delivers the project's due mail. */
+/** Makes sure that a run delivers the project's due mail. */
 export async function signalDelivery(
   client: Client,
   taskQueue: string,
@@ -133,7 +133,7 @@ export async function signalDelivery(
   });
 }
 
-/** Starts a run, or tells it that its rows have changed. */
+/** Starts a run, or signals it that its rows have changed. */
 export async function signalRun(
   client: Client,
   taskQueue: string,
@@ -156,9 +156,9 @@ export async function signalRun(
 }
 
 /**
- * Asks the open runs of a removed project to stop, or ends them at once with `force`. Its removal
- * is none of them, nor are the pollers of its domains: they live on, or end by themselves when the
- * mail provider has forgotten the domain. Returns how many were open.
+ * Asks the open runs of a removed project to stop, or terminates them with `force`. It leaves out
+ * the removal itself and the domain pollers: those live on, or end when the mail provider has
+ * removed the domain. Returns how many were open.
  */
 export async function stopProjectRuns(
   client: Client,

@@ -7,8 +7,8 @@ import {
 import { priorities, sweepIdOf } from '../../domain/runs.ts';
 
 /**
- * Makes sure the sweep is scheduled, every half minute, never two at once. Each task queue has its
- * own: installations that share a namespace have different queues, and different rows to look after.
+ * Makes sure the sweep is scheduled every half minute, without overlap. Each task queue has its own
+ * schedule: installations that share a namespace have different queues and different databases.
  */
 export async function ensureSweep(client: Client, taskQueue: string): Promise<void> {
   const id = sweepIdOf(taskQueue);
@@ -34,7 +34,7 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
   }
 }
 
-/** Brings a schedule up to date that the version before has made. */
+/** Updates a schedule that an earlier version has created. */
 async function updateSweep(
   schedule: ScheduleHandle,
   priority: { priorityKey: number },

@@ -1,7 +1,10 @@
 import type { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 
-/** What operators find runs by in the Temporal UI. Not encrypted: ids alone, no personal data. */
+/**
+ * Search attributes for operators in the Temporal UI. They are not encrypted, so they hold ids
+ * only, no personal data.
+ */
 
 export const projectKey = defineSearchAttributeKey('ProjectId', SearchAttributeType.KEYWORD);
 export const contactKey = defineSearchAttributeKey('ContactId', SearchAttributeType.KEYWORD);
@@ -18,7 +21,7 @@ export const statusKey = defineSearchAttributeKey(
 const keywordType = 2;
 
 /**
- * Makes sure the namespace knows our search attributes; those it has are kept.
+ * Makes sure the namespace has our search attributes; existing ones are kept.
  * @throws Error that names them where this client may not add them (Temporal Cloud).
  */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
