@@ -8,26 +8,52 @@ interface Media {
   schema: z.core.JSONSchema.JSONSchema;
   example?: unknown;
 }
+interface Answer {
+  description: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, Media>;
+}
 interface Operation {
   operationId: string;
   summary?: string;
+  description?: string;
+  parameters: { $ref?: string; name?: string }[];
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, { description: string; content?: Record<string, Media> }>;
+  responses: Record<string, Answer | { $ref: string; description?: string }>;
 }
 
 const settings = { apiUrl: 'http://localhost:8080', version: '0.0.0' };
 // As it is sent: JSON knows no undefined.
 const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, settings))) as {
   paths: Record<string, Record<string, Operation>>;
+  components: {
+    schemas: Record<string, z.core.JSONSchema.JSONSchema>;
+    responses: Record<string, Answer>;
+  };
 };
+const { schemas } = document.components;
 const operations = Object.values(document.paths)
   .flatMap((methods) => Object.values(methods))
   .map((operation) => [operation.operationId, operation] as const);
 
+/** An answer, also where it is one that operations share. */
+function resolve(answer: Operation['responses'][string]): Answer {
+  if (!('$ref' in answer)) return answer;
+  const shared = document.components.responses[answer.$ref.split('/').at(-1) ?? ''];
+  if (!shared) throw new Error(`There is no ${answer.$ref}.`);
+  return shared;
+}
+
+/** A schema with the components it refers to: a reference works inside one schema alone. */
+function whole(schema: z.core.JSONSchema.JSONSchema): z.core.JSONSchema.JSONSchema {
+  const text = JSON.stringify({ ...schema, $defs: schemas });
+  return JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')) as typeof schema;
+}
+
 /** The JSON of a request and of the answer to it, where there is one. */
 function bodiesOf({ requestBody, responses }: Operation): Media[] {
   const success = Object.entries(responses).filter(([status]) => /^[23]/.test(status));
-  const bodies = [requestBody, ...success.map(([, response]) => response)];
+  const bodies = [requestBody, ...success.map(([, response]) => resolve(response))];
   return bodies.flatMap((body) => body?.content?.['application/json'] ?? []);
 }
 
@@ -49,7 +75,7 @@ describe('the document of the API', () => {
     (_, operation) => {
       for (const { schema, example } of bodiesOf(operation)) {
         expect(example).toBeDefined();
-        expect(z.fromJSONSchema(schema).safeParse(example).error?.issues).toBeUndefined();
+        expect(z.fromJSONSchema(whole(schema)).safeParse(example).error?.issues).toBeUndefined();
       }
     },
   );
@@ -58,8 +84,8 @@ describe('the document of the API', () => {
     const forms = Object.fromEntries(
       operations.map(([id, { responses }]) => [
         id,
-        Object.entries(responses).map(([status, { content = {} }]) =>
-          `${status} ${Object.keys(content).join(' ')}`.trim(),
+        Object.entries(responses).map(([status, response]) =>
+          `${status} ${Object.keys(resolve(response).content ?? {}).join(' ')}`.trim(),
         ),
       ]),
     );
@@ -74,6 +100,48 @@ describe('the document of the API', () => {
     expect(forms['getRoot']).toEqual(expect.arrayContaining(['200 application/json', '302']));
     expect(forms['getReadiness']).toContain('503 application/json');
     expect(forms['upsertContact']).toContain('201 application/json');
+  });
+
+  it('names the records and their lists', () => {
+    const records =
+      'Campaign Contact Template Segment Workflow Step Transition Execution Email Event';
+    const lists = 'CampaignPage ContactList ContactPage EmailSummaryList TemplatePage';
+    const others = 'Domain Project Member User ActivityItem Invoice StepExecution Condition';
+    expect(Object.keys(schemas)).toEqual(
+      expect.arrayContaining(`${records} ${lists} ${others}`.split(' ')),
+    );
+    const answers = Object.fromEntries(
+      operations.map(([id, operation]) => [id, bodiesOf(operation).at(-1)?.schema]),
+    );
+    expect(answers['getContact']?.$ref ?? '').toMatch(/^#\/components\/schemas\/Contact/);
+    expect(answers['listContacts']?.$ref).toBe('#/components/schemas/ContactList');
+    expect(answers['createCampaign']?.properties?.['data']).toEqual({
+      $ref: '#/components/schemas/Campaign',
+    });
+  });
+
+  it('names the headers that requests are read by and answers carry', () => {
+    const about = (id: string) => {
+      const operation = operations.find(([name]) => name === id)?.[1];
+      const success = Object.entries(operation?.responses ?? {}).find(([at]) => /^[23]/.test(at));
+      return {
+        asked: operation?.parameters.map(({ $ref, name }) => name ?? $ref?.split('/').at(-1)),
+        answered: success && Object.keys(resolve(success[1]).headers ?? {}),
+      };
+    };
+    const limits = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+    expect(about('send')).toEqual({
+      asked: ['ProjectId', 'IdempotencyKey'],
+      answered: ['X-Request-ID', ...limits, 'Idempotency-Replayed'],
+    });
+    expect(about('verify')).toEqual({
+      asked: ['ProjectId'],
+      answered: ['X-Request-ID', ...limits],
+    });
+    expect(about('createProject').asked).toEqual(['IdempotencyKey']);
+    expect(about('getMe').asked).toEqual([]);
+    expect(about('startGitHubLogin').answered).toContain('Location');
+    expect(document.components.responses['TooManyRequests']?.headers).toHaveProperty('Retry-After');
   });
 
   it('refers to nothing that is not there', () => {

@@ -4,7 +4,7 @@ import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secretName } from '../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, time } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
 
 /** Credentials for the receivers of webhooks: written here, and never read again by anybody. */
 
@@ -16,7 +16,7 @@ const SecretByName = z.object({
     .regex(secretName, 'A capital letter, then at most 63 capital letters, digits or _.'),
 });
 
-const Secret = z.object({
+const Secret = named('Secret', {
   name: z.string(),
   updatedAt: Time,
   usedIn: z

@@ -10,14 +10,14 @@ import { Problem } from '../../domain/errors.ts';
 import { answer, type Call, endpoint } from '../http/endpoint.ts';
 import { networkOf } from '../http/rate-limit.ts';
 import { verifyAddress } from '../public/verify.ts';
-import { Email } from '../http/schemas.ts';
+import { Email, named } from '../http/schemas.ts';
 import { endSession, startSession } from '../access/session.ts';
 import { recordVerification } from './mail.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 import { listLoginAddresses } from '../../db/accounts/security-events.ts';
 import { transact } from '../../db/transaction.ts';
 
-const Account = z.object({ id: z.uuid(), email: z.string() });
+const Account = named('Account', { id: z.uuid(), email: z.string() });
 const account = { id: 'f0000000-0000-4000-8000-000000000001', email: 'ada@shop.example' };
 
 const signUp = endpoint({

@@ -12,9 +12,9 @@ import {
 } from '../../domain/sender/reputation.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
 
-const Window = z.object({
+const Window = named('FeedbackWindow', {
   total: z.int(),
   bounces: z.int(),
   complaints: z.int(),
@@ -23,7 +23,7 @@ const Window = z.object({
 });
 const LevelWord = z.enum(['healthy', 'warning', 'critical']);
 
-const Security = z.object({
+const Security = named('ProjectSecurity', {
   status: z.object({
     projectId: z.uuid(),
     isHealthy: z.boolean(),

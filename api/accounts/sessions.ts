@@ -3,10 +3,10 @@ import { deleteSession, listSessions } from '../../db/accounts/sessions.ts';
 import { transact } from '../../db/transaction.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { endSession } from '../access/session.ts';
 
-const Session = z.object({
+const Session = named('Session', {
   id: z.uuid(),
   createdAt: Time,
   lastSeenAt: Time.meta({ description: 'Exact to five minutes' }),

@@ -5,12 +5,12 @@ import { Problem } from '../../domain/errors.ts';
 import { requireFresh } from '../access/auth.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { Time, time } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { endSession, startSession } from '../access/session.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 
-const User = z.object({
+const User = named('User', {
   id: z.uuid(),
   email: z.string(),
   type: z.enum(['PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH']),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ActivityRow, UpcomingRow } from '../../db/events/activity.ts';
 import { activityTypes, type ActivityType } from '../../domain/activity.ts';
-import { JsonObject, Time } from '../http/schemas.ts';
+import { JsonObject, named, Time } from '../http/schemas.ts';
 
 /** One item of the activity feed as the API answers it. */
-export const ActivityItem = z.object({
+export const ActivityItem = named('ActivityItem', {
   id: z.string(),
   type: z.enum(activityTypes),
   timestamp: Time,

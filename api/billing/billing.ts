@@ -19,7 +19,7 @@ import { currencies, type Payments } from '../../providers/payments.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** What every endpoint here shares. Without a payment provider there is none of them. */
@@ -82,14 +82,14 @@ const createBillingPortal = endpoint({
   },
 });
 
-const LimitState = z.object({
+const LimitState = named('BillingLimit', {
   limit: z.int().nullable(),
   usage: z.int(),
   percentage: z.number(),
   isWarning: z.boolean(),
   isBlocked: z.boolean(),
 });
-const Limits = z.object({
+const Limits = named('BillingLimits', {
   workflows: LimitState,
   campaigns: LimitState,
   transactional: LimitState,

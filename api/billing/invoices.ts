@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Invoice as PaidInvoice } from '../../providers/payments.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { askProvider, billed } from './billing.ts';
 
-const Invoice = z.object({
+const Invoice = named('Invoice', {
   id: z.string(),
   number: z.string().nullable(),
   status: z.string().nullable(),
@@ -21,7 +21,7 @@ const Invoice = z.object({
   paid: z.boolean(),
 });
 
-const UnpaidInvoice = z.object({
+const UnpaidInvoice = named('UnpaidInvoice', {
   id: z.string(),
   number: z.string().nullable(),
   amountDue: z.int(),

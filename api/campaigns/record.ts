@@ -3,7 +3,7 @@ import type { NamedCampaignRow } from '../../db/campaigns/campaigns.ts';
 import { audienceTypes, campaignStatuses } from '../../domain/campaign/campaign.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { ofProject, Time, time, Uuid } from '../http/schemas.ts';
+import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import { segmentExample } from '../segments/record.ts';
 
@@ -19,7 +19,7 @@ export const MessageType = z.enum(['MARKETING', 'TRANSACTIONAL', 'HEADLESS']);
 
 export const CampaignState = z.enum(campaignStatuses);
 
-export const Campaign = z.object({
+export const Campaign = named('Campaign', {
   id: z.uuid().meta({ examples: ['7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05'] }),
   name: z.string().meta({ examples: ['Spring sale'] }),
   description: z.string().nullable(),

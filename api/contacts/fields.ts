@@ -12,10 +12,10 @@ import { type ContactField, contactFieldOf } from '../../domain/contact/field.ts
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { queryInt } from '../http/schemas.ts';
+import { named, queryInt } from '../http/schemas.ts';
 import { tag } from './record.ts';
 
-const Field = z.object({
+const Field = named('ContactField', {
   field: z.string(),
   type: z.enum(['string', 'number', 'boolean', 'date']),
   coverage: z.int().min(0).max(100).describe('Percent of all contacts that have it'),

@@ -9,10 +9,10 @@ import type {
   JobState,
 } from '../../domain/contact/job.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, time } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
 
 /** The answer of a request that goes on as a job. */
-export const JobAccepted = z.object({ message: z.string(), jobId: z.string() });
+export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
 const ImportJob = {
   data: z.object({ projectId: z.uuid(), filename: z.string(), totalRows: z.int().nullable() }),

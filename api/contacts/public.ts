@@ -9,12 +9,16 @@ import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { Uuid } from '../http/schemas.ts';
+import { named, Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** For opt-out pages of the customer's own: the id of the contact is all they need to know. */
 
-const Subscription = z.object({ id: z.uuid(), email: z.string(), subscribed: z.boolean() });
+const Subscription = named('Subscription', {
+  id: z.uuid(),
+  email: z.string(),
+  subscribed: z.boolean(),
+});
 
 const example = {
   id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',

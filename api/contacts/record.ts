@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { ContactRow } from '../../db/contacts/contacts.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { JsonObject, ofProject } from '../http/schemas.ts';
+import { JsonObject, named, ofProject } from '../http/schemas.ts';
 
 /** The record of a contact as the API answers it. */
 
 export const tag = 'Contacts';
 
-export const Contact = z.object({
+export const Contact = named('Contact', {
   id: z.uuid().meta({ examples: ['5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11'] }),
   email: z.string().meta({ examples: ['ada@shop.example'] }),
   subscribed: z.boolean().meta({ examples: [true] }),

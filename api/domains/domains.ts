@@ -22,11 +22,11 @@ import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { fault, Time, time, Uuid } from '../http/schemas.ts';
+import { fault, named, Time, time, Uuid } from '../http/schemas.ts';
 
 const Status = z.enum(['pending', 'verified', 'failed']);
 
-const Domain = z.object({
+const Domain = named('Domain', {
   id: z.uuid(),
   domain: z.string(),
   status: Status,
@@ -148,7 +148,8 @@ const verifyDomain = endpoint({
   summary: 'Check the DNS records of a sender domain now',
   access: 'project',
   params: z.object({ id: Uuid }),
-  response: Domain.extend({
+  response: named('CheckedDomain', {
+    ...Domain.shape,
     tokens: z.array(z.string()).meta({ description: 'The same as dkimTokens' }),
   }),
   problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],

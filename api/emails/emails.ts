@@ -13,6 +13,7 @@ import {
   cursorListOf,
   cursorQuery,
   JsonObject,
+  named,
   presentCursorList,
   Time,
   time,
@@ -37,7 +38,7 @@ const EmailStatus = z.enum([
 ]);
 const SourceType = z.enum(['TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND']);
 
-const EmailSummary = z.object({
+const EmailSummary = named('EmailSummary', {
   id: z.uuid(),
   projectId: z.uuid(),
   contactId: z.uuid(),
@@ -182,7 +183,8 @@ export const getEmail = endpoint({
   summary: 'Get one mail with its body and all it went through',
   access: 'secret',
   params: z.object({ id: Uuid }),
-  response: EmailSummary.extend({
+  response: named('Email', {
+    ...EmailSummary.shape,
     body: z.string().nullable().describe(bodyIsNull),
     trace: Trace,
   }),

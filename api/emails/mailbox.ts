@@ -10,9 +10,9 @@ import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { answer, type Call, endpoint, page } from '../http/endpoint.ts';
 import { mailboxPage, pagePolicy } from './mailbox-page.ts';
-import { queryInt, Time, time } from '../http/schemas.ts';
+import { named, queryInt, Time, time } from '../http/schemas.ts';
 
-const Summary = z.object({
+const Summary = named('MailboxSummary', {
   id: z.uuid(),
   from: z.string(),
   to: z.string(),

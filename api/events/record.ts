@@ -3,13 +3,13 @@ import { z } from 'zod';
 import type { Event } from '../../db/tables.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { ofProject, Time } from '../http/schemas.ts';
+import { named, ofProject, Time } from '../http/schemas.ts';
 
 /** The record of an event as the API answers it. */
 
 export const tag = 'Events';
 
-export const EventAnswer = z.object({
+export const EventAnswer = named('Event', {
   id: z.uuid().meta({ examples: ['e1000000-0000-4000-8000-000000000001'] }),
   name: z.string().meta({ examples: ['order_placed'] }),
   data: z

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
 import { bodyBytesMax, takesBody } from './body.ts';
@@ -7,6 +8,7 @@ import { cookieName } from '../access/session.ts';
 import { honoursKey } from './idempotency.ts';
 
 type JsonSchema = Record<string, unknown>;
+type Schemas = Record<string, JsonSchema>;
 
 const json = 'application/json';
 
@@ -19,16 +21,17 @@ export function openApiDocument(
   settings: { apiUrl: string; version: string },
 ): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
+  const schemas: Schemas = { Error: errorSchema };
   for (const endpoint of endpoints) {
     const path = (paths[endpoint.path] ??= {});
-    path[endpoint.method.toLowerCase()] = operation(endpoint);
+    path[endpoint.method.toLowerCase()] = operation(endpoint, schemas);
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Everpost',
       version: settings.version,
-      description: 'Email whose every promise is a durable workflow.',
+      description: about,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: settings.apiUrl }],
@@ -46,57 +49,159 @@ export function openApiDocument(
           name: cookieName('everpost_session', settings.apiUrl),
         },
       },
-      schemas: { Error: errorSchema },
+      parameters: headerParameters,
+      headers,
+      responses: errorResponses,
+      schemas,
     },
   };
 }
 
-function operation(endpoint: AnyEndpoint): JsonSchema {
+const about = `Email whose every promise is a durable workflow.
+
+Times are ISO 8601 in UTC with milliseconds; where one is sent, any offset is taken. Ids are UUIDs in \
+lower case. Rates are percentages from 0 to 100. A field without a value is null, unless it is \
+optional here. An error has always the same form, \`Error\`; programs go by its \`code\`. What belongs \
+to another project is answered like what does not exist. The \`X-Request-ID\` of a request, 1 to 128 \
+printable ASCII characters, comes back with its answer, and is in the log.`;
+
+function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
   return {
     operationId: endpoint.id,
     summary: endpoint.summary,
     tags: [endpoint.tag],
     security: security(endpoint),
-    parameters: [...parameters(endpoint, 'path'), ...parameters(endpoint, 'query')],
+    parameters: [
+      ...parameters(endpoint, 'path', schemas),
+      ...parameters(endpoint, 'query', schemas),
+      ...(takesProjectHeader(endpoint) ? [reference('parameters', 'ProjectId')] : []),
+      ...(honoursKey(endpoint) ? [reference('parameters', 'IdempotencyKey')] : []),
+    ],
     ...(endpoint.body
       ? {
           requestBody: {
             description: `At most ${shownSize(bodyBytesMax(endpoint))}.`,
             required: !endpoint.body.safeParse({}).success,
             content: {
-              [endpoint.upload ? 'multipart/form-data' : 'application/json']: {
-                schema: jsonSchema(endpoint.body, 'input'),
+              [endpoint.upload ? 'multipart/form-data' : json]: {
+                schema: jsonSchema(endpoint.body, 'input', schemas),
                 ...(endpoint.example?.body === undefined ? {} : { example: endpoint.example.body }),
               },
             },
           },
         }
       : {}),
-    responses: responses(endpoint),
+    responses: responses(endpoint, schemas),
   };
 }
 
+function reference(kind: 'parameters' | 'headers' | 'responses' | 'schemas', name: string) {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+const headerParameters = {
+  ProjectId: {
+    name: 'X-Project-Id',
+    in: 'header',
+    description: 'The project a session means; required with the cookie, ignored with a key.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes a repeat safe: the same request with the same key is answered as the first was, and ' +
+      "does nothing again. Keys are the project's, and are kept for 24 hours by default.",
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+  },
+};
+
+const headers = {
+  'X-Request-ID': {
+    description: 'The one of the request, else a new one.',
+    schema: { type: 'string' },
+  },
+  'RateLimit-Limit': {
+    description: 'Requests a window of 60 seconds.',
+    schema: { type: 'integer' },
+  },
+  'RateLimit-Remaining': {
+    description: 'Requests that are left in the window.',
+    schema: { type: 'integer' },
+  },
+  'RateLimit-Reset': {
+    description: 'Seconds until the window ends.',
+    schema: { type: 'integer' },
+  },
+  'Retry-After': {
+    description: 'Seconds after which to try again.',
+    schema: { type: 'integer' },
+  },
+  'Idempotency-Replayed': {
+    description: 'The answer is that of an earlier request with the same key.',
+    schema: { const: 'true' },
+  },
+  Location: { description: 'Where to go.', schema: { type: 'string', format: 'uri' } },
+};
+
+function headersOf(...names: (keyof typeof headers)[]) {
+  return Object.fromEntries(names.map((name) => [name, reference('headers', name)]));
+}
+
+const rateHeaders = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const;
+
 interface Response {
   description: string;
+  headers?: JsonSchema;
   content?: JsonSchema;
 }
 
 /** Every status and every form that the endpoint answers. */
-function responses(endpoint: AnyEndpoint): Record<string, Response> {
+function responses(endpoint: AnyEndpoint, schemas: Schemas): Record<string, JsonSchema | Response> {
   const { status = 200, contentType = json, otherAnswers = [] } = endpoint;
   const usual = { status, description: 'Success', contentTypes: [contentType] };
-  const all = errorResponses(endpoint);
+  const refused = codesByStatus(endpoint);
+  const answered: Record<string, Response> = {};
   for (const given of [usual, ...otherAnswers]) {
-    const known = all[given.status];
-    const description = known ? `${known.description}; ${given.description}` : given.description;
-    const content = { ...known?.content, ...contentOf(endpoint, given) };
-    all[given.status] = { description, ...(bodyless.has(given.status) ? {} : { content }) };
+    const codes = refused.get(given.status);
+    const known = answered[given.status];
+    const said = [known?.description ?? codes, given.description].filter(Boolean).join('; ');
+    const content = {
+      ...(known ? known.content : codes && errorContent),
+      ...contentOf(endpoint, given, schemas),
+    };
+    answered[given.status] = {
+      description: said,
+      headers: answerHeaders(endpoint, given.status),
+      ...(bodyless.has(given.status) ? {} : { content }),
+    };
   }
-  return all;
+  const shared = [...refused].map(([at, codes]) => [
+    at,
+    { ...reference('responses', statusNames[at] ?? 'Error'), description: codes },
+  ]);
+  return {
+    ...(Object.fromEntries(shared) as JsonSchema),
+    default: reference('responses', 'Error'),
+    ...answered,
+  };
 }
 
-function contentOf(endpoint: AnyEndpoint, { contentTypes = [json] }: OtherAnswer): JsonSchema {
-  const schema = jsonSchema(endpoint.response, 'output');
+function answerHeaders(endpoint: AnyEndpoint, status: number) {
+  return headersOf(
+    'X-Request-ID',
+    ...(endpoint.limit === 'none' ? [] : rateHeaders),
+    ...(honoursKey(endpoint) ? (['Idempotency-Replayed'] as const) : []),
+    ...(status === 302 ? (['Location'] as const) : []),
+  );
+}
+
+function contentOf(
+  endpoint: AnyEndpoint,
+  { contentTypes = [json] }: OtherAnswer,
+  schemas: Schemas,
+): JsonSchema {
+  const schema = jsonSchema(endpoint.response, 'output', schemas);
   const example = endpoint.example?.response;
   const usual = {
     schema: endpoint.wrapped ? wrappedSchema(schema) : schema,
@@ -119,10 +224,18 @@ function security(endpoint: AnyEndpoint): JsonSchema[] {
   return [{ apiKey: [] }, { session: [] }];
 }
 
-function parameters(endpoint: AnyEndpoint, place: 'path' | 'query'): JsonSchema[] {
+function takesProjectHeader({ access }: AnyEndpoint): boolean {
+  return access === 'secret' || access === 'either';
+}
+
+function parameters(
+  endpoint: AnyEndpoint,
+  place: 'path' | 'query',
+  schemas: Schemas,
+): JsonSchema[] {
   const schema = place === 'path' ? endpoint.params : endpoint.query;
   if (!schema) return [];
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input') as {
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
     properties?: Record<string, JsonSchema>;
     required?: string[];
   };
@@ -134,27 +247,56 @@ function parameters(endpoint: AnyEndpoint, place: 'path' | 'query'): JsonSchema[
   }));
 }
 
-function errorResponses(endpoint: AnyEndpoint): Record<string, Response> {
-  const byStatus = new Map<number, Set<string>>();
-  for (const code of [...commonProblems(endpoint), ...(endpoint.problems ?? [])]) {
-    const status = problems[code][0];
-    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+/** The codes that the endpoint refuses with, by their status. */
+function codesByStatus(endpoint: AnyEndpoint): Map<number, string> {
+  const codes = new Set([...commonProblems(endpoint), ...(endpoint.problems ?? [])]);
+  const byStatus = new Map<number, string>();
+  for (const code of codes) {
+    const [status] = problems[code];
+    const others = byStatus.get(status);
+    byStatus.set(status, others ? `${others}, ${code}` : code);
   }
-  const content = { [json]: { schema: { $ref: '#/components/schemas/Error' } } };
-  return Object.fromEntries([
-    ...[...byStatus].map(([status, codes]) => [
-      String(status),
-      { description: [...codes].join(', '), content },
-    ]),
-    ['default', { description: 'Any error', content }],
-  ]) as Record<string, Response>;
+  return byStatus;
+}
+
+const statusNames: Record<number, string> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  402: 'PaymentRequired',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'TooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalServerError',
+  503: 'ServiceUnavailable',
+};
+
+const errorContent = { [json]: { schema: reference('schemas', 'Error') } };
+
+/** The answers with an error, by name. Each says what the codes of its status mean. */
+const errorResponses: Record<string, Response> = {
+  Error: { description: 'Any error', headers: headersOf('X-Request-ID'), content: errorContent },
+};
+for (const [status, name] of Object.entries(statusNames)) {
+  const meant = Object.entries(problems).filter(([, [at]]) => at === Number(status));
+  errorResponses[name] = {
+    description: meant.map(([code, [, message]]) => `- \`${code}\`: ${message}`).join('\n'),
+    headers: headersOf(
+      'X-Request-ID',
+      ...(name === 'TooManyRequests' ? ([...rateHeaders, 'Retry-After'] as const) : []),
+    ),
+    content: errorContent,
+  };
 }
 
 /** What the way to every handler may refuse, as `pipeline.ts` goes it. */
 function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
   const { access, method, asSent, limit, role, fresh } = endpoint;
   const isOpen = access === 'open';
-  const takesHeader = access === 'secret' || access === 'either';
+  const takesHeader = takesProjectHeader(endpoint);
   const inProject = endpoint.projectParam !== undefined || access === 'project' || takesHeader;
   const when = (holds: boolean, ...codes: ProblemCode[]) => (holds ? codes : []);
   return [
@@ -180,9 +322,27 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
 
 const keyConflicts = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const;
 
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return rest;
+/** The JSON Schema of a schema. Those with an id are components, and become references to them. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
+  // As the item of a list, a named schema is referred to like any that is deeper inside.
+  const listed = z.toJSONSchema(z.array(schema), {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema: shown }) => {
+      // Long, and no more than the format says.
+      if (shown.format) delete shown.pattern;
+      if (shown.minimum === Number.MIN_SAFE_INTEGER) delete shown.minimum;
+      if (shown.maximum === Number.MAX_SAFE_INTEGER) delete shown.maximum;
+    },
+  });
+  const text = JSON.stringify(listed).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { items, $defs = {} } = JSON.parse(text) as { items: JsonSchema; $defs?: Schemas };
+  for (const [name, shown] of Object.entries($defs)) {
+    if (!isDeepStrictEqual((schemas[name] ??= shown), shown)) {
+      throw new Error(`Two schemas are called ${name}.`);
+    }
+  }
+  return items;
 }
 
 function wrappedSchema(data: JsonSchema): JsonSchema {

@@ -125,9 +125,16 @@ export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
   });
 }
 
-/** The answer of a page list of `item`. */
+/** An object that the documentation names: the schema of a record, as a component of the document. */
+export function named<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return z.object(shape).meta({ id });
+}
+
+const nameOf = (schema: z.ZodType) => z.globalRegistry.get(schema)?.id ?? '';
+
+/** The answer of a page list of `item`, a named schema. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({
+  return named(`${nameOf(item)}Page`, {
     data: z.array(item),
     total: z.int(),
     page: z.int(),
@@ -165,9 +172,9 @@ export function cursorQuery(form: CursorForm) {
 /** What is said of a cursor that cannot be read. */
 export const cursorFault = fault('invalid_string', 'Is no cursor of this list.');
 
-/** The answer of a cursor list of `item`. */
+/** The answer of a cursor list of `item`, a named schema. */
 export function cursorListOf<Item extends z.ZodType>(item: Item) {
-  return z.object({
+  return named(`${nameOf(item)}List`, {
     data: z.array(item),
     cursor: z.string().optional(),
     hasMore: z.boolean(),

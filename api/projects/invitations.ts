@@ -10,12 +10,12 @@ import { transact } from '../../db/transaction.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { presentProject, Project, project } from './record.ts';
 
 /** What a user decides about memberships: to accept one, to decline it, to leave. */
 
-const Invitation = z.object({
+const Invitation = named('Invitation', {
   projectId: z.uuid(),
   projectName: z.string(),
   role: z.enum(['ADMIN', 'MEMBER']),

@@ -16,12 +16,12 @@ import { requireFresh } from '../access/auth.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { Email, Time, time, Uuid } from '../http/schemas.ts';
+import { Email, named, Time, time, Uuid } from '../http/schemas.ts';
 import { recordInvitation } from '../accounts/mail.ts';
 import { transact } from '../../db/transaction.ts';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
-const Member = z.object({
+const Member = named('Member', {
   userId: z.uuid(),
   email: z.string(),
   role: z.enum(roles),

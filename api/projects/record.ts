@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { MemberProjectRow } from '../../db/projects/projects.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import { roles } from '../../domain/roles.ts';
-import { Time, time } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
 
 /** A project as a member sees it. */
-export const Project = z.object({
+export const Project = named('Project', {
   id: z.uuid(),
   name: z.string(),
   public: z.string(),

@@ -27,12 +27,12 @@ import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { asProblem } from '../http/envelope.ts';
-import { Time } from '../http/schemas.ts';
+import { named, Time } from '../http/schemas.ts';
 import { requireVerifiedSender } from '../emails/sender.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
 import { transact } from '../../db/transaction.ts';
 
-const SentEmail = z.object({
+const SentEmail = named('SentEmail', {
   contact: z.object({ id: z.uuid(), email: z.string() }),
   email: z.uuid(),
 });

@@ -7,7 +7,7 @@ import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { ContactData, Email, fault, Time } from '../http/schemas.ts';
+import { ContactData, Email, fault, named, Time } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
 /** A name a customer may give an event. */
@@ -43,7 +43,11 @@ export const TrackBody = z.object({
   data: ContactData.refine(...withinEventData),
 });
 
-export const TrackAnswer = z.object({ contact: z.uuid(), event: z.uuid(), timestamp: Time });
+export const TrackAnswer = named('TrackedEvent', {
+  contact: z.uuid(),
+  event: z.uuid(),
+  timestamp: Time,
+});
 
 export const trackExample = {
   body: { email: 'ada@shop.example', event: 'signed_up', data: { plan: 'pro' } },

@@ -64,7 +64,7 @@ export const ConditionInput = z
     }
     return condition ? { condition, mentions } : z.NEVER;
   })
-  .meta({ anyOf: [conditionJsonSchema, flatJsonSchema] });
+  .meta({ id: 'ConditionInput', anyOf: [conditionJsonSchema, flatJsonSchema] });
 
 /**
  * For a body that takes a condition in two places: refuses two that mean different things.
@@ -91,11 +91,11 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 /** A condition as the API answers it. */
 export const ConditionAnswer = z
   .custom<Condition>((value) => typeof value === 'object' && value !== null)
-  .meta(conditionJsonSchema);
+  .meta({ id: 'Condition', ...conditionJsonSchema });
 
 /** A condition in the flat form. */
 export const FlatAnswer = z
   .custom<{ operator: 'AND' | 'OR'; conditions: Filter[] }>(
     (value) => typeof value === 'object' && value !== null,
   )
-  .meta(flatJsonSchema);
+  .meta({ id: 'FlatCondition', ...flatJsonSchema });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SegmentRow } from '../../db/segments/segments.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { ofProject, Uuid } from '../http/schemas.ts';
+import { named, ofProject, Uuid } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from './conditions.ts';
 
 /** The record of a segment as the API answers it. */
@@ -13,7 +13,7 @@ export const SegmentById = z.object({ id: Uuid });
 
 const filters = [{ field: 'data.plan', operator: 'equals', value: 'pro' }];
 
-export const Segment = z.object({
+export const Segment = named('Segment', {
   id: z.uuid().meta({ examples: ['9d3f1c1e-8a53-4d3c-b0ff-6c1b6a3b7e01'] }),
   name: z.string().meta({ examples: ['Pro users'] }),
   description: z.string().nullable(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TemplateRow } from '../../db/templates/templates.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { ofProject } from '../http/schemas.ts';
+import { named, ofProject } from '../http/schemas.ts';
 
 /** The record of a template as the API answers it. */
 
@@ -9,7 +9,7 @@ export const TemplateType = z
   .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
   .describe('The message class. HEADLESS: nothing is added to the body.');
 
-export const Template = z.object({
+export const Template = named('Template', {
   id: z.uuid().meta({ examples: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'] }),
   name: z.string().meta({ examples: ['Welcome'] }),
   description: z.string().nullable(),

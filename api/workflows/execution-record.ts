@@ -3,7 +3,7 @@ import type { ExecutionListItem, ExecutionRow } from '../../db/workflows/executi
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
 import { executionRunId } from '../../domain/workflow/execution.ts';
 import { findStep, type Graph, stepTypes } from '../../domain/workflow/graph.ts';
-import { Time, time } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
 import { stepExample, workflowExample } from './record.ts';
 
 /** The records of executions and their steps as the API answers them. */
@@ -30,7 +30,7 @@ const AnyObject = z.record(z.string(), z.unknown());
 export const StepName = z.object({ id: z.uuid(), name: z.string(), type: z.enum(stepTypes) });
 export const ContactName = z.object({ id: z.uuid(), email: z.string() });
 
-export const Execution = z.object({
+export const Execution = named('Execution', {
   id: z.uuid(),
   workflowId: z.uuid(),
   workflowVersion: z.int(),
@@ -49,7 +49,7 @@ export const Execution = z.object({
   updatedAt: Time,
 });
 
-export const StepExecution = z.object({
+export const StepExecution = named('StepExecution', {
   id: z.uuid(),
   executionId: z.uuid(),
   stepId: z.uuid(),

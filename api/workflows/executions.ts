@@ -14,7 +14,16 @@ import { found, Problem } from '../../domain/errors.ts';
 import { stepTypes } from '../../domain/workflow/graph.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { fault, JsonObject, presentPage, queryInt, Time, time, Uuid } from '../http/schemas.ts';
+import {
+  fault,
+  JsonObject,
+  named,
+  presentPage,
+  queryInt,
+  Time,
+  time,
+  Uuid,
+} from '../http/schemas.ts';
 import {
   cancelledExample,
   ContactName,
@@ -31,6 +40,12 @@ import {
 } from './execution-record.ts';
 import { stepExample, tag, WorkflowById, workflowExample } from './record.ts';
 import { transact } from '../../db/transaction.ts';
+
+const NamedExecution = named('NamedExecution', {
+  ...Execution.shape,
+  contact: ContactName,
+  currentStep: StepName.nullable(),
+});
 
 const ExecutionById = WorkflowById.extend({ executionId: Uuid });
 
@@ -84,10 +99,8 @@ export const getExecutions = endpoint({
     pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
     status: z.enum(statuses).optional(),
   }),
-  response: z.object({
-    executions: z.array(
-      Execution.extend({ contact: ContactName, currentStep: StepName.nullable() }),
-    ),
+  response: named('NamedExecutionPage', {
+    executions: z.array(NamedExecution),
     total: z.int(),
     page: z.int(),
     pageSize: z.int(),
@@ -113,10 +126,9 @@ export const getExecution = endpoint({
   summary: 'Get one execution with its steps',
   access: 'secret',
   params: ExecutionById,
-  response: Execution.extend({
+  response: named('ExecutionDetails', {
+    ...NamedExecution.shape,
     workflow: z.object({ id: z.uuid(), name: z.string() }),
-    contact: ContactName,
-    currentStep: StepName.nullable(),
     stepExecutions: z.array(StepExecution),
   }),
   problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND'],

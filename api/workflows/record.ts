@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
 import { stepTypes, type StepType } from '../../domain/workflow/graph.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API answers them. */
 
@@ -10,7 +10,7 @@ export const tag = 'Workflows';
 
 export const WorkflowById = z.object({ id: Uuid });
 
-export const Workflow = z.object({
+export const Workflow = named('Workflow', {
   id: z.uuid(),
   name: z.string(),
   description: z.string().nullable(),
@@ -46,7 +46,7 @@ export function presentWorkflow(row: WorkflowRow): z.input<typeof Workflow> {
 
 const JsonObject = z.record(z.string(), z.unknown());
 
-export const Step = z.object({
+export const Step = named('Step', {
   id: z.uuid(),
   type: z.enum(stepTypes),
   name: z.string(),
@@ -72,7 +72,7 @@ export function presentStep(row: StepRow): z.input<typeof Step> {
   };
 }
 
-export const Transition = z.object({
+export const Transition = named('Transition', {
   id: z.uuid(),
   fromStepId: z.uuid(),
   toStepId: z.uuid(),

@@ -33,6 +33,7 @@ import {
   Description,
   fault,
   Name,
+  named,
   pageExample,
   pageOf,
   pageQuery,
@@ -65,6 +66,11 @@ const TriggerConfig = z.object({ eventName: TriggerEvent.nullish() });
 
 const notYet = fault('not_allowed', 'Workflows cannot be started by a schedule.');
 
+const CountedWorkflow = named('CountedWorkflow', {
+  ...Workflow.shape,
+  _count: z.object({ steps: z.int(), executions: z.int() }),
+});
+
 export const listWorkflows = endpoint({
   id: 'listWorkflows',
   method: 'GET',
@@ -76,7 +82,7 @@ export const listWorkflows = endpoint({
     search: z.string().optional().describe('Part of name or description, in any case'),
     status: z.enum(['active', 'disabled']).optional(),
   }),
-  response: pageOf(Workflow.extend({ _count: z.object({ steps: z.int(), executions: z.int() }) })),
+  response: pageOf(CountedWorkflow),
   example: { response: pageExample({ ...workflowExample, _count: { steps: 2, executions: 12 } }) },
   async handle({ db, caller, query: { status, ...query } }) {
     const enabled = status === undefined ? undefined : status === 'active';
@@ -157,7 +163,8 @@ export const getWorkflow = endpoint({
   summary: 'Get one workflow with its graph',
   access: 'secret',
   params: WorkflowById,
-  response: Workflow.extend({
+  response: named('WorkflowGraph', {
+    ...Workflow.shape,
     steps: z.array(
       Step.extend({
         template: z.object({ id: z.uuid(), name: z.string() }).nullable(),

@@ -1,7 +1,7 @@
 import { endpoints } from '../../api/endpoints.ts';
 import { openApiDocument } from '../../api/http/openapi.ts';
 
-type Responses = Record<string, { content?: Record<string, unknown> }>;
+type Responses = Record<string, { $ref?: string; content?: Record<string, unknown> }>;
 
 interface Documented {
   /** Path and method, as the router tells them apart. */
@@ -12,11 +12,18 @@ interface Documented {
 
 let documented: Documented[] | undefined;
 
+interface Document {
+  paths: Record<string, Record<string, { responses: Responses }>>;
+  components: { responses: Responses };
+}
+
 /** The operations of the document, those of fixed words before those of ids. */
 function operations(): Documented[] {
-  const { paths } = openApiDocument(endpoints, { apiUrl: 'http://localhost', version: '0' });
-  const all = Object.entries(paths as Record<string, Record<string, { responses: Responses }>>);
-  return all
+  const settings = { apiUrl: 'http://localhost', version: '0' };
+  const { paths, components } = openApiDocument(endpoints, settings) as unknown as Document;
+  const resolved = ({ $ref, ...given }: Responses[string]) =>
+    components.responses[$ref?.split('/').at(-1) ?? ''] ?? given;
+  return Object.entries(paths)
     .toSorted(([a], [b]) => rank(a).localeCompare(rank(b), 'en'))
     .flatMap(([path, methods]) => {
       const words = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
@@ -24,7 +31,9 @@ function operations(): Documented[] {
       return Object.entries(methods).map(([method, { responses }]) => ({
         route: new RegExp(`^${pattern}/?$`),
         method: method.toUpperCase(),
-        responses,
+        responses: Object.fromEntries(
+          Object.entries(responses).map(([status, given]) => [status, resolved(given)]),
+        ),
       }));
     });
 }
