@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { columns, type DB } from './tables.ts';
 
 /**
- * The columns of a table for `select` and `returning`, each with the table's name before it. They
- * are named, never asked for with `*`: a column that the migration of a later version adds must not
- * change what this version reads.
- * @param alias what the table is called in the statement, where that is not its own name.
+ * The columns of a table for `select` and `returning`, each prefixed with the table's name. They
+ * are listed rather than `*`: a column that a later migration adds must not change what this
+ * version reads.
+ * @param alias the table's name in the statement, where it has another one.
  */
 export function columnsOf<T extends keyof DB, A extends string = T>(
   table: T,
@@ -19,7 +19,7 @@ export function columnList(table: keyof DB, alias: string = table): RawBuilder<u
   return references(columns[table], alias);
 }
 
-/** Columns of what is called `source` in a statement, as a list for it. */
+/** A column list that refers to `source` in a statement. */
 export function references(names: readonly string[], source: string): RawBuilder<unknown> {
   return sql.join(names.map((name) => sql.ref(`${source}.${name}`)));
 }
@@ -31,7 +31,7 @@ export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer 
 
 const columnNames = new Map<string, string>();
 
-/** The same at run time, for the names that the code has. */
+/** The same at run time. */
 export function snakeCase(name: string): string {
   let column = columnNames.get(name);
   if (column === undefined) {
@@ -41,7 +41,7 @@ export function snakeCase(name: string): string {
   return column;
 }
 
-/** `T` with the names of columns; what may be undefined may be missing. */
+/** `T` with column names as keys; a field that may be undefined becomes optional. */
 type ColumnsFrom<T> = {
   [K in keyof T as undefined extends T[K] ? never : SnakeCase<K & string>]: T[K];
 } & {
@@ -52,8 +52,8 @@ type ColumnsFrom<T> = {
 };
 
 /**
- * The columns of the fields that a request gives: `{ fromName }` becomes `{ from_name }`. Those that
- * are undefined are left out.
+ * The columns of a request's fields: `{ fromName }` becomes `{ from_name }`. Undefined ones are
+ * left out.
  */
 export function columnsFrom<T extends object>(fields: T): ColumnsFrom<T> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -6,19 +6,19 @@ import { Client, Pool } from 'pg';
 import { isOutdatedPlan, isTransient } from './sql-state.ts';
 import type { DB } from './tables.ts';
 
-/** The database handle every query takes: the pool, or the transaction of the caller. */
+/** The database handle that every query takes: the pool, or the caller's transaction. */
 export type Database = Kysely<DB>;
 
 export interface OpenDatabase {
   db: Database;
-  /** The pool below it, for libraries that bring their own SQL. */
+  /** The underlying pool, for libraries that bring their own SQL. */
   pool: Pool;
   close(): Promise<void>;
 }
 
 /**
  * Opens a pool on `url`.
- * @param options.poolMax connections at most, 20 by default.
+ * @param options.poolMax maximum connections, 20 by default.
  */
 export function openDatabase(url: string, options: { poolMax?: number } = {}): OpenDatabase {
   const pool = new Pool({
@@ -27,12 +27,12 @@ export function openDatabase(url: string, options: { poolMax?: number } = {}): O
     keepAlive: true,
     Client: PreparingClient,
   });
-  // A connection that dies (server restart) fails the query in hand or the next one, and is
-  // replaced. Without listeners it would end the process: the pool has one for idle connections
-  // only, not for those inside a transaction.
+  // A connection that dies (server restart) fails the current or the next query, and is replaced.
+  // Without an error listener it would end the process: the pool listens only on idle connections,
+  // not on those inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
-  // A connection that is ended when it is given back is replaced by the pool.
+  // The pool replaces a connection that is ended on release.
   pool.on('release', (_error, client) => {
     if (client instanceof PreparingClient && client.isOutdated) void client.end();
   });
@@ -40,14 +40,14 @@ export function openDatabase(url: string, options: { poolMax?: number } = {}): O
   return { db, pool, close: () => db.destroy() };
 }
 
-/** Texts of statements that have a name, and how often the others were seen. */
+/** Names of prepared statements by text, and counts of the other statements. */
 const statementNames = new Map<string, string | number>();
-/** A statement is prepared when it comes this often … */
+/** A statement is prepared after this many uses … */
 const preparedFrom = 3;
-/** … up to this many: the rest would only fill the memory of every connection. */
+/** … up to this many statements: more would only fill the memory of every connection. */
 const preparedMax = 500;
 
-/** The name of a statement that is worth preparing. Equal texts have equal names. */
+/** The name of a statement that is worth preparing. Equal texts get equal names. */
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text) ?? 0;
   if (typeof known === 'string') return known;
@@ -57,17 +57,16 @@ function statementName(text: string): string | undefined {
   return typeof next === 'string' ? next : undefined;
 }
 
-/** How often a statement of its own is given before its error is the caller's. */
+/** Attempts of a statement before its error reaches the caller. */
 const attemptsMax = 3;
 
 /**
- * Prepares the statements that come again and again: PostgreSQL then plans them once for each
- * connection. Planning was two thirds of the cost of recording an event. A statement outside a
- * transaction that PostgreSQL gave up although nothing was wrong with it is given again; one inside
- * is the business of `transact`.
+ * Prepares frequent statements, so that PostgreSQL plans them once per connection. Planning was two
+ * thirds of the cost of recording an event. A statement outside a transaction that failed with a
+ * transient error is retried here; inside a transaction, `transact` retries.
  */
 class PreparingClient extends Client {
-  /** Set when a migration has changed what a statement prepared here answers. */
+  /** Set when a migration has changed the result type of a prepared statement. */
   isOutdated = false;
 
   override query(...args: unknown[]): never {
@@ -95,8 +94,8 @@ class PreparingClient extends Client {
 const migrationsDir = path.join(import.meta.dirname, 'migrations');
 
 /**
- * Brings the database at `url` to the newest migration. Several processes may call it at once:
- * Kysely's migrator takes an advisory lock, so one does the work and the others find it done.
+ * Migrates the database at `url` to the newest version. Several processes may call it at once:
+ * Kysely's migrator takes an advisory lock, so one of them does the work.
  * @throws Error naming the migration that failed.
  */
 export async function migrateToLatest(url: string): Promise<void> {
@@ -129,7 +128,7 @@ async function readMigrations() {
   );
 }
 
-/** True when the database answers. */
+/** True when the database responds. */
 export async function databaseAnswers(db: Database): Promise<boolean> {
   return sql`select 1`.execute(db).then(
     () => true,

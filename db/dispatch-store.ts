@@ -11,7 +11,7 @@ import { listClaimedWaits } from './workflows/waits.ts';
 import type { DueCancel, StartedRun } from '../domain/workflow/execution.ts';
 import type { OutboxEntry } from '../domain/runs.ts';
 
-/** What the dispatcher reads and notes: the `DispatchStore` of `workflows/client/dispatcher.ts`. */
+/** The dispatcher's reads and writes: the `DispatchStore` of `workflows/client/dispatcher.ts`. */
 export function dispatchStore(db: Database) {
   return {
     listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
@@ -25,9 +25,9 @@ export function dispatchStore(db: Database) {
 }
 
 /**
- * Claims executions that Temporal should have heard of by now, for the caller to tell it. The
- * claim is a later `dispatch_at`, not an order of ids: rows are committed in another order than
- * their ids were given.
+ * Claims executions that Temporal should know of by now, for the caller to dispatch. The claim is a
+ * later `dispatch_at` rather than an order of ids: rows commit in another order than their ids were
+ * assigned.
  */
 export async function claimForgottenExecutions(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
@@ -48,7 +48,7 @@ export async function claimForgottenExecutions(db: Database, max: number): Promi
   return rows.map((row) => row.id);
 }
 
-/** The same for waits that an event claimed and whose run has not gone on. */
+/** The same for waits that an event has claimed and whose run has not continued. */
 export async function claimForgottenWaits(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     update wait set dispatch_at = now() + interval '30 seconds'

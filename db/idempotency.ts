@@ -4,7 +4,10 @@ import { limits } from '../domain/limits.ts';
 import type { Database } from './database.ts';
 import { transact } from './transaction.ts';
 
-/** A key that one request holds: until its answer is stored, it releases it, or it is taken over. */
+/**
+ * A key that one request holds until it stores its response, releases the key, or another takes it
+ * over.
+ */
 export interface KeyClaim {
   ownerId: string;
   key: string;
@@ -13,13 +16,13 @@ export interface KeyClaim {
 
 /** A mail that a request has accepted under its key. */
 export interface AcceptedEmail {
-  /** Which of the mails of the request it is, from 0 on. */
+  /** Index of the mail in the request, from 0. */
   position: number;
   emailId: string;
   contactId: string;
 }
 
-/** An earlier use of a key, which stands in the way of another. */
+/** An earlier use of a key, which prevents another. */
 export interface EarlierUse {
   request: string;
   body_hash: Buffer;
@@ -38,10 +41,9 @@ interface NewUse {
 }
 
 /**
- * Claims a key for one request. A key that ran out is new again. So is one whose request ended
- * without an answer, or has not ended in time; what that one has accepted is answered with the
- * claim, and goes to a request with the same body alone.
- * Returns the claim, or the row of the earlier use.
+ * Claims a key for one request. An expired key is new again. So is one whose request ended without
+ * a response, or took too long; then the claim comes with what that request has accepted, and only
+ * a request with the same body gets it. Returns the claim, or the row of the earlier use.
  */
 export async function claimIdempotencyKey(
   db: Database,
@@ -62,7 +64,7 @@ export async function claimIdempotencyKey(
       .executeTakeFirst();
     if (fresh) return { claimedAt: fresh.created_at, accepted: [] };
     const known = await transact(db, (tx) => takeOver(tx, given));
-    // Else it is gone in between: the first request ended in an error and released the key.
+    // Otherwise the row was deleted in between: the first request failed and released the key.
     if (known) return known;
   }
 }
@@ -110,7 +112,7 @@ async function takeOver(tx: Database, given: NewUse) {
   return { claimedAt, accepted };
 }
 
-/** What was accepted under a key and has no stored answer, in the order of the request. */
+/** What was accepted under a key that has no stored response, in the order of the request. */
 export async function listAccepted(
   db: Database,
   { ownerId, key }: { ownerId: string; key: string },
@@ -129,16 +131,16 @@ const held = (claim: KeyClaim) => sql`owner_id = ${claim.ownerId} and key = ${cl
   and created_at = ${claim.claimedAt} and status_code is null`;
 
 /**
- * Notes, in the transaction of a mail, that it was accepted under the key.
+ * Records, in the transaction of a mail, that it was accepted under the key.
  * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over: the caller's
- *   mail must not come into being.
+ *   transaction must be rolled back.
  */
 export async function recordAccepted(
   tx: Database,
   claim: KeyClaim,
   { position, emailId, contactId }: AcceptedEmail,
 ): Promise<void> {
-  // Locked, so that who takes over waits for this transaction, and then knows of its mail.
+  // Locked, so that a request that takes over waits for this transaction and then sees its mail.
   const { rows } = await sql`
     with claim as (
       select owner_id, key from idempotency where ${held(claim)} for no key update
@@ -150,8 +152,8 @@ export async function recordAccepted(
 }
 
 /**
- * Stores the answer of the request that holds the claim. Returns false when another has taken it
- * over, or the answer is stored.
+ * Stores the response of the request that holds the claim. Returns false when another request has
+ * taken it over, or a response is stored already.
  */
 export async function completeIdempotencyKey(
   db: Database,
@@ -165,8 +167,8 @@ export async function completeIdempotencyKey(
 }
 
 /**
- * Ends a claim without an answer: the key is new again. Where mail was accepted under it, the next
- * request with the same body goes on after that.
+ * Ends a claim without a response: the key is new again. Where mail was accepted under it, the next
+ * request with the same body continues after that.
  */
 export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
   const isEmpty = sql`not exists (

@@ -4,8 +4,8 @@ import { reEncrypt } from './projects/re-encryption.ts';
 import { createCipher } from '../providers/encryption.ts';
 
 /**
- * `npm run migrate`: brings the database to the newest migration and ends.
- * `npm run re-encrypt`: brings encrypted values under the key in use and ends.
+ * `npm run migrate`: migrates the database to the newest version and exits. `npm run re-encrypt`:
+ * re-encrypts stored values under the current key and exits.
  */
 try {
   const config = readConfig(process.env);

@@ -6,23 +6,23 @@ import { limits } from '../../domain/limits.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import { besideFileBytes } from './upload.ts';
 
-/** What a request carries: how much of it is taken, and what JSON in it may be. */
+/** Request bodies: how much is read, and what JSON they may contain. */
 
-/** Bytes of a body that an endpoint takes at most, whatever they say. */
+/** Largest body an endpoint accepts, in bytes. */
 export function bodyBytesMax({ access, upload, bodyBytesMax: own }: AnyEndpoint): number {
   if (upload) return upload.bytesMax + besideFileBytes;
   return own ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);
 }
 
 /**
- * Refuses what needs no reading to be refused: a body that is too large by its own word, is
- * compressed, or is of a type that is not taken.
+ * Rejects bodies that need not be read: too large by Content-Length, compressed, or of an
+ * unsupported type.
  * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
  */
 export function refuseUnreadableBody(ctx: Context, endpoint: AnyEndpoint): void {
   const length = ctx.request.length ?? 0;
   if (length > bodyBytesMax(endpoint)) throw tooLarge(endpoint);
-  // A few compressed bytes may stand for gigabytes.
+  // A few compressed bytes may expand to gigabytes.
   if (ctx.get('content-encoding') !== '') {
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
       message: 'Send the body as it is, without Content-Encoding.',
@@ -41,7 +41,7 @@ export function takesBody({ method, body }: AnyEndpoint): boolean {
 }
 
 /**
- * Reads the body, as far as the endpoint takes it: also one that does not say how long it is.
+ * Reads the body up to the endpoint's limit, also without a Content-Length.
  * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when it breaks off.
  */
 export async function readBytes({ req }: Context, endpoint: AnyEndpoint): Promise<Buffer> {
@@ -49,7 +49,7 @@ export async function readBytes({ req }: Context, endpoint: AnyEndpoint): Promis
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // The connection stays, so that the sender can be told.
+    // Keep the connection, so that the client gets the error.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > bytesMax) break;
@@ -59,7 +59,7 @@ export async function readBytes({ req }: Context, endpoint: AnyEndpoint): Promis
     throw new Problem('INVALID_REQUEST_BODY');
   }
   if (size <= bytesMax) return Buffer.concat(chunks, size);
-  // What still comes is read by nobody, and must not stand before the next request.
+  // Discards the rest of the body, so that it does not block the next request.
   req.resume();
   throw tooLarge(endpoint);
 }
@@ -69,13 +69,14 @@ function tooLarge({ upload }: AnyEndpoint): Problem {
 }
 
 /**
- * The value of a JSON body; without a body an empty object.
- * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it could not be kept as it was sent.
+ * The value of a JSON body; an empty object without a body.
+ * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it could not be stored as it was
+ *   sent.
  */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   const { depth, items } = measureJson(bytes, limits.jsonItems);
-  // Before it is parsed: each item takes tens of bytes of memory for each byte of it.
+  // Before parsing: each item takes tens of bytes of memory per byte of text.
   if (items > limits.jsonItems) {
     const message = `A body holds at most ${limits.jsonItems} values, in objects and lists together.`;
     throw invalidField('', 'too_big', message);

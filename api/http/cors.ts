@@ -12,8 +12,8 @@ const exposed = [
 const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID';
 
 /**
- * Who may call from a browser: the public API anybody, without cookies; all else the pages of
- * this installation, with them. Preflights are answered without a look at the path.
+ * Browsers may call the public API from any origin, without cookies; all other endpoints from the
+ * pages of this installation only, with cookies. Preflights are answered whatever the path is.
  */
 export function cors(config: Config): Middleware {
   const originOf = (url: string | null) => (url ? new URL(url).origin : null);

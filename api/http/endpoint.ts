@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import type { UploadLimits } from './upload.ts';
 
-/** What a handler gets: the services, who calls, and the checked parts of the request. */
+/** A handler's input: the services, the caller, and the validated parts of the request. */
 export interface Call<
   A extends Access,
   P,
@@ -19,14 +19,14 @@ export interface Call<
   M extends string | undefined = undefined,
 > extends Services {
   caller: CallerOf<A>;
-  /** The caller in the project that the path names by `projectParam`. */
+  /** The caller in the project that `projectParam` of the path names. */
   member: M extends string ? ProjectCaller : null;
   params: P;
   query: Q;
   body: B;
   request: {
     id: string;
-    /** As it was sent: HEAD runs what answers GET. */
+    /** As sent: HEAD runs the handler of GET. */
     method: string;
     ip: string;
     client: Client;
@@ -35,35 +35,38 @@ export interface Call<
     /** The body of an endpoint that takes it `asSent`. */
     bytes: Buffer;
   };
-  /** Of a request with an `Idempotency-Key`: for mail, which must not leave again with a repeat. */
+  /**
+   * Set for a request with an `Idempotency-Key`: mail must not be sent again when it is repeated.
+   */
   keyUse: {
-    /** What earlier requests have accepted under the key without coming to their end, in order. */
+    /** What earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
     /**
-     * Notes that a mail was accepted, in its transaction.
+     * Records that a mail was accepted, in its transaction.
      * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
      */
     recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
-    /** Stores the answer in the transaction of the last mail. Call it last; throws likewise. */
+    /** Stores the response in the transaction of the last mail. Call it last; throws likewise. */
     completeIn: (tx: Database, data: unknown) => Promise<void>;
   } | null;
   /**
-   * The caller in a project that only the body or a row names, with the rights of the declaration.
-   * @throws Problem PROJECT_NOT_FOUND for strangers, and what `requireRights` throws.
+   * The caller in a project that only the body or a row names, with the rights that the endpoint
+   * declares.
+   * @throws Problem PROJECT_NOT_FOUND for non-members, and what `requireRights` throws.
    */
   authorize: (projectId: string) => Promise<ProjectCaller>;
-  /** The logged-in user, if any, where a session is not required. */
+  /** The logged-in user, if any, where no session is required. */
   findSessionUser: () => Promise<UserCaller | null>;
   /** See `security-log.ts`. */
   note: SecurityLog['note'];
   noteRefusal: SecurityLog['noteRefusal'];
-  /** Counts against one more limit. @throws Problem RATE_LIMIT_EXCEEDED */
+  /** Counts against an additional limit. @throws Problem RATE_LIMIT_EXCEEDED */
   count: (limit: LimitName, key: string) => Promise<void>;
 }
 
 /**
- * One endpoint of the API, whole: shape, permission, behaviour. The pipeline in `pipeline.ts`
- * runs it; `openapi.ts` describes it.
+ * The declaration of an endpoint: shape, permission, behaviour. `pipeline.ts` runs it; `openapi.ts`
+ * describes it.
  */
 export interface Endpoint<
   A extends Access = Access,
@@ -77,76 +80,76 @@ export interface Endpoint<
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  /** The chapter of the documentation. */
+  /** Chapter of the documentation. */
   tag: string;
   summary: string;
   access: A;
-  /** Success status; 200 when not given. A handler may answer another by `answer`. */
+  /** Success status; 200 by default. A handler may return another in an `Answer`. */
   status?: number;
-  /** True: the answer is `{success: true, data}`. */
+  /** True: the response is `{success: true, data}`. */
   wrapped?: boolean;
-  /** Which counter limits it (see `ratelimit.ts`); by default the caller decides. */
+  /** Which counter limits it (see `ratelimit.ts`); by default the kind of caller decides. */
   limit?: 'auth' | 'none';
-  /** The path parameter that names a project: strangers to it are answered PROJECT_NOT_FOUND. */
+  /** The path parameter that names a project: non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
-  /** The role it takes in the project; when not given, every member may. Secret keys are ADMIN. */
+  /**
+   * The required role in the project; by default every member may call it. Secret keys are ADMIN.
+   */
   role?: 'ADMIN';
-  /** True: a session has to be a fresh one. See `requireFresh`. */
+  /** True: needs a recent login. See `requireFresh`. */
   fresh?: boolean;
-  /** True: also writes to a disabled project are let through. */
+  /** True: also allowed to write to a disabled project. */
   whileDisabled?: boolean;
-  /** What it is refused with on a server that is not set up for it; null: it is. */
+  /** The error on a server that is not configured for it; null: it is configured. */
   unavailable?: (config: Config) => ProblemCode | null;
   /** The body is a form with a file, within these limits. */
   upload?: UploadLimits;
   /**
-   * True: the form of a request is never refused. Path and query come unchecked, the body as
-   * `request.bytes`, whatever its type: for pages and for receivers, which others call.
+   * True: the request is never validated. Path and query come unchecked, the body as
+   * `request.bytes`, whatever its type: for pages, and for webhooks that others call.
    */
   asSent?: boolean;
   /**
-   * Bytes of the body, at most. When not given: `limits.openBodyBytes` without credentials,
+   * Largest body, in bytes. By default `limits.openBodyBytes` without credentials,
    * `limits.jsonBodyBytes` with them.
    */
   bodyBytesMax?: number;
-  /**
-   * Whether `Idempotency-Key` is honoured. When not given: by POST within a project.
-   */
+  /** Whether `Idempotency-Key` is honoured. By default by POST within a project. */
   idempotent?: boolean;
-  /** Content type of an answer that is not JSON. */
+  /** Content type of a response that is not JSON. */
   contentType?: string;
-  /** What else a handler answers by `answer`: another status, or another form. */
+  /** Other responses that a handler may return in an `Answer`: another status, or another form. */
   otherAnswers?: readonly OtherAnswer[];
   params?: P;
   query?: Q;
   body?: B;
   response: R;
-  /** The errors of this endpoint beside those every endpoint has. */
+  /** The errors of this endpoint beyond those that every endpoint has. */
   problems?: readonly ProblemCode[];
-  /** A request body and its answer, for the documentation. */
+  /** A request body and its response, for the documentation. */
   example?: { body?: unknown; response?: unknown };
   handle(
     call: Call<A, z.output<P>, z.output<Q>, z.output<B>, M>,
   ): Promise<z.input<R> | Answer<z.input<R>>>;
 }
 
-/** An answer beside the usual one and the errors. JSON has the shape of the usual one. */
+/** A response other than the usual one and the errors. JSON has the shape of the usual one. */
 export interface OtherAnswer {
   status: number;
-  /** When it comes. */
+  /** When it is returned. */
   description: string;
-  /** When not given: JSON. */
+  /** Default: JSON. */
   contentTypes?: readonly string[];
 }
 
 interface AnswerOptions {
   status?: number;
   headers?: Record<string, string | string[]>;
-  /** The answer is this text instead of the endpoint's own form, such as a page for a browser. */
+  /** The response is this text instead of the endpoint's JSON, such as a page for a browser. */
   contentType?: string;
 }
 
-/** An answer with its own status, headers or form. */
+/** A response with its own status, headers or form. */
 export class Answer<T> {
   readonly data: T;
   readonly options: AnswerOptions;
@@ -166,7 +169,7 @@ export function page(html: string, headers: Record<string, string> = {}): Answer
   return new Answer(html as never, { headers, contentType: 'text/html' });
 }
 
-/** An endpoint as the list holds it; its own types matter only inside its declaration. */
+/** An endpoint in the list of all; its own types matter only inside its declaration. */
 export type AnyEndpoint = Omit<Endpoint, 'handle'> & {
   handle(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<unknown>;
 };

@@ -1,7 +1,7 @@
 import { Problem, type ProblemCode } from '../../domain/errors.ts';
 import { suggestionFor } from './suggestions.ts';
 
-/** The one shape of every error answer. */
+/** The shape of every error response. */
 export interface ErrorBody {
   success: false;
   error: {
@@ -32,16 +32,15 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
   };
 }
 
-/** Any thrown value as a Problem; what is not one is our own failure. */
+/** Any thrown value as a Problem; anything else is an internal error. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem(isUnreachable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR');
 }
 
 /**
- * What a connection to the database fails with: the system's words, PostgreSQL's for starting and
- * stopping, for too many connections and for a lost one (its classes 57P, 53 and 08), and the
- * driver's own.
+ * Errors of a database connection: the system's; PostgreSQL's for starting and stopping, too many
+ * connections and a lost one (classes 57P, 53 and 08); and the driver's own.
  */
 const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53300|08)/;
 const unreachableText = /^(Connection terminated|timeout exceeded when trying to connect)/;

@@ -5,24 +5,24 @@ import { Busboy } from '@fastify/busboy';
 /** A file of a form, in memory. */
 export interface FormFile {
   filename: string;
-  /** As the sender says it; nobody has looked. */
+  /** As the client declares it; not verified. */
   contentType: string;
-  /** Its content, in pieces. */
+  /** Its content, in chunks. */
   chunks: Buffer[];
 }
 
-/** The fields of a form in the order they came in. */
+/** The fields of a form, in the order sent. */
 export type FormFields = [name: string, value: string | FormFile][];
 
-/** Fields and files of one form: more is nobody's form. */
+/** Most fields and files in one form; no client needs more. */
 const partsMax = 40;
-/** Read at once, so that a form of too many parts is given up before much of it was looked at. */
+/** Bytes parsed at once, so that a form with too many parts is rejected early. */
 const pieceBytes = 1024;
-/** The head of one part: its name, its file name and its type. */
+/** Header of one part: its name, its file name and its type. */
 const headBytesMax = 8 * 1024;
 
 /**
- * Reads a form in either encoding; what is not multipart is read as urlencoded.
+ * Reads a form in either encoding; anything but multipart is read as urlencoded.
  * @throws Error when a multipart form is broken, breaks off, or has too many or too long parts.
  */
 export async function readForm(bytes: Buffer, contentType: string): Promise<FormFields> {
@@ -43,7 +43,7 @@ export async function readForm(bytes: Buffer, contentType: string): Promise<Form
     const chunks: Buffer[] = [];
     add(name, { filename: filename ?? '', contentType, chunks });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // A form that breaks off within a file fails there.
+    // A form that breaks off within a file fails here.
     stream.on('error', (error) => parser.destroy(error));
   });
   parser.on('partsLimit', () => parser.destroy(new Error('The form has too many parts.')));

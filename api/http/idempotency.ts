@@ -16,31 +16,36 @@ import type { AnyEndpoint } from './endpoint.ts';
 export interface StoredAnswer {
   status: number;
   text: string;
-  /** Sent in place of the text; answers that are kept have none. */
+  /** Sent in place of the text; stored responses have none. */
   bytes?: Buffer;
 }
 
 /**
- * The use of a key by the one request that runs under it. It ends with the answer that is stored,
- * or with a release; in the middle of it the process may die at any moment.
+ * The use of a key by the one request that holds it. It ends with a stored response or a release;
+ * the process may die at any moment in between.
  */
 export interface KeyUse {
-  /** What earlier requests have accepted under the key without coming to their end, in order. */
+  /** What earlier, unfinished requests have accepted under the key, in order. */
   accepted: readonly AcceptedEmail[];
-  /** Notes that a mail was accepted, in its transaction. @throws Problem IDEMPOTENCY_IN_PROGRESS */
+  /**
+   * Records that a mail was accepted, in its transaction. @throws Problem IDEMPOTENCY_IN_PROGRESS
+   */
   recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
-  /** Stores the answer in the transaction of the last mail. @throws Problem IDEMPOTENCY_IN_PROGRESS */
+  /**
+   * Stores the response in the transaction of the last mail. @throws Problem
+   * IDEMPOTENCY_IN_PROGRESS
+   */
   completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
-  /** Stores the answer, if no transaction has. */
+  /** Stores the response, unless a transaction has. */
   complete(answer: StoredAnswer): Promise<void>;
-  /** Frees the key for another try, which goes on after what was accepted. */
+  /** Frees the key for another try, which continues after what was accepted. */
   release(): Promise<void>;
-  /** Whether mail was accepted by this request, or by those before it. */
+  /** Whether this request or earlier ones under the key have accepted mail. */
   hasAccepted(): Promise<boolean>;
 }
 
 export interface IdempotentRequest {
-  /** Whose keys it uses. */
+  /** The owner of the key. */
   space: KeySpace;
   key: string;
   method: string;
@@ -49,24 +54,24 @@ export interface IdempotentRequest {
   body: unknown;
 }
 
-/** Requests share keys with those of the same space alone. */
+/** Requests share keys only within the same space. */
 export interface KeySpace {
   /** The project, or the user of a request without one. */
   ownerId: string;
-  /** The public key of a project: whoever has it must not get in the way of the secret one. */
+  /** The project's public key was used: its holders must not block the keys of the secret one. */
   isPublic: boolean;
 }
 
-/** Before the keys of requests with the public key, as they are stored. No key of a request has it. */
+/** Prefix of stored keys from requests with the public key. A client cannot send it. */
 const publicMark = 'public\t';
 
-/** Whether `Idempotency-Key` means something to an endpoint. */
+/** Whether an endpoint honours `Idempotency-Key`. */
 export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean {
   return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
 }
 
 /**
- * Claims an idempotency key: the first use runs, a repeat gets the stored answer.
+ * Claims an idempotency key: the first use runs, a repeat gets the stored response.
  * @throws Problem INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS.
  */
 export async function useIdempotencyKey(

@@ -2,12 +2,12 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import { loggedError } from '../../domain/logged-error.ts';
 import { maskSecrets } from '../../domain/logged-text.ts';
 
-/** Names whose values never reach the log, wherever they lie in an entry up to three deep. */
+/** Names whose values are never logged, up to three levels deep in an entry. */
 const secrets = ['authorization', 'cookie', 'password', 'key', 'secret', 'secretKey', 'token'];
 
 /**
- * The log of the API process, one JSON line per entry. In production errors come without their
- * stack. `destination`: the standard output where not given.
+ * The log of the API process, one JSON line per entry. In production, errors are logged without
+ * their stack. `destination`: standard output by default.
  */
 export function createLog(
   { logLevel, environment }: { logLevel: string; environment: string },

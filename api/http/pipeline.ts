@@ -28,8 +28,9 @@ import { readUpload } from './upload.ts';
 import { checkRequest } from './validation.ts';
 
 /**
- * What every request passes, in the order in which refusals win: body size, content type,
- * credentials, disabled project, feature off, rate limit, JSON syntax, idempotency, schema, the handler.
+ * The steps of every request, in the order in which their errors win: body size, content type,
+ * credentials, disabled project, feature off, rate limit, JSON syntax, idempotency, schema, the
+ * handler.
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   return async (ctx) => {
@@ -52,7 +53,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const key = ctx.get('idempotency-key');
     const run = (keyUse: KeyUse | null) =>
       runHandler(ctx, endpoint, { caller, member, body, bytes, keyUse }, services);
-    // A header without a value is a key that is too short, not a request without a key.
+    // An empty header is a key that is too short, not a missing key.
     if (space === null || ctx.headers['idempotency-key'] === undefined) {
       send(ctx, await run(null));
       return;
@@ -67,7 +68,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
       return;
     }
     const answered = await run(use.first).catch(async (error: unknown) => {
-      // Where the key cannot be settled, it stays taken until it is stale.
+      // If the key cannot be settled, it stays claimed until it is stale.
       await settleRefusal(use.first, error, ctx.state['requestId'] as string).catch(() => {});
       throw error;
     });
@@ -77,9 +78,9 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
 }
 
 /**
- * What an error does to the key. A refusal frees it, and so does a service that is away: the
- * request is worth trying again. Where mail was accepted, the next try goes on after it. What else
- * our own failure has done part of is kept as the answer.
+ * What an error does to the key. A client error frees it, and so does an unavailable service: the
+ * request is worth retrying. Where mail was accepted, the retry continues after it. Any other
+ * internal error is stored as the response, as part of the work may be done.
  */
 async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);
@@ -91,7 +92,7 @@ async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Pr
 
 type Params = Record<string, string>;
 
-/** What a handler is run with, as far as it is known before path, query and body are checked. */
+/** A handler's input, as far as it is known before path, query and body are validated. */
 interface Prepared {
   caller: Caller;
   member: ProjectCaller | null;
@@ -145,7 +146,7 @@ async function runHandler(
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // What the answer depends on adds up: who asks from another origin depends on it, too.
+    // `Vary` is added to, not replaced: CORS has set it too.
     if (name === 'Vary') ctx.vary(value);
     else ctx.set(name, value);
   }
@@ -157,7 +158,7 @@ async function runHandler(
   return jsonAnswer(endpoint, caller, answered, status);
 }
 
-/** The answer of an endpoint in its own form. */
+/** The endpoint's usual response. */
 function jsonAnswer(
   endpoint: AnyEndpoint,
   caller: Caller,
@@ -169,13 +170,13 @@ function jsonAnswer(
   return { status, text: status === 204 ? '' : outsideIds(JSON.stringify(shown), caller) };
 }
 
-/** What the path calls by the id it has outside, handlers call by the id of its rows. */
+/** Replaces the public project id in the path by the id that its rows have. */
 function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
   const params = ctx['params'] as Params;
   if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;
 }
 
-/** A project that was reset keeps its id outside, while its rows have another one. */
+/** A reset project keeps its public id, while its rows get another one. */
 function outsideIds(text: string, caller: Caller): string {
   const projects = caller?.kind === 'project' ? [caller.project] : (caller?.projects ?? []);
   return projects.reduce(
@@ -205,7 +206,7 @@ async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Pro
   return upload ? readUpload(bytes, ctx.get('content-type'), upload) : readJson(bytes);
 }
 
-/** The caller in the project of their key or header, or in the one that the path names. */
+/** The caller in the project of the key or header, or in the one that the path names. */
 async function memberOf(
   ctx: Context,
   { projectParam }: AnyEndpoint,
@@ -217,7 +218,7 @@ async function memberOf(
   return caller && isUuid(named) ? findMember(db, caller, named) : null;
 }
 
-/** The caller. Refused credentials count against the address they come from. */
+/** Identifies the caller. Failed credentials count against the client's address. */
 async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services): Promise<Caller> {
   try {
     return await findCaller(ctx, endpoint.access, services);
@@ -237,7 +238,7 @@ async function countRequest(
   { rateLimits }: Services,
 ): Promise<void> {
   if (endpoint.limit === 'none') return;
-  // A stranger must not use up another project's window by naming it.
+  // A non-member must not use up another project's limit by naming it.
   if (project) return rateLimits.count(ctx, 'project', project.id);
   if (caller?.kind === 'user') return rateLimits.count(ctx, 'user', caller.userId);
   return endpoint.limit === 'auth'

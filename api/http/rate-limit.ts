@@ -11,9 +11,9 @@ const windowSeconds = 60;
 export type LimitName = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
 
 /**
- * What a client is counted by: an IPv4 address as it is, also where it is written as IPv6
- * (`::ffff:192.0.2.1`), and of an IPv6 address its /64. That is the smallest network anybody is
- * given (RFC 6177), and one machine may take any of its 2^64 addresses.
+ * What a client is counted by: an IPv4 address, also one written as IPv6 (`::ffff:192.0.2.1`); of
+ * an IPv6 address its /64. That is the smallest network assigned to anyone (RFC 6177), and one
+ * machine may use any of its 2^64 addresses.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
@@ -29,17 +29,17 @@ export interface RateLimits {
    * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
    */
   count(ctx: Context, limit: LimitName, key: string): Promise<void>;
-  /** Counts one request. Returns the seconds until the window ends where it is used up, else 0. */
+  /** Counts one request. Returns the seconds until the window ends when it is used up, else 0. */
   take(limit: LimitName, key: string): Promise<number>;
-  /** Counts one request less. */
+  /** Takes back one counted request. */
   giveBack(limit: LimitName, key: string): Promise<void>;
-  /** Ends the window of a key: what was counted is forgotten. */
+  /** Resets the window of a key. */
   forget(limit: LimitName, key: string): Promise<void>;
 }
 
 /**
- * Counters shared by all API processes through PostgreSQL. When the store does not answer,
- * requests pass: a limit must not be what takes the API down.
+ * Counters in PostgreSQL, shared by all API processes. When the store is unavailable, requests
+ * pass: a limit must not take the API down.
  */
 export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
   if (!settings.enabled) {
@@ -62,7 +62,7 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     ip: limiter('ip', settings.ipPerMinute),
     auth: limiter('auth', settings.authPerMinute),
     failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
-    // 100 by default, as NIST SP 800-63B (5.2.2) wants guesses for one account to be limited.
+    // 100 by default, as NIST SP 800-63B (5.2.2) limits guesses for one account.
     accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
   };
   return {
@@ -72,8 +72,8 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       if (!isResult(result)) return;
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
       const isOver = result.consumedPoints > limiter.points;
-      // The failures of an address are counted beside the requests of the caller; the headers
-      // tell the caller's own window.
+      // An address's failures are counted in addition to the caller's requests; the headers
+      // describe the caller's own window.
       if (isOver || limit !== 'failedLogin') {
         ctx.set('RateLimit-Limit', String(limiter.points));
         ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));

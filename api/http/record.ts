@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { snakeCase, type SnakeCase } from '../../db/columns.ts';
 
-/** Records: what the API answers of a row, and what the documentation shows of it. */
+/** Records: what the API returns for a row, and what the documentation shows of it. */
 
-/** What a column answers as: a moment becomes text. */
+/** The type of a column in a response: a timestamp becomes text. */
 type Answered<Column> = Column extends Date ? string : Column;
 
-/** A column holds text where a field has certain words: the database sees to it that it is one. */
+/** A column has text where a field has certain words: a database constraint guarantees them. */
 type Accepted<Field> = Field extends string ? string : Field;
 
-/** The fields that a row has a column for, of the same name and of a type that fits. */
+/** The fields that have a column of the same name and a fitting type. */
 type Read<S extends z.ZodObject, Row> = {
   [K in keyof z.input<S> & string]: SnakeCase<K> extends keyof Row
     ? [Answered<Row[SnakeCase<K>]>] extends [Accepted<z.input<S>[K]>]
@@ -18,12 +18,12 @@ type Read<S extends z.ZodObject, Row> = {
     : never;
 }[keyof z.input<S> & string];
 
-/** The fields that must be given beside the row, and those that may be. */
+/** The other fields: those that must be given beside the row, and the optional ones. */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 
 /**
  * The record of a row: each field is read from the column of its name, `sentAt` from `sent_at`;
- * moments become text, in UTC with milliseconds. What is inside a JSON column stays as it is.
+ * timestamps become text, in UTC with milliseconds. JSON columns are returned as they are.
  * @param others the fields that are not columns, or not columns of this name.
  */
 export function present<S extends z.ZodObject, Row extends object>(
@@ -41,9 +41,9 @@ export function present<S extends z.ZodObject, Row extends object>(
 }
 
 /**
- * An example of what a schema takes, for the documentation: the first of the `examples` of a field,
- * where it has some; else null or the simplest value. Optional fields are left out.
- * @throws Error for a text without examples, unless it is a moment.
+ * An example value of a schema, for the documentation: the first of a field's `examples`, if it has
+ * any; else null or the simplest value. Optional fields are left out.
+ * @throws Error for a text without examples, unless it is a timestamp.
  */
 export function exampleOf<S extends z.ZodType>(schema: S): z.input<S> {
   return valueOf(schema) as z.input<S>;

@@ -5,13 +5,13 @@ import type { Sns } from '../../providers/mail/sns.ts';
 import type { SharedServices } from '../../services.ts';
 import type { RateLimits } from './rate-limit.ts';
 
-/** What every handler may use. */
+/** The services of every handler. */
 export interface Services extends SharedServices {
   config: Config;
   domainLists: DomainLists;
   oauth: OAuth;
   sns: Sns;
   rateLimits: RateLimits;
-  /** True when the Temporal server answers. */
+  /** True when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
 }

@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../domain/errors.ts';
 
 type NotFound = Extract<ProblemCode, `${string}_NOT_FOUND`>;
 
-/** What helps whoever is refused, by code: every code that does not speak for itself has one. */
+/** Advice by error code: every code that does not explain itself has one. */
 const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of one of GET /users/@me/projects as X-Project-Id.',

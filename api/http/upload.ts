@@ -3,19 +3,19 @@ import { z } from 'zod';
 import { Problem } from '../../domain/errors.ts';
 import { type FormFields, type FormFile, readForm } from './form.ts';
 
-/** What an endpoint takes that takes a file. */
+/** The limits of an endpoint that accepts a file. */
 export interface UploadLimits {
-  /** Bytes of the file, at most. */
+  /** Largest file, in bytes. */
   bytesMax: number;
 }
 
-/** Parts beside the file, and the lines between the parts: what the whole body may have more. */
+/** Allowance for the other parts and the boundaries, in bytes, in addition to the file. */
 export const besideFileBytes = 64 * 1024;
 
 /** A file of a request, in memory. */
 export class UploadedFile {
   readonly filename: string;
-  /** As the sender says it; nobody has looked. */
+  /** As the client declares it; not verified. */
   readonly contentType: string;
   readonly #chunks: Buffer[];
 
@@ -30,12 +30,12 @@ export class UploadedFile {
     return this.#chunks.reduce((size, chunk) => size + chunk.length, 0);
   }
 
-  /** The content, put together anew by each call. */
+  /** The content as one buffer, copied on each call. */
   bytes(): Buffer {
     return Buffer.concat(this.#chunks);
   }
 
-  /** What stands for the file where requests are compared. */
+  /** Stands for the file where requests are compared. */
   toJSON(): object {
     const hash = createHash('sha256');
     for (const chunk of this.#chunks) hash.update(chunk);
@@ -55,8 +55,8 @@ export const UploadFile = z
   .meta({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' });
 
 /**
- * The form of an upload: its texts, and its files as `UploadedFile`, by the name of their field.
- * A name that comes twice has a list.
+ * An upload form: its texts, and its files as `UploadedFile`, by field name. A repeated name has a
+ * list.
  * @throws Problem INVALID_REQUEST_BODY, FILE_TOO_LARGE.
  */
 export async function readUpload(
@@ -64,7 +64,7 @@ export async function readUpload(
   contentType: string,
   { bytesMax }: UploadLimits,
 ): Promise<Record<string, unknown>> {
-  // A body that is not there is an empty form.
+  // A missing body is an empty form.
   const fields: FormFields =
     bytes.length === 0
       ? []

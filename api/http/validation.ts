@@ -4,7 +4,7 @@ import { findForbiddenText } from '../../domain/text-rules.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** The checked parts of a request. */
+/** The validated parts of a request. */
 export interface RequestParts {
   params: unknown;
   query: unknown;
@@ -12,8 +12,8 @@ export interface RequestParts {
 }
 
 /**
- * Checks path, query and body together.
- * @throws Problem VALIDATION_ERROR with every fault of all three.
+ * Validates path, query and body together.
+ * @throws Problem VALIDATION_ERROR with every issue of all three.
  */
 export function checkRequest(
   schemas: { params?: z.ZodType; query?: z.ZodType; body?: z.ZodType },
@@ -55,7 +55,7 @@ function fieldProblem(issue: Issue): FieldProblem {
   };
 }
 
-/** What came instead: the kind of a wrong type, never the value, which may be a secret. */
+/** The kind of a wrong type that was received, never the value, which may be a secret. */
 function receivedOf(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.params?.['received'] as string | undefined;
   return issue.code === 'invalid_type' ? kindOf(issue.input) : undefined;

@@ -29,7 +29,7 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** The name is null when the sender came as text: the deprecated `name` may give it then. */
+/** The name is null when the sender came as text: then the deprecated `name` may give it. */
 const Sender = byKind({
   text: Email.transform((email) => ({ email, name: null, asText: true })),
   object: z
@@ -59,7 +59,7 @@ const Headers = z
   })
   .meta({ type: 'object', additionalProperties: { type: 'string' } });
 
-/** Standard base64; padding may be left out, but when it is there it has to be right. */
+/** Standard base64; padding may be left out, but if present it must be correct. */
 function isBase64(text: string): boolean {
   const padding = /={0,2}$/.exec(text)?.[0].length ?? 0;
   const chars = text.length - padding;
@@ -124,14 +124,14 @@ const Request = z
     { ...fault('custom', 'Give a template, or both subject and body.'), path: ['template'] },
   );
 
-/** The deprecated `name` means something only beside a sender that came as text. */
+/** The deprecated `name` only matters beside a sender that came as text. */
 export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);
 
 export type SendBody = z.output<typeof SendBody>;
 
 /**
- * Holds the files of a request against the limits of this server: how many, and how large
- * together before base64.
+ * Checks the attachments of a request against the limits of this server: their number, and their
+ * total size before base64.
  * @throws Problem VALIDATION_ERROR
  */
 export function refuseLargeFiles(

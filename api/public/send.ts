@@ -86,7 +86,7 @@ export const send = endpoint({
     const emails = acceptedBefore(body, keyUse);
     const left = body.to.slice(emails.length);
     if (left.length > 0) {
-      // All or none; only who sends in parallel can still use up the rest in between.
+      // All or none; only parallel requests can still use up the rest in between.
       const units = left.length * mail.share.units;
       await requireAllowance(services.db, services.config.billing, { ...mail.share, units });
     }
@@ -106,7 +106,7 @@ export const send = endpoint({
   },
 });
 
-/** What was accepted under the key of this request, which did not come to its end then. */
+/** What an earlier, unfinished request has accepted under this key. */
 function acceptedBefore(
   { to }: SendBody,
   keyUse: { accepted: readonly AcceptedEmail[] } | null,
@@ -121,7 +121,7 @@ function recordOf(sent: SentEmail, position: number): AcceptedEmail {
   return { position, emailId: sent.email, contactId: sent.contact.id };
 }
 
-/** The error of one recipient: those before have their mail, and the answer has to say so. */
+/** An error at one recipient: earlier ones have their mail, and the response must say so. */
 function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
   const problem = asProblem(error);
   if (emails.length === 0 && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED'))
@@ -146,11 +146,11 @@ interface PreparedMail {
   replyTo: string | null;
   headers: Record<string, string>;
   attachments: StoredAttachment[];
-  /** What each message takes of what the project may send. */
+  /** What each message uses of the project's sending allowance. */
   share: { projectId: string; category: 'transactional'; units: number };
 }
 
-/** Finds template, sender and project of a request, and stores its files once. */
+/** Finds template, sender and project of a request, and stores its attachments once. */
 async function prepare(db: Database, projectId: string, request: SendBody): Promise<PreparedMail> {
   const id = request.template;
   const template = id && found('TEMPLATE', id, await findTemplate(db, projectId, id));
@@ -161,7 +161,7 @@ async function prepare(db: Database, projectId: string, request: SendBody): Prom
   return {
     project,
     request,
-    // The schema has made sure that one of the two is there.
+    // The schema guarantees one of the two.
     subject: compileTemplate(request.subject ?? (template ? template.subject : '')),
     body: compileTemplate(request.body ?? (template ? template.body : '')),
     messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
@@ -206,9 +206,9 @@ async function storeFiles(
 }
 
 /**
- * One recipient: contact, mail and what the idempotency key has to know of it in one transaction,
- * then the project's delivery run is signalled. The ids are chosen before, as the transaction may be begun anew
- * for a text that takes time.
+ * One recipient: contact, mail and idempotency record in one transaction, then the project's
+ * delivery run is signalled. The ids are chosen before, because the transaction is restarted when a
+ * text is slow to render.
  */
 async function sendTo(
   { db, config, dispatcher, renderer }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'renderer'>,
@@ -292,7 +292,7 @@ async function recordMail(
   return written;
 }
 
-/** Composes the whole message only when its size could matter. @throws Problem MESSAGE_TOO_LARGE */
+/** Composes the whole message only when its size may matter. @throws Problem MESSAGE_TOO_LARGE */
 async function refuseLargeMessage(
   mail: PreparedMail,
   content: { subject: string; body: string; headers: { name: string; value: string }[] },

@@ -10,7 +10,7 @@ import type { Services } from '../http/services.ts';
 import { ContactData, Email, fault, named, Time } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** A name a customer may give an event. */
+/** An event name that a customer may use. */
 export const TrackedEventName = z
   .string()
   .transform((value) => value.trim())
@@ -30,7 +30,7 @@ export const TrackedEventName = z
       }),
   );
 
-/** The rule of an event's data, as the arguments of a refinement. */
+/** The rule for an event's data, as the arguments of a refinement. */
 export const withinEventData = [
   (data: unknown) => jsonBytes(data ?? null) <= limits.eventDataBytes,
   fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
@@ -77,7 +77,7 @@ export const track = endpoint({
   },
 });
 
-/** Makes or changes the contact and records its event, in one transaction. */
+/** Creates or updates the contact and records its event, in one transaction. */
 export async function recordTracked(
   { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
   { projectId }: { projectId: string },

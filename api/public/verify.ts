@@ -56,8 +56,8 @@ export const verify = endpoint({
 });
 
 /**
- * Judges an address in its stored form.
- * @throws Problem SERVICE_UNAVAILABLE when DNS does not answer.
+ * Checks an address in its stored form.
+ * @throws Problem SERVICE_UNAVAILABLE when DNS does not respond.
  */
 export async function verifyAddress(
   { dns, domainLists }: Pick<Services, 'dns' | 'domainLists'>,

@@ -7,14 +7,14 @@ import { conditionSql } from '../segments/filter-sql.ts';
 import { listConditionsFor } from '../segments/segments.ts';
 import { withinConditionTime } from '../segments/members.ts';
 
-/** Who belongs to a campaign. */
+/** No contact belongs to the campaign. */
 
 const nobody = sql<boolean>`false`;
 const everybody = sql<boolean>`true`;
 
 /**
  * The audience as an expression on a row of `contact` of the project, at the moment `now`. It
- * says nothing of subscriptions: see `mayReceive`.
+ * ignores subscriptions: see `mayReceive`.
  */
 export async function audienceSql(
   db: Database,
@@ -29,7 +29,7 @@ export async function audienceSql(
   return conditionSql(condition, { now, segments, projectId });
 }
 
-/** An audience that is a segment is the condition of being its member. */
+/** An audience that is a segment becomes the condition of membership. */
 function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   if (audience.type === 'ALL') return 'all';
   if (audience.type === 'FILTERED') return audience.condition;
@@ -43,7 +43,7 @@ export function mayReceive(messageClass: string): RawBuilder<boolean> {
   return needsSubscription(messageClass, 'CAMPAIGN') ? sql<boolean>`contact.subscribed` : everybody;
 }
 
-/** The campaign's audience, in the words of its row. */
+/** The campaign's audience, from its row. */
 export function audienceOf(row: {
   audience_type: string;
   segment_id: string | null;

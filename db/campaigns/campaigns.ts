@@ -46,7 +46,7 @@ export async function findCampaign(
   return row as unknown as NamedCampaignRow | undefined;
 }
 
-/** Finds a campaign and holds it until the transaction ends. Contacts are locked before it. */
+/** Finds a campaign and locks it until the transaction ends. Lock contacts before it. */
 export async function lockCampaign(
   tx: Database,
   projectId: string,
@@ -62,7 +62,7 @@ export async function lockCampaign(
   return row as unknown as CampaignRow | undefined;
 }
 
-/** Holds several, in order; those that do not exist are missing in the answer. */
+/** Locks several campaigns, in order; missing ones are left out of the result. */
 export async function lockCampaigns(
   tx: Database,
   projectId: string,
@@ -129,7 +129,7 @@ export async function listCampaigns(
   return { rows: rows as unknown as NamedCampaignRow[], total };
 }
 
-/** Makes a campaign. Returns its id. */
+/** Creates a campaign. Returns its id. */
 export async function insertCampaign(
   tx: Database,
   values: Values<Insertable<Campaign>>,
@@ -142,7 +142,7 @@ export async function insertCampaign(
   return id;
 }
 
-/** Writes an edit of a campaign that is held. */
+/** Stores an edit of a locked campaign. */
 export async function updateCampaign(
   tx: Database,
   id: string,
@@ -156,7 +156,7 @@ export async function updateCampaign(
 }
 
 /**
- * Deletes campaigns that are over. Returns the runs that withhold what still waits of cancelled
+ * Deletes campaigns that have ended. Returns the runs that suppress the waiting mail of cancelled
  * ones.
  */
 export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<string[]> {
@@ -178,7 +178,10 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
   return runs;
 }
 
-/** Keeps what a campaign says, for the messages to come. Without a name, its project's is used. */
+/**
+ * Stores the content that the campaign's messages will use. Without a sender name, the project's
+ * name is used.
+ */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
     with next as (
@@ -192,9 +195,7 @@ export async function insertCampaignContent(tx: Database, id: string): Promise<v
         from next join project on project.id = next.project_id`.execute(tx);
 }
 
-/**
- * Lets a campaign that is held begin to send: its audience is fixed as of now, its content kept.
- */
+/** Starts a locked campaign: fixes its audience as of now and stores its content. */
 export async function startCampaign(tx: Database, id: string): Promise<void> {
   await tx
     .updateTable('campaign')
@@ -225,8 +226,8 @@ export async function listTemplateCampaigns(
 }
 
 /**
- * Wakes the runs of campaigns that have something to do and have not been looked at for two
- * minutes: somebody ended the run in Temporal. Returns them.
+ * Signals the runs of campaigns that have work and were not looked at for two minutes: somebody
+ * ended the run in Temporal. Returns the runs.
  */
 export async function signalStalledCampaigns(db: Database, max: number): Promise<string[]> {
   return transact(db, async (tx) => {

@@ -15,13 +15,13 @@ import { transact } from '../transaction.ts';
 
 /** The messages of campaigns: how they come into the ledger, and how they are claimed. */
 
-/** Contacts looked at in one step while the audience is fixed. */
+/** Contacts read in one step while the audience is fixed. */
 const freezePage = 5_000;
 
 /**
- * Makes the messages of the next contacts, in the order in which those were made. Only contacts
- * that existed when the campaign began to send are looked at. Returns whether there is more to do.
- * May be repeated, also by two at once: who comes second has done nothing.
+ * Inserts the messages of the next contacts, in the order in which the contacts were created. Only
+ * contacts that existed when the campaign started are included. Returns whether there is more to
+ * do. It may be repeated, and two may run at once: the second changes nothing.
  */
 export async function insertCampaignEmails(
   db: Database,
@@ -68,13 +68,13 @@ export async function insertCampaignEmails(
         where id = ${id} and status = 'SENDING' and not audience_fixed
           and frozen_to_id is not distinct from ${campaign.frozen_to_id}
         returning id`.execute(tx);
-    // Paused or cancelled meanwhile, or somebody else has done it: as if we had not begun.
+    // Paused or cancelled meanwhile, or another call has done it: roll back.
     if (noted.length === 0) throw new StaleRow();
     return { isMore };
   });
 }
 
-/** The row has changed under a step that was made from it. */
+/** The row has changed since it was read. */
 export class StaleRow extends Error {}
 
 /** A claimed message of a campaign, with what it is made from. */
@@ -101,7 +101,7 @@ export interface CampaignEmail {
   project_tracking: TrackingSetting;
   /** Its project has no subscription. */
   has_badge: boolean;
-  /** Messages the provider had refused in a row by then. */
+  /** Consecutive refusals by the provider so far. */
   refused_in_row: number;
 }
 
@@ -125,7 +125,7 @@ const claimedColumns = [
 
 /**
  * Claims due messages of a campaign for one attempt, if it is sending: like `claimDueEmails`. The
- * campaign is asked in the same statement, so that a pause is heard by the next claim.
+ * same statement checks the campaign, so the next claim sees a pause.
  */
 export async function claimCampaignEmails(
   db: Database,
@@ -186,7 +186,7 @@ export async function findCampaignContent(
     .executeTakeFirst();
 }
 
-/** Keeps what the bodies of a campaign's messages have in common. Returns its name. */
+/** Stores a body template shared by a campaign's messages. Returns its id. */
 export async function insertBodyTemplate(
   db: Database,
   campaignId: string,
@@ -201,11 +201,11 @@ export async function insertBodyTemplate(
   return name;
 }
 
-/** How much there is to do for a campaign, without counting it all. */
+/** What a campaign has left to do, without a full count. */
 export interface CampaignWork {
   /** Milliseconds until its next message is due; null: none waits. */
   nextDueMs: number | null;
-  /** Whether there are messages whose outcome is not known yet. */
+  /** Whether the outcome of some messages is still unknown. */
   isUnsettled: boolean;
 }
 
@@ -262,7 +262,9 @@ export async function findCampaignEmail(
     .executeTakeFirst();
 }
 
-/** Whether a contact was subscribed at a moment: the first change after it says what was before. */
+/**
+ * Whether a contact was subscribed at a moment: the first change after it holds the state before.
+ */
 export async function wasSubscribedAt(
   db: Database,
   contact: { id: string; subscribed: boolean },

@@ -19,12 +19,12 @@ export interface CampaignRef {
   campaignId: string;
 }
 
-/** How long a campaign waits before it looks for outcomes that were unknown, in milliseconds. */
+/** How long a campaign waits before it looks again for unknown outcomes, in milliseconds. */
 const unsettledMs = 15_000;
 
 /**
- * Does with a campaign what its row and the time demand (it begins to send, it has been sent) and
- * answers how it stands. May be repeated.
+ * Makes the state changes that a campaign's row and the time call for (start sending, mark as sent)
+ * and returns its phase. May be repeated.
  */
 export async function advanceCampaign(
   db: Database,
@@ -32,7 +32,7 @@ export async function advanceCampaign(
 ): Promise<CampaignPhase> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
-    // Deleted, maybe while its last messages were still waiting.
+    // Deleted, maybe while messages were still waiting.
     if (!row) return { phase: 'cancelled' };
     await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
@@ -89,10 +89,7 @@ async function sendingPhase(tx: Database, row: CampaignRow): Promise<CampaignPha
   return { phase: 'over', ...counts, ...rows[0] };
 }
 
-/**
- * Fixes the audience of a campaign that is sending, a step further. Returns whether there is more
- * to do.
- */
+/** Inserts the next messages of a sending campaign. Returns whether there is more to do. */
 export async function freezeCampaign(
   db: Database,
   { projectId, campaignId }: CampaignRef,
@@ -108,7 +105,7 @@ export async function freezeCampaign(
   }
 }
 
-/** Whether more messages of a campaign are being made. */
+/** Whether messages of a campaign are still being inserted. */
 export async function isCampaignFreezing(db: Database, campaignId: string): Promise<boolean> {
   const row = await db
     .selectFrom('campaign')

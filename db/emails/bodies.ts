@@ -2,18 +2,18 @@ import { sql } from 'kysely';
 import { interpolate, type TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { Database } from '../database.ts';
 
-/** What an email row keeps of its body: the body itself, or the values for a body template. */
+/** How an email row stores its body: the body itself, or the values for a body template. */
 export interface KeptBody {
   body: string | null;
   body_frame: string | null;
   body_values: unknown;
   campaign_id: string | null;
-  /** What fills the other slots of the template. */
+  /** The values of the template's other slots. */
   email_id: string | null;
   contact_id: string | null;
 }
 
-/** The bodies of emails, in their order; null for one that was removed. */
+/** The bodies of emails, in the same order; null for a removed one. */
 export async function readBodies(
   db: Database,
   projectId: string,

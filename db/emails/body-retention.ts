@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Messages looked at in one transaction. */
+/** Messages handled in one transaction. */
 const pageSize = 5_000;
 
 /**
- * Has the bodies of these messages looked at again: they are stored now, and those that waited for
- * long (their campaign was paused) have been passed.
+ * Makes the retention check these messages again: their bodies are stored only now, and it has
+ * already passed those that waited for long (their campaign was paused).
  */
 export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
   const ids = sql`${emailIds}::uuid[]`;
@@ -19,8 +19,8 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 }
 
 /**
- * Removes the next page of bodies that were made before a moment, with the contents of attachments
- * that old. Messages still to be sent keep theirs. Returns false when there are no more.
+ * Removes the next page of bodies created before a moment, with the contents of attachments that
+ * old. Messages still to be sent keep theirs. Returns false when there are no more.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.

@@ -3,12 +3,12 @@ import type { Database } from '../database.ts';
 import { traceEntry } from './trace.ts';
 
 /**
- * Counts what one attempt of a campaign has sent, at the end of its transaction. Pauses the
- * campaign when the provider has refused too many in a row; fails what would be tried again when
- * the campaign is over.
- * @param campaign.pauseOnFailures refusals in a row that pause it; 0: never.
- * @param outcomes in the order in which they came.
- * @param emails those whose rows the outcomes have changed, as they are now.
+ * Adds the outcomes of one attempt to its campaign, at the end of the transaction. Pauses the
+ * campaign when the provider has refused too many in a row. Fails messages that would be retried
+ * although the campaign has ended.
+ * @param campaign.pauseOnFailures consecutive refusals that pause it; 0: never.
+ * @param outcomes in the order in which they happened.
+ * @param emails the rows that the outcomes have changed, as they are now.
  */
 export async function recordCampaignProgress(
   tx: Database,
@@ -19,7 +19,7 @@ export async function recordCampaignProgress(
   const sent = emails.filter((email) => email.sent_at !== null).length;
   const delivered = emails.filter((email) => email.status === 'DELIVERED').length;
   const lastAccepted = outcomes.findLastIndex(({ kind }) => kind === 'accepted');
-  // Not those that are recorded already: the answer to that commit was lost, and this is a repeat.
+  // Skip outcomes recorded already: this is a retry after a commit whose result was lost.
   const changed = new Set(emails.map(({ id }) => id));
   const refused = outcomes
     .slice(lastAccepted + 1)
@@ -43,8 +43,8 @@ export async function recordCampaignProgress(
 }
 
 /**
- * Fails messages that wait for a campaign that is over.
- * @param campaign undefined: it was cancelled, and deleted since.
+ * Fails messages that wait for a campaign that has ended.
+ * @param campaign undefined: it was cancelled and has been deleted since.
  */
 export async function suppressIfCancelled(
   tx: Database,
@@ -57,7 +57,7 @@ export async function suppressIfCancelled(
       where id = any(${emailIds}::uuid[]) and status = 'PENDING'`.execute(tx);
 }
 
-/** What is set in a waiting message that must not leave any more. */
+/** The columns of a waiting message that must not be sent any more. */
 export function suppressedBy(reason: 'campaign_cancelled' | 'project_disabled') {
   return sql`status = 'FAILED', error = ${reason}, updated_at = now(),
     trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason}::text)`)}`;

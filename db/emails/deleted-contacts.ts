@@ -4,9 +4,9 @@ import type { ClaimedShare } from '../billing/billing.ts';
 import type { Database } from '../database.ts';
 
 /**
- * Bills mail that was accepted after its row was gone: its contact was deleted while it was handed
- * over, and took it along. What was sent is counted, as the project's mail of this month and, where it
- * has one, towards its customer. Returns those that are gone, of the given.
+ * Bills mail that was accepted after its row was deleted: the contact was deleted while its mail
+ * was handed over. It counts as mail of the project in this month and, if there is one, for the
+ * billing customer. Returns the given messages whose rows are gone.
  */
 export async function billDepartedMail(
   tx: Database,
@@ -25,7 +25,8 @@ export async function billDepartedMail(
         select ${id}, customer, ${units}, clock_timestamp()
           from project where id = ${projectId} and customer is not null
         on conflict do nothing`.execute(tx);
-    // The share it had taken went back with its row. Without limits there is no row of this month.
+    // The row's allowance was returned when it was deleted. Without limits there is no row for this
+    // month.
     await sql`
       update allowance set taken = taken + ${units}
         where project_id = ${projectId} and category = ${categoryOf(source)}

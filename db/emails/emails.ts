@@ -7,7 +7,7 @@ import type { DB, Email } from '../tables.ts';
 import { traceEntry } from './trace.ts';
 import { transact } from '../transaction.ts';
 
-/** A file as the ledger names it; its content lies in `attachment`. */
+/** An attachment as the email row lists it; its content is in `attachment`. */
 export interface StoredAttachment {
   attachmentId: string;
   filename: string;
@@ -30,14 +30,11 @@ export type EmailRow = Omit<Selectable<Email>, 'headers' | 'attachments'> & {
 export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' | 'status'> & {
   headers: MailHeader[];
   attachments?: StoredAttachment[];
-  /** Why it is not to be sent, and fails at once. */
+  /** Set when it must not be sent: it fails at once. */
   withheld?: 'contact_unsubscribed' | 'message_too_large';
 };
 
-/**
- * Puts a message into the ledger, in the caller's transaction. A step that is repeated does not
- * make a second one.
- */
+/** Inserts an email, in the caller's transaction. A repeated step does not insert a second one. */
 export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail): Promise<void> {
   const detail = sql`jsonb_build_object('reason', ${withheld}::text)`;
   await tx
@@ -59,7 +56,7 @@ export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail
     .execute();
 }
 
-/** Stores the content of the files of one request. Returns their ids in the given order. */
+/** Stores the attachments of one request. Returns their ids in the given order. */
 export async function insertAttachments(
   db: Database,
   projectId: string,
@@ -89,7 +86,7 @@ export async function listAttachmentContents(
   return new Map(rows.map((row) => [row.id, row.content]));
 }
 
-/** How many of a project's messages are due now, counted no further than `max`. */
+/** Counts a project's due messages, up to `max`. */
 export async function countDueEmails(
   db: Database,
   projectId: string,
@@ -105,12 +102,12 @@ export async function countDueEmails(
 }
 
 /**
- * Bodies claimed at once, in bytes: no message beyond so many is claimed with them. Times the deliveries a
- * worker runs at once, that is what it holds of bodies.
+ * Bytes of bodies per claim: the claim stops at the message that reaches it. A worker's memory for
+ * bodies is this times its parallel deliveries.
  */
 const claimBodyBytes = 2 * 1024 * 1024;
 
-/** What is read of a claimed message: what it is made of, and what it counts. */
+/** The columns of a claimed message: its content and what it counts for. */
 const claimedColumns = [
   'id',
   'project_id',
@@ -132,22 +129,22 @@ const claimedColumns = [
   'allowance_month',
 ] as const satisfies (keyof EmailRow)[];
 
-/** A claimed message with what is looked at again right before it leaves. */
+/** A claimed message, with what is checked again right before it is sent. */
 export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_subscribed: boolean;
   contact_email: string;
   project_disabled: boolean;
-  /** Whose mail its project tracks. */
+  /** Which mail the project tracks. */
   project_tracking: TrackingSetting;
-  /** The language the contact is written to in. */
+  /** The contact's language. */
   locale: string;
 };
 
 /**
  * Claims due messages of a project for one attempt: SENDING, with the attempt's id and a lease,
- * committed before anything is handed over. Nobody else can claim them until they are settled.
- * Together they have few bytes, whatever `max` is; one alone may have many.
- * @param given.throttled the sending limits have held them back.
+ * committed before anything is handed over. Nobody else can claim them until they are settled. The
+ * bytes of one claim are limited, whatever `max` is; a single message may exceed that.
+ * @param given.throttled the sending limits have delayed them.
  */
 export async function claimDueEmails(
   db: Database,
@@ -190,7 +187,7 @@ export async function claimDueEmails(
   return rows;
 }
 
-/** What a claim sets. A message that was held back is told so once, not at each attempt. */
+/** The columns that a claim sets. A delay by the limits is noted once, not at each attempt. */
 export function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
   const heldBack = given.throttled
     ? sql`case when email.trace @> '[{"state": "throttled"}]' then '[]'
@@ -205,8 +202,8 @@ export function claimed(given: { attemptId: string; leaseSeconds: number; thrott
 }
 
 /**
- * Takes back the claims of an attempt that has handed nothing over: they are due as before, unless
- * their campaign is over by now.
+ * Releases the claims of an attempt that has handed nothing over: the messages are due again,
+ * unless their campaign has ended.
  */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
   await transact(db, async (tx) => {
@@ -226,7 +223,7 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
       .execute();
     const campaignId = released[0]?.campaign_id;
     if (!campaignId) return;
-    // Locked: a cancel either is seen here, or sees what was released.
+    // Locked: either this sees a cancel, or the cancel sees the released messages.
     const { rows } = await sql<{ status: string }>`
       select status from campaign where id = ${campaignId} for share`.execute(tx);
     const ids = released.map(({ id }) => id);
@@ -242,7 +239,7 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
   return rows[0]?.ms ?? null;
 }
 
-/** Projects with messages that have been due for a while: nobody delivers them. */
+/** Projects whose messages have been due for a while: no run delivers them. */
 export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
     select id as project_id from project

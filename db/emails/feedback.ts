@@ -14,13 +14,13 @@ import type { Database } from '../database.ts';
 import { recordEvents } from '../events/events.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
-/** Which message is meant: by our own id, else by the provider's. */
+/** Identifies a message: by our own id, else by the provider's. */
 export interface MessageName {
   emailId: string | null;
   messageId: string | null;
 }
 
-/** Ids that Temporal must hear about once the transaction is committed. */
+/** Ids to dispatch once the transaction is committed. */
 export interface FeedbackDue {
   executions: string[];
   waits: string[];
@@ -28,15 +28,14 @@ export interface FeedbackDue {
 }
 
 /**
- * Records feedback on a message with all that follows from it, in the caller's transaction: the
- * message, its trace and events, its contact, its campaign, and the reputation of its project.
- * Undefined when there is no such message.
- *
- * Repeated feedback counts again: whoever may hear it twice remembers what was handled.
- * @param given.opensApartMs an open counts when the one before it is longer ago than this; looked
- *   at again under the lock of the message, so that of many at one moment one counts. Not given:
- *   each counts.
- * @param given.acceptedAt when the provider took the message, where it says so.
+ * Records feedback on a message and its consequences, in the caller's transaction: the message, its
+ * trace and events, its contact, its campaign, and the reputation of its project. Undefined when
+ * there is no such message.
+ * Repeated feedback counts again: a caller that may receive it twice must deduplicate.
+ * @param given.opensApartMs an open counts when the previous one is longer ago than this; checked
+ *   again under the lock of the message, so that of several at one moment one counts. Absent: each
+ *   counts.
+ * @param given.acceptedAt when the provider accepted the message, where it reports that.
  * @param given.autoDisable whether a project of bad reputation is disabled.
  */
 export async function recordFeedback(
@@ -54,10 +53,10 @@ export async function recordFeedback(
   if (!found) return undefined;
   const due: FeedbackDue = { executions: [], waits: [], runs: [] };
   const apartMs = feedback.kind === 'open' ? given.opensApartMs : undefined;
-  // Before anything is locked: whoever asks all the time keeps nobody waiting.
+  // Before any lock: frequent repeats block nobody.
   if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return due;
   const measure = measureOf(feedback);
-  // Before the contact, as everywhere: it may be disabled below.
+  // Locked before the contact, as everywhere: the project may be disabled below.
   if (measure && given.autoDisable) await lockProject(tx, found.project_id);
   const email = await lockMessage(tx, found);
   if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return due;
@@ -75,12 +74,12 @@ export async function recordFeedback(
     due.executions.push(...stopped.executions);
     due.runs.push(...stopped.runs);
   }
-  // Last, because all the campaign's mail waits for this row.
+  // Last, because all mail of the campaign waits for this row.
   if (email.campaign_id) due.runs.push(...(await countForCampaign(tx, email, effects)));
   return due;
 }
 
-/** What a piece of feedback says about the sender. */
+/** What feedback means for the sender's reputation. */
 function measureOf(feedback: Feedback): Measure | null {
   if (feedback.kind === 'complaint') return 'complaints';
   const isFinal = feedback.kind === 'bounce' && feedback.bounceType !== 'Transient';
@@ -100,7 +99,7 @@ async function findMessage(
   const sent = tx
     .selectFrom('email')
     .select(['id', 'project_id', 'contact_id'])
-    // Written out: the index of provider ids holds sent mail alone.
+    // Written out as a literal, to match the index of provider ids, which covers sent mail only.
     .where('source_type', '<>', sql.lit('INBOUND'));
   const byId = emailId && (await sent.where('id', '=', emailId).executeTakeFirst());
   if (byId || !messageId) return byId || undefined;
@@ -111,7 +110,7 @@ async function lockProject(tx: Database, projectId: string): Promise<void> {
   await sql`select from project where id = ${projectId} for no key update`.execute(tx);
 }
 
-/** The message, with its contact locked before it; undefined when both are gone. */
+/** Locks the contact, then the message; undefined when it no longer exists. */
 async function lockMessage(tx: Database, { id, contact_id: contactId }: FoundMessage) {
   await sql`select from contact where id = ${contactId} for no key update`.execute(tx);
   return tx
@@ -126,7 +125,7 @@ async function lockMessage(tx: Database, { id, contact_id: contactId }: FoundMes
     .executeTakeFirst();
 }
 
-/** Whether an open of the message was recorded in the last so many milliseconds. */
+/** Whether an open of the message was recorded in the last `apartMs` milliseconds. */
 async function wasOpenedWithin(
   tx: Database,
   { id, contact_id: contactId }: FoundMessage,
@@ -160,7 +159,7 @@ function stateOf(email: LockedMessage): Parameters<typeof applyFeedback>[0] {
   };
 }
 
-/** Longest text of a provider kept, in characters. */
+/** Longest provider text stored, in characters. */
 const errorCharsMax = 500;
 
 async function updateMessage(tx: Database, id: string, effects: FeedbackEffects): Promise<void> {
@@ -173,7 +172,7 @@ async function updateMessage(tx: Database, id: string, effects: FeedbackEffects)
     .set({
       ...state,
       error: state.error?.slice(0, errorCharsMax) ?? null,
-      // Feedback ends every attempt: none of its states is one of being handed over.
+      // Feedback ends every attempt: no state it sets is one of being handed over.
       lease_until: null,
       trace: sql`trace ${sql.join(entries, sql` `)}`,
       updated_at: sql<Date>`now()`,
@@ -182,7 +181,10 @@ async function updateMessage(tx: Database, id: string, effects: FeedbackEffects)
     .execute();
 }
 
-/** Without an event: the contact did not ask for it. Mail to another address says nothing of it. */
+/**
+ * Without an event: the contact did not ask for it. Mail to another address says nothing about the
+ * contact.
+ */
 async function unsubscribe(tx: Database, email: LockedMessage): Promise<void> {
   await tx
     .updateTable('contact')
@@ -212,7 +214,7 @@ function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
   }));
 }
 
-/** Returns the campaign's run when it waits for what became of the message. */
+/** Returns the campaign's run when it waits for the outcome of the message. */
 async function countForCampaign(
   tx: Database,
   email: LockedMessage,
@@ -241,7 +243,7 @@ async function countForCampaign(
   return [await signalCampaign(tx, campaign)];
 }
 
-/** Notes that a notification is being handled. False: it was before. */
+/** Records that a notification is being handled. False: it was handled before. */
 export async function insertSnsReceipt(tx: Database, messageId: string): Promise<boolean> {
   const inserted = await tx
     .insertInto('sns_receipt')
@@ -253,8 +255,8 @@ export async function insertSnsReceipt(tx: Database, messageId: string): Promise
 }
 
 /**
- * Records, in the caller's transaction, what the simulator has to say of a message to one of its
- * addresses: once, like the notification of a provider.
+ * Records, in the caller's transaction, the simulator's report on a message to one of its
+ * addresses: once, like a provider's notification.
  */
 export async function recordSimulatedFeedback(
   tx: Database,
@@ -270,7 +272,7 @@ export async function recordSimulatedFeedback(
   return dues;
 }
 
-/** SNS repeats for hours at most; what is older than 30 days is not repeated. */
+/** SNS repeats a notification for hours at most, never after 30 days. */
 export async function deleteOldSnsReceipts(db: Database): Promise<void> {
   await sql`delete from sns_receipt where created_at < now() - interval '30 days'`.execute(db);
 }

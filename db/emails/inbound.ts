@@ -11,12 +11,12 @@ export interface InboundMail {
   /** Address of the sender, in its stored form. */
   from: string;
   fromName: string | null;
-  /** Addresses it arrived at, in their stored form. */
+  /** Recipient addresses, in their stored form. */
   recipients: string[];
   subject: string;
-  /** Safe HTML, or null when there is none or it must not be kept. */
+  /** Sanitized HTML, or null when there is none or it must not be stored. */
   body: string | null;
-  /** More of the event's data: what the provider found out about the mail. */
+  /** More data for the event: what the provider reports about the mail. */
   report: Record<string, unknown>;
 }
 
@@ -52,7 +52,9 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
   return mergeDue(...due);
 }
 
-/** In one order for everybody: two mails that arrive at once lock the same contacts. */
+/**
+ * Always in the same order, so that two mails that arrive at once lock contacts in the same order.
+ */
 async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')

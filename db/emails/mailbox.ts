@@ -12,8 +12,8 @@ export interface MailboxSummary {
 }
 
 /**
- * Keeps a caught mail and drops what is older than the newest thousand. `id` is the email id:
- * storing a mail twice leaves one.
+ * Stores a caught mail and deletes all but the newest thousand. `id` is the email id: storing a
+ * mail twice keeps one.
  */
 export async function insertMailboxMessage(
   db: Database,
@@ -24,8 +24,8 @@ export async function insertMailboxMessage(
     .values({ ...message, recipient: message.recipient.toLowerCase() })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
-  // The surplus is read from the index and is one row as a rule. Skipping what another process
-  // deletes at this moment keeps two of them from waiting for each other.
+  // The index finds the surplus, usually one row. `skip locked`: two processes must not wait for
+  // each other.
   await sql`
     delete from mailbox_message where id in (
       select id from mailbox_message where id in (
@@ -35,7 +35,7 @@ export async function insertMailboxMessage(
     )`.execute(db);
 }
 
-/** The newest mails first, without their content; `to` in lower case names one recipient. */
+/** The newest mails first, without their content; `to`, in lower case, filters by recipient. */
 export async function listMailboxMessages(
   db: Database,
   { to, limit }: { to?: string | undefined; limit: number },

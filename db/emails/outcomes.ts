@@ -14,35 +14,35 @@ import { isoTime } from '../instants.ts';
 import { traceEntry } from './trace.ts';
 import { transact } from '../transaction.ts';
 
-/** What a message says: its body as it is, or the values for a body template of its campaign. */
+/** The content of a message: its body, or the values for a body template of its campaign. */
 export type MailText = {
   subject: string;
-  /** Where its class does not tell them. */
+  /** Only where the message class does not determine them. */
   headers?: readonly MailHeader[] | undefined;
 } & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
 
-/** What became of one claimed message. */
+/** The outcome of one claimed message. */
 export type DeliveryOutcome = {
   emailId: string;
-  /** What was handed over, where the ledger does not have it yet. */
+  /** What was handed over, where the row does not have it yet. */
   content?: MailText | undefined;
 } & (
   | {
       kind: 'accepted';
-      /** null: it has one that cannot be recorded. */
+      /** null: the provider gave one that cannot be stored. */
       messageId: string | null;
       delivered: boolean;
-      /** The address, where the simulator stands in for a provider that reports. */
+      /** The address, where the simulator replaces the provider's reports. */
       simulator?: string;
     }
-  /** The provider does not want it. */
+  /** The provider rejected it. */
   | { kind: 'refused'; error: string }
-  /** We must not send it: it was not handed over. */
+  /** It must not be sent: it was not handed over. */
   | { kind: 'withheld'; reason: string }
   | { kind: 'again'; error: string; delayMs: number }
-  /** It may have been accepted: the row stays SENDING until feedback or time settles it. */
+  /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
   | { kind: 'uncertain'; error: string }
-  /** It was not handed over, and is due as before. */
+  /** It was not handed over, and is due again. */
   | { kind: 'released' }
 );
 
@@ -55,25 +55,25 @@ const statuses: Record<DeliveryOutcome['kind'], string> = {
   released: 'PENDING',
 };
 
-/** Attempts and their outcomes, in the order in which they came. */
+/** Attempts and their outcomes, in the order in which they happened. */
 export interface Attempt {
   projectId: string;
   attemptIds: readonly string[];
   outcomes: readonly DeliveryOutcome[];
-  /** The claimed messages: what is sent is billed, whatever becomes of its row. */
+  /** The claimed messages: accepted mail is billed, whatever becomes of its row. */
   claimed?: readonly ClaimedShare[];
-  /** Given: all of them are messages of this campaign. */
+  /** Set when all messages belong to this campaign. */
   campaign?: { id: string; pauseOnFailures: number };
 }
 
 /**
- * Records outcomes and the events they are, in one transaction. A row that has another attempt by
- * now is left alone.
+ * Records outcomes and their events in one transaction. A row that belongs to another attempt by
+ * now is not changed.
  */
 export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Promise<Due> {
   const { projectId, outcomes, campaign } = attempt;
   return transact(db, async (tx) => {
-    // The contacts first, in order, as everywhere: see `enterStep`.
+    // Locks the contacts first, in order, as everywhere: see `enterStep`.
     await sql`
       select from contact
         where id in (select contact_id from email
@@ -104,7 +104,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
   });
 }
 
-/** What the provider accepted beside the messages whose rows say so now. */
+/** Messages that the provider accepted although their rows do not say so now. */
 function acceptedBeside(
   { outcomes, claimed = [] }: Attempt,
   settled: readonly SentEmail[],
@@ -121,7 +121,7 @@ function deliveredOrSent({ outcomes }: Attempt, id: string): string {
   return outcome?.kind === 'accepted' && outcome.delivered ? 'DELIVERED' : 'SENT';
 }
 
-/** Together with the sending: no process has to live on to tell what became of it. */
+/** In the same transaction as the sending: no process has to survive to report it. */
 async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[]): Promise<Due[]> {
   const dues: Due[] = [];
   for (const outcome of outcomes) {
@@ -132,7 +132,10 @@ async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[
   return dues;
 }
 
-/** What a message said, whole or not at all: an earlier try may have said something else. */
+/**
+ * The content of a message is stored as a whole or not at all: an earlier attempt may have had
+ * another.
+ */
 const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
   headers = coalesce(outcome.headers, email.headers),
@@ -189,8 +192,8 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
 }
 
 /**
- * Adds what the answer tells of messages that were settled before it was recorded: by feedback that
- * was quicker, or by policy, because the answer took too long. What was accepted was accepted.
+ * Adds the provider's response to messages that were settled before it was recorded: by faster
+ * feedback, or by policy because the response took too long. Accepted mail stays accepted.
  */
 async function recordOvertaken(
   tx: Database,
@@ -228,7 +231,7 @@ async function recordOvertaken(
   return dues;
 }
 
-/** One text that cannot be stored must not keep the outcomes of a whole batch from being. */
+/** One text that cannot be stored must not fail a whole batch of outcomes. */
 function storableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
@@ -291,9 +294,9 @@ function sentEvents(email: SentEmail): NewEvent[] {
 
 /**
  * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
- * `delivery_unknown`, or due once more, unless their campaign is over or they were tried too often.
- * They stay their attempt's: it may still come back and know. Returns the runs of campaigns that
- * must look at them.
+ * `delivery_unknown`, or due once more, unless their campaign has ended or the attempts are used
+ * up. They keep their attempt's id, as its outcome may still arrive. Returns the campaign runs to
+ * signal.
  */
 export async function settleUncertainEmails(
   db: Database,

@@ -2,11 +2,11 @@ import type { AccountMail } from '../../domain/mail/account-mail.ts';
 import type { Database } from '../database.ts';
 import { insertSystemMail } from './system-mail.ts';
 
-/** The name users see as the sender. */
+/** The sender name that users see. */
 const senderName = 'Everpost';
 
 /**
- * Notes mail of the platform to its users, in the transaction of its cause. Returns the runs that
+ * Inserts mail of the platform to its users, in the transaction of its cause. Returns the runs that
  * send it, one for each recipient; none without a sender (`from`).
  */
 export async function insertPlatformMail(

@@ -4,9 +4,9 @@ import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
 import type { TraceEntry } from './trace.ts';
 
-/** Reading the ledger: messages as they were sent. */
+/** Reads of sent messages. */
 
-/** What a list shows of a message: all but its body and its trace, which may be large. */
+/** The columns of a list: all but the body and the trace, which may be large. */
 const summaryColumns = [
   'id',
   'project_id',
@@ -44,11 +44,11 @@ const summary = sql`${sql.join(summaryColumns.map((column) => sql.ref(column)))}
   (body is not null or body_values is not null) as has_body`;
 
 export type EmailSummary = Pick<EmailRow, (typeof summaryColumns)[number]> & {
-  /** What it says is kept. */
+  /** Its content is stored. */
   has_body: boolean;
 };
 
-/** A message with its body and its trace, as far as they are kept. */
+/** A message with its body and its trace, as far as they are stored. */
 export type EmailRecord = EmailSummary & { body: string | null; trace: TraceEntry[] };
 
 export interface EmailQuery {
@@ -61,7 +61,7 @@ export interface EmailQuery {
   limit: number;
 }
 
-/** A moment that rows of a status have, and by which an index finds them. */
+/** The timestamp that an index has for each status. */
 const momentOf: Record<string, string> = {
   OPENED: 'opened_at',
   CLICKED: 'clicked_at',
@@ -87,8 +87,8 @@ function matching(projectId: string, query: EmailQuery) {
 }
 
 /**
- * Messages of a project, newest first, and how many match; 0 when the list goes on. Bodies are not
- * even read: a page of them is more than a process holds.
+ * Messages of a project, newest first, and how many match; 0 on later pages. Bodies are not read: a
+ * page of them would not fit in memory.
  */
 export async function listEmails(
   db: Database,

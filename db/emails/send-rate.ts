@@ -8,12 +8,12 @@ export interface SendingRates {
 }
 
 /**
- * Takes up to `wanted` sending tokens from the buckets of the server and the project, which hold
- * together. Returns how many were granted and how long to wait: until there is one, when none
- * were; before they may be used, when `urgent` was given and they were taken in advance.
- * @param projectId null: mail of the platform, which only the limit of the server holds back.
- * @param options.urgent goes before all that is not: an empty bucket gives its next tokens, to
- *   whoever asked first.
+ * Takes up to `wanted` sending tokens, each from the server's and the project's bucket. Returns how
+ * many were granted and how long to wait: until one is free, when none was granted; until they may
+ * be used, when `urgent` took them in advance.
+ * @param projectId null: mail of the platform, which only the server's limit applies to.
+ * @param options.urgent goes before what is not urgent: it reserves the next tokens of an empty
+ *   bucket, first come, first served.
  */
 export async function takeSendingTokens(
   db: Database,
@@ -35,7 +35,7 @@ export async function takeSendingTokens(
   return { granted: taken.granted, waitMs: taken.wait_ms };
 }
 
-/** Gives back tokens that were granted and not used. */
+/** Returns tokens that were granted and not used. */
 export async function returnSendingTokens(
   db: Database,
   rates: SendingRates,
@@ -47,7 +47,7 @@ export async function returnSendingTokens(
     ...(rates.perSecond > 0 ? ['server'] : []),
   ];
   if (keys.length === 0 || unused <= 0) return;
-  // In order, as they are taken.
+  // In the order in which they are taken.
   await sql`
     with held as (
       select key from token_bucket where key = any(${keys}::text[]) order by key for update

@@ -6,7 +6,7 @@ import type { SingleMail } from '../tables.ts';
 
 export type SystemMailRow = Selectable<SingleMail>;
 
-/** A mail outside the ledger. `html`: a fragment or a whole document. */
+/** A mail without an `email` row. `html`: a fragment or a whole document. */
 export type NewSystemMail = Pick<
   Insertable<SingleMail>,
   'to_email' | 'from_email' | 'from_name' | 'reply_to' | 'subject' | 'html'
@@ -16,8 +16,8 @@ export type NewSystemMail = Pick<
 const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
 
 /**
- * Notes a mail outside the ledger, in the transaction of its cause. Returns the run that sends it:
- * hand it to the dispatcher once the transaction is committed.
+ * Inserts such a mail, in the transaction of its cause. Returns the run that sends it: dispatch it
+ * once the transaction is committed.
  */
 export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<string> {
   const { id } = await tx
@@ -34,8 +34,9 @@ export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promi
 
 /**
  * Claims a mail for one attempt, committed before it is handed over. Returns the attempt's number,
- * from 1, also when the same attempt asks again because it got no answer. Undefined when the mail
- * is gone or claimed by another: that one may have handed it over, and it must not leave twice.
+ * from 1, also when the same attempt asks again because the response was lost. Undefined when the
+ * mail is gone or claimed by another attempt: that one may have handed it over, and it must not be
+ * sent twice.
  */
 export async function claimSystemMail(
   db: Database,
@@ -50,7 +51,7 @@ export async function claimSystemMail(
   return rows[0]?.attempts;
 }
 
-/** Lets a mail be tried again that this attempt has claimed and surely not handed over. */
+/** Allows another try of a mail that this attempt has claimed and certainly not handed over. */
 export async function releaseSystemMail(
   db: Database,
   id: string,
@@ -64,7 +65,7 @@ export async function releaseSystemMail(
     .execute();
 }
 
-/** Forgets a mail: it has left, or never will. */
+/** Deletes a mail that was sent or never will be. */
 export async function deleteSystemMail(db: Database, id: string): Promise<void> {
   await sql`delete from single_mail where id = ${id}`.execute(db);
 }

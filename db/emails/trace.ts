@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * What a message goes through after it was queued, as its trace names it. `queued` itself is the
+ * The states of a message after it was queued, as its trace names them. `queued` itself is the
  * row's `created_at`.
  */
 export type TraceState =
@@ -25,9 +25,9 @@ export interface TraceEntry {
 }
 
 /**
- * An entry to be appended to `email.trace`, in the statement that changes the row:
- * `trace = trace || ${traceEntry('accepted', …)}`. Its time is the moment of the statement.
- * @param detail SQL of a JSON object, for what only the row knows.
+ * An entry to append to `email.trace`, in the statement that changes the row: `trace = trace ||
+ * ${traceEntry('accepted', …)}`. Its time is that of the statement.
+ * @param detail SQL of a JSON object, for data that only the row has.
  */
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;

@@ -3,18 +3,18 @@ import { type RunInputs, type RunKind, type OutboxEntry, runIds } from '../../do
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 
-/** How long the process that committed a row has to tell Temporal before the sweep does. */
+/** How long the process that committed a row has to dispatch it before the sweep does. */
 export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
 
 /**
- * Notes, in the transaction of the cause, that a run must be started or look at its rows again.
- * Returns the run's id: hand it to the dispatcher once the transaction is committed.
+ * Records, in the transaction of the cause, that a run must be started or signalled. Returns the
+ * run's id: dispatch it once the transaction is committed.
  */
 export async function enqueue<K extends RunKind>(
   tx: Database,
   entry: { kind: K; input: RunInputs[K]; summary: string },
 ): Promise<string> {
-  // The kind decides which input there is; the compiler cannot follow that through the table.
+  // The kind determines the input's type; the compiler cannot follow that through the table.
   const idOf = runIds[entry.kind] as (input: RunInputs[K]) => string;
   const runId = idOf(entry.input);
   await tx
@@ -25,7 +25,8 @@ export async function enqueue<K extends RunKind>(
       kind: entry.kind,
       input: JSON.stringify(entry.input),
       summary: entry.summary,
-      // From anywhere: a row that was told and is gone must not be taken for the one after it.
+      // Starts at a random number: a row that was sent and deleted must not be taken for its
+      // successor.
       requests: sql<number>`(random() * 1000000000)::int`,
     })
     .onConflict((conflict) =>
@@ -40,7 +41,7 @@ export async function enqueue<K extends RunKind>(
   return runId;
 }
 
-/** Notes that the run of a campaign must look at its row. Returns the run, for the dispatcher. */
+/** Records that the run of a campaign must be signalled. Returns the run, for the dispatcher. */
 export async function signalCampaign(
   tx: Database,
   campaign: { id: string; project_id: string; name: string },
@@ -68,7 +69,7 @@ export async function listPending(db: Database, runIds: readonly string[]): Prom
   }));
 }
 
-/** Forgets what Temporal was told, but not what was asked for meanwhile. */
+/** Deletes entries that Temporal was sent, but not requests that came meanwhile. */
 export async function markSent(db: Database, told: readonly OutboxEntry[]): Promise<void> {
   await sql`
     delete from run_wake using unnest(
@@ -77,7 +78,7 @@ export async function markSent(db: Database, told: readonly OutboxEntry[]): Prom
       where run_wake.run_id = told.run_id and run_wake.requests = told.requests`.execute(db);
 }
 
-/** Claims runs that Temporal should have heard of by now, for the caller to tell it. */
+/** Claims runs that Temporal should know of by now, for the caller to dispatch. */
 export async function claimOverdue(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
     update run_wake set dispatch_at = now() + interval '30 seconds'

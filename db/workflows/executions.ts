@@ -28,7 +28,7 @@ export async function insertExecution(
   const { projectId, workflowId, contactId, context } = given;
   await holdEnabledProject(tx, projectId);
   if (!(await lockContact(tx, contactId))) throw notFound('CONTACT', contactId);
-  // A workflow that is being deleted is waited for: then it is gone.
+  // Waits for a deletion of the workflow that is in progress.
   const workflow = await tx
     .selectFrom('workflow')
     .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
@@ -61,8 +61,8 @@ export async function insertExecution(
 }
 
 /**
- * Makes parallel starts for a contact, by hand or by event, one after the other. Returns whether
- * it is there.
+ * Serializes parallel starts for a contact, by hand or by event. Returns whether the contact
+ * exists.
  */
 async function lockContact(tx: Database, id: string): Promise<boolean> {
   const contact = await tx
@@ -75,9 +75,9 @@ async function lockContact(tx: Database, id: string): Promise<boolean> {
 }
 
 /**
- * @param given.besides one that is not meant.
- * @param statuses of the executions that are in the way; null: each is.
- * @throws Problem EXECUTION_EXISTS naming the newest that is.
+ * @param given.besides an execution to ignore.
+ * @param statuses of the executions that conflict; null: all do.
+ * @throws Problem EXECUTION_EXISTS naming the newest conflicting one.
  */
 async function refuseSecond(
   tx: Database,
@@ -99,7 +99,7 @@ async function refuseSecond(
   throw new Problem('EXECUTION_EXISTS', { details: { executionId, status } });
 }
 
-/** The step an execution begins with is complete from the beginning. */
+/** The trigger step of an execution is complete from the start. */
 async function insertTriggerStep(
   tx: Database,
   execution: ExecutionRow,
@@ -122,8 +122,8 @@ async function insertTriggerStep(
 }
 
 /**
- * Cancels active executions in the caller's transaction: the rows at once, their runs as soon as
- * Temporal hears of it. Returns the cancelled rows.
+ * Cancels active executions in the caller's transaction: the rows at once, their runs when the
+ * cancel is dispatched. Returns the cancelled rows.
  */
 export async function cancelExecutions(
   tx: Database,
@@ -136,7 +136,7 @@ export async function cancelExecutions(
       : 'workflowId' in which
         ? sql<boolean>`execution.workflow_id = ${which.workflowId}`
         : sql<boolean>`execution.contact_id = ${which.contactId}`;
-  // The contacts first, in order, as everywhere: see `enterStep`.
+  // Locks the contacts first, in order, as everywhere: see `enterStep`.
   await tx
     .selectFrom('contact')
     .select('id')
@@ -183,8 +183,8 @@ export async function cancelExecutions(
 }
 
 /**
- * Makes a failed execution active again at its failed step, in the caller's transaction; its run
- * is due to be started anew.
+ * Makes a failed execution active again at its failed step, in the caller's transaction; its run is
+ * due to be started again.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
  *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
  */
@@ -248,13 +248,13 @@ export async function endExecution(
 export interface BrokenRun {
   executionId: string;
   runId: string;
-  /** Cancelled as the API does it, or ended in some other way. */
+  /** Cancelled as by the API, or ended in some other way. */
   cancelled: boolean;
 }
 
 /**
- * Ends the executions that are active although their run is closed: somebody cancelled or
- * terminated it in Temporal itself. One with something to dispatch is about to get a new run.
+ * Ends executions that are active although their run is closed: somebody cancelled or terminated it
+ * in Temporal itself. Skips those with something to dispatch: they are about to get a new run.
  */
 export async function repairExecutions(db: Database, runs: readonly BrokenRun[]): Promise<void> {
   if (runs.length === 0) return;
@@ -286,7 +286,7 @@ export async function repairExecutions(db: Database, runs: readonly BrokenRun[])
 
 export interface ExecutionListItem extends ExecutionRow {
   contact_email: string;
-  /** The snapshot the execution runs on, to name its current step. */
+  /** The graph version of the execution, to name its current step. */
   graph: Graph;
 }
 

@@ -5,14 +5,14 @@ import type { Database } from '../database.ts';
 import { activeStatuses } from './executions.ts';
 
 /**
- * What Temporal has to hear of executions, and that it has heard it. Whoever tells it may be slow:
- * a note counts only for the request that was told (`dispatch_generation`), so that it never
- * overwrites what was asked for or noted after it.
+ * The starts and cancels of executions to send to Temporal, and their confirmation. Sending may be
+ * slow: a confirmation counts only for the request that was sent (`dispatch_generation`), so it
+ * never overwrites a later request or confirmation.
  */
 
 /**
- * When the step an execution is at began, to the microsecond: at the end of the one before, or
- * when the delay before it was over. Only events from then on count for a wait.
+ * When an execution's current step began, to the microsecond: at the end of the previous step, or
+ * after the delay before it. Only events from then on count for a wait.
  */
 const stepBegin = sql<string>`(
   select greatest(execution.started_at,
@@ -21,8 +21,8 @@ const stepBegin = sql<string>`(
     from step_execution where execution_id = execution.id)`;
 
 /**
- * The executions among `ids` whose run is not known to have been started. One that has left its
- * trigger goes on at its current step: that step failed and is tried again.
+ * The executions among `ids` whose run is not known to be started. One that has left its trigger
+ * resumes at its current step: that step failed and is retried.
  */
 export async function listExecutionStarts(
   db: Database,
@@ -62,7 +62,9 @@ export async function listExecutionStarts(
   });
 }
 
-/** The executions among `ids` whose run has not been told that they were cancelled or deleted. */
+/**
+ * The executions among `ids` whose run must still be cancelled, as they were cancelled or deleted.
+ */
 export async function listExecutionCancels(
   db: Database,
   ids: readonly string[],
@@ -82,8 +84,8 @@ export async function listExecutionCancels(
 }
 
 /**
- * Temporal has these runs: nothing is due any more of the starts they serve. The run of an
- * execution that was cancelled meanwhile is named all the same; its cancel stays due.
+ * Records the runs that Temporal has started: those starts are no longer due. The run of an
+ * execution that was cancelled meanwhile is recorded too; its cancel stays due.
  */
 export async function updateExecutionsStarted(
   db: Database,
@@ -106,7 +108,7 @@ export async function updateExecutionsStarted(
         and dispatch_generation = started.generation`.execute(db);
 }
 
-/** Temporal knows of the cancel. */
+/** Records that Temporal has the cancel. */
 export async function updateExecutionCancelled(db: Database, due: DueCancel): Promise<void> {
   if (due.generation === null) {
     await db.deleteFrom('orphan_run').where('execution_id', '=', due.executionId).execute();
@@ -122,8 +124,8 @@ export async function updateExecutionCancelled(db: Database, due: DueCancel): Pr
 }
 
 /**
- * An operator's reset has given an execution another run. Returns false when something was asked
- * for meanwhile: then that run is not its run.
+ * Records the run that an operator's reset has given an execution. Returns false when there was
+ * another request meanwhile: then that run does not count.
  */
 export async function updateExecutionRun(
   db: Database,

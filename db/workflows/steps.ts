@@ -4,11 +4,11 @@ import type { Database } from '../database.ts';
 import type { ExecutionRow } from './executions.ts';
 import type { StepExecution } from '../tables.ts';
 
-/** What the run of an execution notes while it walks its graph. */
+/** What an execution's run records while it walks its graph. */
 
 export type StepExecutionRow = Selectable<StepExecution>;
 
-/** An execution with the step execution its run is at. */
+/** An execution with its current step execution. */
 export interface StepVisit {
   execution: Pick<
     ExecutionRow,
@@ -18,16 +18,16 @@ export interface StepVisit {
     /** When the step was first entered. */
     started_at: Date;
   };
-  /** When the step was completed, to the microsecond, in a call that is repeated; else null. */
+  /** When the step was completed, to the microsecond, if the call is a repeat; else null. */
   completedAt: string | null;
 }
 
 /**
  * Enters a step, in the caller's transaction: the contact and then the execution are locked, the
- * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing, and a
- * step that was completed moves nothing: an attempt that comes late finds the execution elsewhere.
- * Returns null when the execution is no longer active. Whoever locks both locks the contact
- * first, or two of them could wait for each other.
+ * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing. Nor
+ * does entering a completed step: a late attempt finds the execution at another step. Returns null
+ * when the execution is no longer active. Always lock the contact before the execution, or two
+ * transactions could deadlock.
  */
 export async function enterStep(
   tx: Database,
@@ -35,7 +35,7 @@ export async function enterStep(
   stepId: string,
   newId: string,
 ): Promise<StepVisit | null> {
-  // One statement: every step of every journey comes through here.
+  // One statement, because every step of every execution runs it.
   const { rows } = await sql<{
     id: string;
     project_id: string;
@@ -93,7 +93,9 @@ export async function enterStep(
   };
 }
 
-/** Ends a step with its output. Returns the moment, to the microsecond, as the database writes it. */
+/**
+ * Completes a step with its output. Returns the time, to the microsecond, in the database's format.
+ */
 export async function completeStep(
   tx: Database,
   stepExecutionId: string,
@@ -113,7 +115,10 @@ export async function completeStep(
   return row.at;
 }
 
-/** Puts a step back between two attempts: begun, but with nothing under way. None is counted back. */
+/**
+ * Puts a step back between two attempts: started, with nothing in progress. The number of attempts
+ * never decreases.
+ */
 export async function postponeStep(
   tx: Database,
   stepExecutionId: string,
@@ -130,7 +135,7 @@ export async function postponeStep(
     .execute();
 }
 
-/** Records the result of a step whose execution ended while it was under way. */
+/** Records the result of a step whose execution ended while the step was in progress. */
 export async function completeLateStep(
   db: Database,
   executionId: string,
@@ -151,7 +156,7 @@ export async function completeLateStep(
     .execute();
 }
 
-/** Ends a step and its execution as FAILED, with one sentence for both. */
+/** Ends a step and its execution as FAILED, with the same message. */
 export async function failStep(
   tx: Database,
   visit: StepVisit,
@@ -187,8 +192,8 @@ export async function updateExecutionWaiting(tx: Database, executionId: string):
 }
 
 /**
- * Ends a delay: the step is complete, its execution waits, and the step after it, if there is
- * one, is scheduled for `resumeAt`.
+ * Ends a delay: the step is complete, its execution waits, and the next step, if there is one, is
+ * scheduled for `resumeAt`.
  */
 export async function completeDelay(
   tx: Database,
@@ -242,7 +247,7 @@ export async function listStepExecutions(
     .execute();
 }
 
-/** How a step and its execution stand, for a repeated call that comes after the end. */
+/** The state of a step and its execution, for a repeated call after the end. */
 export async function findStepEnd(db: Database, executionId: string, stepId: string) {
   return db
     .selectFrom('execution')

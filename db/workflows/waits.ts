@@ -10,9 +10,9 @@ export interface MatchedEvent {
 }
 
 /**
- * Registers a step's wait for an event, in the caller's transaction, and answers the event when
- * one was recorded since the step began. The contact is locked since the step was entered, as it
- * is while events are recorded: an event is either seen here or finds the wait.
+ * Registers a step's wait for an event, in the caller's transaction, and returns the event if one
+ * was recorded since the step began. The contact is locked since the step was entered, and
+ * recording an event locks it too: so an event is either seen here or finds the wait.
  */
 export async function registerWait(
   tx: Database,
@@ -33,7 +33,7 @@ export async function registerWait(
     .limit(1)
     .executeTakeFirst();
   if (event) {
-    // In a repeated call it may have claimed the wait that the first one left.
+    // In a repeated call, an event may have claimed the wait that the first call left.
     await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
     return matched(event);
   }
@@ -58,16 +58,15 @@ export async function registerWait(
 }
 
 /**
- * How far the clocks of Temporal and of the database may be apart: a wait whose run says that its
- * time is out is believed when no more than this is left of it.
+ * How far the clocks of Temporal and the database may differ: a run may end its wait by timeout
+ * when at most this much of it is left.
  */
 const clockSkew = sql`interval '1 minute'`;
 
 /**
- * Ends a wait, in the caller's transaction, and answers the event that claimed it, or null when
- * none did: then its time is out. Of an event and the time-out at one moment the row lock lets
- * exactly one win. A wait that has neither (its run got a late or stray signal) goes on:
- * then the answer is until when.
+ * Ends a wait, in the caller's transaction. Returns the event that claimed it, or null for a
+ * timeout. When an event and the timeout coincide, the row lock lets exactly one win. A wait that
+ * has neither (its run got a late or stray signal) continues: then this returns until when.
  */
 export async function settleWait(
   tx: Database,
@@ -94,7 +93,7 @@ export async function settleWait(
   return { event: event ? matched(event) : null };
 }
 
-/** Claimed waits among `ids`, with the run and the step to tell. */
+/** Claimed waits among `ids`, with the run and the step to signal. */
 export async function listClaimedWaits(db: Database, ids: readonly string[]) {
   return db
     .selectFrom('wait')

@@ -27,9 +27,9 @@ export async function findWorkflow(
 }
 
 /**
- * Finds workflows and locks them until the transaction ends: edits of one workflow happen one
- * after the other, so that each sees a graph nobody else is changing. Executions can start
- * meanwhile, on the version before the edit; `for: 'delete'` makes them wait, too.
+ * Finds workflows and locks them until the transaction ends: edits of one workflow are serialized,
+ * so each sees a stable graph. Executions can start meanwhile, on the version before the edit;
+ * `for: 'delete'` blocks them, too.
  */
 export async function lockWorkflows(
   tx: Database,
@@ -192,7 +192,7 @@ export async function updateStep(
   return row as StepRow;
 }
 
-/** Deletes steps with every transition from and to them. */
+/** Deletes steps with all their transitions. */
 export async function deleteSteps(tx: Database, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('workflow_step').where('id', '=', isAnyOf(ids)).execute();
 }
@@ -208,7 +208,7 @@ export async function insertTransition(
     .executeTakeFirstOrThrow();
 }
 
-/** Inserts the graph of a new workflow: at least its trigger. */
+/** Inserts the graph of a new workflow, at least its trigger. */
 export async function insertGraph(
   tx: Database,
   steps: readonly Insertable<WorkflowStep>[],
@@ -219,7 +219,7 @@ export async function insertGraph(
   await tx.insertInto('workflow_transition').values(transitions).execute();
 }
 
-/** Lets a transition lead to another step. */
+/** Points a transition to another step. */
 export async function updateTransitionTarget(
   tx: Database,
   id: string,
@@ -236,7 +236,7 @@ export async function deleteTransition(tx: Database, id: string): Promise<void> 
   await tx.deleteFrom('workflow_transition').where('id', '=', id).execute();
 }
 
-/** The graph of a workflow as it is now, steps and transitions in order of creation. */
+/** The current graph of a workflow, steps and transitions in order of creation. */
 export async function findWorkflowGraph(db: Database, workflowId: string): Promise<Graph> {
   const [steps, transitions] = [
     await db
@@ -258,8 +258,8 @@ export async function findWorkflowGraph(db: Database, workflowId: string): Promi
 }
 
 /**
- * Keeps the current graph as what executions of the current version run on. A version that was
- * kept before stays as it is.
+ * Stores the current graph as the snapshot for executions of the current version. An existing
+ * snapshot is not changed.
  */
 export async function snapshotWorkflow(tx: Database, workflowId: string): Promise<void> {
   const graph = JSON.stringify(await findWorkflowGraph(tx, workflowId));
@@ -277,8 +277,8 @@ export async function snapshotWorkflow(tx: Database, workflowId: string): Promis
 }
 
 /**
- * Counts an edit of steps, transitions or trigger of a locked workflow; an enabled one runs on it
- * from now on.
+ * Counts an edit of steps, transitions or trigger of a locked workflow; if it is enabled, new
+ * executions use the edit from now on.
  */
 export async function recordWorkflowEdit(tx: Database, locked: WorkflowRow): Promise<WorkflowRow> {
   const workflow = await updateWorkflow(tx, locked.id, { version: locked.version + 1 });

@@ -4,8 +4,8 @@ export function primaryLanguage(locale: string): string {
 }
 
 /**
- * Makes a whole document of a body that is none (it holds no `<html`), with text styles that read
- * well on every screen. The styles are inline, because many mail programs drop style sheets.
+ * Wraps a fragment (it has no `<html`) in a document, with text styles that are readable on every
+ * screen. The styles are inline, because many mail programs drop style sheets.
  */
 export function wrapDocument(html: string, locale: string): string {
   if (/<html/i.test(html)) return html;
@@ -24,7 +24,7 @@ ${html}
 `;
 }
 
-/** True when the body holds a link with which this contact can opt out. */
+/** True when the body has an opt-out link for this contact. */
 export function containsOptOutLink(html: string, contactId: string): boolean {
   return html.includes(`/unsubscribe/${contactId}`) || html.includes(`/manage/${contactId}`);
 }

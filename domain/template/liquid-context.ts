@@ -1,13 +1,13 @@
 import { Context, toValue, type Emitter, type Liquid, type Value } from 'liquidjs';
 import { origin, present, type Origin, type Target, type TemplateScope } from './value.ts';
 
-/** What binding one loop or filter item counts; time is only looked at between tags. */
+/** Cost of binding one item of a loop or filter; the time is only checked between tags. */
 const itemChars = 8;
 
 /**
- * How stored text stays escaped whatever a template does with it: every variable read says where
- * its text comes from, an expression is as little trusted as the least trusted text it has read,
- * and what `assign`, `capture` and loops bind remembers it. Anything unknown counts as stored.
+ * Keeps stored text escaped whatever a template does with it. Every variable that is read has an
+ * origin, an expression has the least trusted origin of what it has read, and what `assign`,
+ * `capture` and loops bind keeps it. Anything unknown counts as stored.
  */
 export class TracingContext extends Context {
   readonly scope: TemplateScope;
@@ -70,7 +70,7 @@ export class TracingContext extends Context {
   }
 }
 
-/** Numbers, booleans and nothing can carry no markup. */
+/** Numbers, booleans and null cannot contain markup. */
 function carriesText(value: unknown): boolean {
   return (typeof value === 'string' && value !== '') || (typeof value === 'object' && !!value);
 }
@@ -80,7 +80,7 @@ export function least(a: Origin, b: Origin): Origin {
   return a > b ? a : b;
 }
 
-/** The context of a rendering, as tags and filters get it. */
+/** The context of a rendering, as tags and filters receive it. */
 export function traced(context: Context): TracingContext {
   if (context instanceof TracingContext) return context;
   throw new TypeError('A template is rendered in a tracing context.');
@@ -96,14 +96,14 @@ export function* evaluate(
   for (const filter of value.filters) {
     const before: Origin = context.from;
     const next: unknown = yield filter.render(result, context);
-    // A default that was not needed adds nothing to the value.
+    // An unused default does not change the origin.
     if (filter.name === 'default' && next === result) context.from = before;
     result = next;
   }
   return toValue(result);
 }
 
-/** Collects output and counts it against the limit of the rendering. */
+/** Collects output and counts it against the rendering's limit. */
 export class LimitedEmitter implements Emitter {
   buffer = '';
   readonly #limit: Context['memoryLimit'];

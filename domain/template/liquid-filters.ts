@@ -11,15 +11,15 @@ import { mapStrings, origin } from './value.ts';
 
 type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 
-/** Filters that neither decode text nor cut markup in two: escaped text stays safe. */
+/** Filters that neither decode text nor split markup: escaped text stays safe. */
 const keepsEscaped = new Set(
   `append prepend strip lstrip rstrip strip_newlines squish normalize_whitespace upcase downcase
    capitalize newline_to_br escape_once raw default fallback`.split(/\s+/),
 );
 
 /**
- * What Everpost's filters do differently from standard ones. `fallback` is what `??` becomes.
- * After any other filter, escaped text counts as stored again: it may have been decoded.
+ * Filters that differ from the standard ones. `fallback` implements `??`. After any other filter,
+ * escaped text counts as stored again: it may have been decoded.
  */
 const ownFilters: Record<string, FilterHandler> = {
   raw(value: unknown) {
@@ -53,7 +53,7 @@ function escapeWith(escape: (text: string) => string, value: unknown, context: T
   return mapStrings(toValue(value), escape);
 }
 
-/** A filter that cannot use its input leaves it as it is; only a limit ends the rendering. */
+/** A filter that cannot use its input returns it unchanged; only a limit ends the rendering. */
 function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   return function* (value: unknown, ...args: unknown[]): Generator<unknown, unknown, unknown> {
     const context = traced(this.context);
@@ -61,8 +61,8 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
     const before = context.from;
     try {
       const result = yield handler.call(this, value, ...args);
-      // The condition of where_exp and its like is an expression of its own, which may end on a
-      // number or on raw text: what it makes of the items says nothing about the items.
+      // The condition of where_exp and similar filters is a separate expression, which may end on a
+      // number or on trusted text: it says nothing about the items.
       if (!Object.hasOwn(ownFilters, name)) context.from = least(before, context.from);
       if (typeof result === 'number' || typeof result === 'boolean') context.from = origin.trusted;
       return result;
@@ -78,7 +78,7 @@ function isLimit(error: unknown): boolean {
   return error instanceof AssertionError && error.message.endsWith('limit exceeded');
 }
 
-/** Gives an engine all filters, each of them keeping track of where text comes from. */
+/** Registers all filters with an engine, each with tracking of text origins. */
 export function registerFilters(engine: Liquid): void {
   for (const [name, filter] of Object.entries({ ...standardFilters, ...ownFilters })) {
     const handler = typeof filter === 'function' ? filter : filter.handler;

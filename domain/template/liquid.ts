@@ -23,10 +23,12 @@ import { evaluate, least, LimitedEmitter, traced, TracingContext } from './liqui
 import { registerFilters } from './liquid-filters.ts';
 import { origin, type Target, type TemplateScope } from './value.ts';
 
-/** One rendering may take this long, in milliseconds. */
+/** Time limit of one rendering, in milliseconds. */
 const renderMs = 1000;
 
-/** Characters one rendering may build: intermediate values, captured text and output together. */
+/**
+ * Characters that one rendering may build: intermediate values, captured text and output together.
+ */
 export const renderChars = 10 * 1024 * 1024;
 
 class TracedOutput extends Output {
@@ -97,7 +99,7 @@ class TracedTablerow extends TablerowTag {
 
 function* readLoopOrigin(collection: ForTag['collection'], context: TracingContext) {
   context.from = origin.trusted;
-  // A range holds numbers only, and building it twice could be costly.
+  // A range holds only numbers, and building it twice could be costly.
   if (!TypeGuards.isRangeToken(collection)) yield evalToken(collection, context);
   context.loopFrom = context.from;
 }
@@ -112,7 +114,7 @@ function createEngine(strictFilters: boolean): Liquid {
     locale: 'en-US',
     memoryLimit: renderChars,
     renderLimit: renderMs,
-    // An empty set of files instead of the disk.
+    // No templates from disk.
     templates: {},
   });
   for (const name of ['include', 'render', 'layout', 'block']) delete engine.tags[name];
@@ -126,14 +128,14 @@ function createEngine(strictFilters: boolean): Liquid {
   return engine;
 }
 
-/** For sending: a filter nobody knows leaves the value unchanged. */
+/** For sending: an unknown filter leaves the value unchanged. */
 const lenient = createEngine(false);
-/** For saving: a filter nobody knows is an error. */
+/** For saving: an unknown filter is an error. */
 const strict = createEngine(true);
 
 /**
- * Tokens are taken one by one with `shift`, which moves the whole rest of a plain array each time:
- * a template of 2 MB would take a minute to parse. Kept in reverse, each step costs the same.
+ * Tokens are taken one by one with `shift`, which moves the rest of a plain array each time: a
+ * template of 2 MB would take a minute to parse. In reverse order, each step costs the same.
  */
 class TokenQueue extends Array<TopLevelToken> {
   constructor(tokens: TopLevelToken[]) {
@@ -177,7 +179,7 @@ export function parseLiquid(source: string, strictFilters: boolean): Template[] 
   return new TracingParser(strictFilters ? strict : lenient).parse(source);
 }
 
-/** Renders what `parseLiquid` gave. Throws when a limit is exceeded. */
+/** Renders the result of `parseLiquid`. Throws when a limit is exceeded. */
 export function renderLiquid(templates: Template[], scope: TemplateScope, target: Target): string {
   const context = new TracingContext(lenient, scope, target);
   const emitter = new LimitedEmitter(context);

@@ -6,17 +6,20 @@ import {
   type TemplateVariables,
 } from './render.ts';
 
-/** Ends work that has come to a text which takes time to be made. */
+/** Aborts work that needs a text not rendered yet. */
 class NotRendered extends Error {}
 
-/** A text that is made from another one, and each once more as their values have just changed. */
+/**
+ * A text may be built from another one, and each is rendered once more when its values have just
+ * changed.
+ */
 const roundsMax = 4;
 
 /**
- * Does work that others wait for, such as a transaction and its locks, without making them wait
- * for costly templates: where it needs one, it is given up; the text is made, and the work done
- * again. So it has to be repeatable, to end with what rendering throws, and to use the same values
- * each time. Should they change again and again, the work renders itself in the end.
+ * Runs work that others wait for, such as a transaction with locks, without rendering costly
+ * templates inside it. When the work needs one, it is aborted; the text is rendered, and the work
+ * starts again. So the work must be repeatable, must not swallow what rendering throws, and must
+ * use the same values each time. If they keep changing, the work finally renders them itself.
  */
 export async function renderAhead<T>(
   renderer: Renderer,
@@ -35,7 +38,7 @@ export async function renderAhead<T>(
   return work(renderer);
 }
 
-/** Returns what is cheap or among the `texts`; notes what is `missing`. */
+/** Returns what is cheap or among the `texts`; collects what is `missing`. */
 function renderKnown(
   renderer: Renderer,
   texts: ReadonlyMap<string, string[]>,
@@ -67,7 +70,7 @@ function renderKnown(
   };
 }
 
-/** What a text is made from. */
+/** Cache key of a text. */
 function nameOf(
   kind: string,
   templates: readonly CompiledTemplate[],

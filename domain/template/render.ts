@@ -14,30 +14,30 @@ import {
   type TemplateScope,
 } from './value.ts';
 
-/** Everything a template can name. */
+/** All variables of a template. */
 export interface TemplateVariables {
-  /** The project whose template it is: where templates wait for each other, projects take turns. */
+  /** The project of the template: projects take turns in the queue for rendering. */
   owner?: string;
   contact: {
     id: string;
     email: string;
     subscribed: boolean;
-    /** Stored data, as it is after the write of the request. */
+    /** Stored data, after the write of the request. */
     data: Record<string, unknown> | null;
   };
   /**
-   * Values the `/v1/send` request itself gave, whether they were stored or not. They win over
-   * stored data and are inserted into HTML as they are: the secret key vouches for them.
+   * Values from the `/v1/send` request itself, stored or not. They override stored data and are
+   * inserted into HTML as they are: the holder of the secret key is trusted.
    */
   given?: Record<string, unknown> | undefined;
-  /** Execution context of a workflow; also under `event.`. */
+  /** Execution context of a workflow; also available as `event.`. */
   context?: Record<string, unknown> | null | undefined;
   /** `data.locale` of the contact, else the language of the project. */
   locale: string;
   urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
 }
 
-/** A template ready to be rendered any number of times; it is parsed when it is first needed. */
+/** A template that can be rendered many times; it is parsed on first use. */
 export class CompiledTemplate {
   readonly source: string;
   #nodes: Template[] | null | undefined;
@@ -47,7 +47,7 @@ export class CompiledTemplate {
     this.source = source;
   }
 
-  /** null when it is no Liquid. */
+  /** null when it is not valid Liquid. */
   get nodes(): Template[] | null {
     this.#nodes ??= parsed(this.source);
     return this.#nodes;
@@ -69,7 +69,7 @@ function parsed(source: string): Template[] | null {
   }
 }
 
-/** Compiles a template. Never throws: a faulty one renders by plain replacement. */
+/** Compiles a template. Never throws: an invalid one renders by plain replacement. */
 export function compileTemplate(source: string): CompiledTemplate {
   return new CompiledTemplate(source);
 }
@@ -77,7 +77,7 @@ export function compileTemplate(source: string): CompiledTemplate {
 export type TemplateCheck = { ok: true } | { ok: false; message: string };
 
 /**
- * Judges a template before it is saved: at most 2 MB, correct Liquid, known tags and filters only.
+ * Checks a template before it is saved: at most 2 MB, correct Liquid, only known tags and filters.
  * `message` says what is wrong and where (line and column).
  */
 export function checkTemplate(source: string): TemplateCheck {
@@ -93,7 +93,7 @@ export function checkTemplate(source: string): TemplateCheck {
 /**
  * What a template is rendered for.
  *  - `html`: a body. Stored values are escaped.
- *  - `text`: what is no HTML (webhooks, addresses). Nothing is escaped.
+ *  - `text`: not HTML (webhooks, addresses). Nothing is escaped.
  *  - `subject`: one header line. Control characters and line breaks become one space, at most 998
  *    characters (the longest line of RFC 5322), never empty.
  */
@@ -101,7 +101,7 @@ export type RenderKind = 'html' | 'text' | 'subject';
 
 const targets = { html: htmlTarget, text: textTarget, subject: subjectTarget };
 
-/** Renders a template at once, however long it takes. Never throws. */
+/** Renders a template synchronously, however long it takes. Never throws. */
 export function renderTemplate(
   kind: RenderKind,
   template: CompiledTemplate,
@@ -112,7 +112,7 @@ export function renderTemplate(
       const target = targets[kind];
       return finished(kind, renderLiquid(template.nodes, templateScope(variables), target));
     } catch {
-      // A send is never blocked by its template.
+      // A template error never blocks a send.
     }
   }
   return renderPlainly(kind, template, variables);
@@ -127,7 +127,7 @@ export function renderPlainly(
   return finished(kind, replacePlainly(template.source, templateScope(variables), targets[kind]));
 }
 
-/** Whether rendering the templates is so cheap that it may be done wherever one is. */
+/** Whether rendering the templates is cheap enough to do it inline. */
 export function isCheapRendering(
   templates: readonly CompiledTemplate[],
   { contact, given, context }: TemplateVariables,
@@ -137,8 +137,8 @@ export function isCheapRendering(
 }
 
 /**
- * Renders templates within the limits of one second and ten megabytes, while nobody else is kept
- * waiting. Never rejects for what a template does.
+ * Renders templates within one second and ten megabytes, without blocking the event loop. Never
+ * rejects because of a template.
  */
 export interface Renderer {
   render(
@@ -146,11 +146,13 @@ export interface Renderer {
     template: CompiledTemplate,
     variables: TemplateVariables,
   ): Promise<string>;
-  /** Texts that belong together, within the limits of one rendering. */
+  /** Texts of one mail, together within the limits of one rendering. */
   renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<string[]>;
 }
 
-/** Filters can make what no database stores: half an emoji, a NUL that was percent-encoded. */
+/**
+ * Filters can produce what the database cannot store: half a surrogate pair, a percent-decoded NUL.
+ */
 function finished(kind: RenderKind, text: string): string {
   if (kind !== 'subject') return storableText(text);
   const line = storableText(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')).trim();
@@ -158,8 +160,9 @@ function finished(kind: RenderKind, text: string): string {
 }
 
 /**
- * The plan for a template that is no Liquid or exceeds a limit: `{{key}}` and `{{key ?? text}}` are
- * replaced, all else stays as written, also a placeholder whose value would make the text too long.
+ * The fallback for a template that is invalid or exceeds a limit: `{{key}}` and `{{key ?? text}}`
+ * are replaced, all else stays as written, also a placeholder whose value would make the text too
+ * long.
  */
 function replacePlainly(source: string, scope: TemplateScope, target: Target): string {
   let room = Math.max(renderChars - source.length, 0);
@@ -202,9 +205,9 @@ function plainValue(
 }
 
 /**
- * Lays the names over each other; later ones win: context, contact data, given values, the
- * namespaces `data.` and `event.`, system.
- * Addresses and the locale are the system's names, but stored text: they stay escaped.
+ * Merges the variables; later ones win: context, contact data, given values, the namespaces `data.`
+ * and `event.`, system. The email address and the locale are system names, but stored text: they
+ * stay escaped.
  */
 function templateScope({
   contact,
@@ -248,7 +251,7 @@ function isTooLong(source: string): boolean {
   return new TextEncoder().encode(source).length > limits.templateBytes;
 }
 
-/** Cuts to at most `max` UTF-16 units without splitting a character in two. */
+/** Cuts to at most `max` UTF-16 units without splitting a surrogate pair. */
 function cutText(text: string, max: number): string {
   if (text.length <= max) return text;
   const splits = /[\ud800-\udbff]/.test(text[max - 1]!);

@@ -17,9 +17,10 @@ const inWord = /[\w\u0080-\uffff]/;
 const namespaces = ['data.', 'event.'];
 
 /**
- * Splits a template into pieces and rewrites what Everpost adds to Liquid: HTML entities inside
+ * Splits a template into pieces and translates Everpost's additions to Liquid: HTML entities inside
  * delimiters (editors put them there), keys with spaces, and `{{ key ?? text }}`. Never throws, and
- * takes time proportional to the source. What it cannot read stays as written, for Liquid to refuse.
+ * takes time proportional to the source. What it cannot parse stays as written, and Liquid reports
+ * it.
  */
 export function readTemplate(source: string): TemplatePiece[] {
   const pieces: TemplatePiece[] = [];
@@ -81,7 +82,7 @@ function placeholder(written: string): TemplatePiece {
   };
 }
 
-/** Reads `name`, `data.city` or `first name`; undefined for literals and richer expressions. */
+/** Parses `name`, `data.city` or `first name`; undefined for literals and richer expressions. */
 function readKey(operand: string): { path: string[]; liquid: string } | undefined {
   if (wordPath.test(operand)) return { path: operand.split('.'), liquid: operand };
   const plain = operand.replace(/(?<=[\w\u0080-\uffff])'(?=[\w\u0080-\uffff])/g, '');
@@ -94,10 +95,10 @@ function readKey(operand: string): { path: string[]; liquid: string } | undefine
 }
 
 /**
- * Index of the `}}` that ends the placeholder whose inside begins at `from`, or -1. A `}}` in
- * quotes does not end it, but the text after `??` is a literal up to the first `}}`. A quote that
- * is never closed counts as a plain character. `unclosed` remembers every search that reached the
- * end of the source in vain, so that none is made twice.
+ * Index of the `}}` that ends the placeholder whose content begins at `from`, or -1. A `}}` in
+ * quotes does not end it, but the text after `??` is a literal up to the first `}}`. A quote
+ * without a closing one counts as a plain character. `unclosed` records failed searches to the end
+ * of the source, so that none is repeated.
  */
 function outputEnd(source: string, from: number, unclosed: Set<string>): number {
   const first = source.indexOf('}}', from);
@@ -134,7 +135,7 @@ function outsideQuotes(text: string, wanted: string): number {
   return -1;
 }
 
-/** An apostrophe inside a word (`user's name`) opens no quote. */
+/** An apostrophe inside a word (`user's name`) is not an opening quote. */
 function opensQuote(text: string, at: number): boolean {
   const char = text[at];
   return char === '"' || (char === "'" && !inWord.test(text[at - 1] ?? ''));
@@ -148,7 +149,7 @@ function quoteEnd(text: string, start: number): number {
   return -1;
 }
 
-/** How the blocks end whose inside is no Liquid. */
+/** The end tags of blocks whose content is not Liquid. */
 const blockEnds = {
   raw: /\{%-?\s*endraw\s*-?%\}/g,
   comment: /\{%-?\s*endcomment\s*-?%\}/g,

@@ -1,7 +1,7 @@
 import { escapeHtml } from './html.ts';
 
 /**
- * Where the text of a value comes from. Only `stored` text is escaped in HTML.
+ * The origin of a value's text. Only `stored` text is escaped in HTML.
  *  - `trusted`: the template itself, the request that sends the mail, or the system
  *  - `escaped`: stored text that is HTML-escaped already
  *  - `stored`: contact data, events, context, which anyone with a public key can write
@@ -11,15 +11,15 @@ export type Origin = (typeof origin)[keyof typeof origin];
 
 /** The variables of one rendering. */
 export interface TemplateScope {
-  /** All top-level names. Has no prototype, so every name in it is a real one. */
+  /** All top-level names. It has no prototype, so no inherited names. */
   values: Record<string, unknown>;
-  /** The object behind `data.`: stored and given values mixed. */
+  /** The object behind `data.`: stored and given values merged. */
   data: Record<string, unknown>;
   /** True when the value at this path was given by the request or the system. */
   trusts(path: readonly unknown[]): boolean;
 }
 
-/** What a rendering is for: how stored text is made safe and how a list looks. */
+/** The output format: how stored text is escaped and how a list is written. */
 export interface Target {
   escape: (text: string) => string;
   list: (items: string[]) => string;
@@ -32,7 +32,9 @@ export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
 export const textTarget: Target = { escape: asIs, list: listItems };
 export const subjectTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
 
-/** Writes a value as text: lists item by item, objects as JSON, missing and null as nothing. */
+/**
+ * Writes a value as text: lists item by item, objects as JSON, missing and null as an empty string.
+ */
 export function present(
   value: unknown,
   from: Origin,
@@ -63,8 +65,8 @@ function presentEntry(key: string, value: unknown, from: Origin, target: Target)
 }
 
 /**
- * Applies `change` to every string inside a JSON value, keys of objects too. A value nested deeper
- * than the call stack throws RangeError, as JSON.stringify would.
+ * Applies `change` to every string inside a JSON value, including object keys. A value nested
+ * deeper than the call stack throws RangeError, as JSON.stringify would.
  */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);

@@ -1,9 +1,9 @@
 import { findStep, type Graph, type GraphStep, stepAfter, waitBranches } from './graph.ts';
 
 /**
- * How an execution walks its graph: one pure decision, "after this, what next". The workflow
- * run turns commands into activities and timers; tests drive the same function with a virtual
- * clock. Times are ISO 8601 texts, so that a recorded history reads well.
+ * How an execution walks its graph: a pure function picks the next command. The workflow run turns
+ * commands into activities and timers; tests drive the same function with a virtual clock. Times
+ * are ISO 8601 texts, so that a recorded history is readable.
  */
 export type Command =
   | { do: 'run'; step: GraphStep }
@@ -13,26 +13,26 @@ export type Command =
   | { do: 'complete' }
   | { do: 'stop'; status: 'COMPLETED' | 'EXITED' | 'CANCELLED' };
 
-/** What came of the last command. */
+/** The outcome of the last command. */
 export type Outcome =
-  /** The step is finished and has one way on. */
+  /** The step is complete and has one outgoing edge. */
   | { kind: 'done' }
-  /** The step is finished and chose a way. */
+  /** The step is complete and chose a branch. */
   | { kind: 'branch'; branch: string }
-  /** The step is finished; the next one begins at this time. */
+  /** The step is complete; the next one begins at this time. */
   | { kind: 'resting'; until: string }
   /** The step waits for its event, at most until this time. */
   | { kind: 'waiting'; until: string | null }
-  /** A sleep is over, or the event or the time-out of a wait has come. */
+  /** A sleep is over, or the event or timeout of a wait has come. */
   | { kind: 'resumed' }
-  /** The step is finished and was the last one: the execution has ended with it. */
+  /** The step is complete and was the last one: the execution has ended. */
   | { kind: 'ended' }
   /** The step ended the execution. */
   | { kind: 'exited' }
   /** Somebody else ended the execution. */
   | { kind: 'closed' };
 
-/** The first command: the step after the trigger, or `stepId` when a failed step is tried again. */
+/** The first command: the step after the trigger, or `stepId` when a failed step is retried. */
 export function begin(graph: Graph, stepId: string | null): Command {
   if (stepId !== null) return runOrComplete(findStep(graph, stepId));
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
@@ -56,7 +56,7 @@ export function decide(
     case 'waiting':
       return { do: 'await', step, until: outcome.until };
     case 'resumed':
-      // Which of event and time-out came first is the database's to say.
+      // The database decides which of event and timeout came first.
       return last.do === 'await'
         ? { do: 'settle', step }
         : runOrComplete(stepAfter(graph, step.id, null));
@@ -69,7 +69,7 @@ export function decide(
   }
 }
 
-/** The outcome of a wait that ended by its event or by its time-out. */
+/** The outcome of a wait that ended by its event or its timeout. */
 export function waitOutcome(result: keyof typeof waitBranches): Outcome {
   return { kind: 'branch', branch: waitBranches[result] };
 }

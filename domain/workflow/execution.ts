@@ -1,65 +1,65 @@
 import type { Graph } from './graph.ts';
 
 /**
- * What the run of an execution starts with: the whole graph it walks, so that a recorded history
- * replays anywhere. The context and the contact's data are not in it: steps read them when they
- * run, and personal data stays out of the histories.
+ * The input of an execution's run. It has the whole graph, so that a recorded history replays
+ * anywhere. The context and the contact's data are not in it: steps read them when they run, and
+ * personal data stays out of the histories.
  */
 export interface ExecutionStart {
   executionId: string;
   projectId: string;
   contactId: string;
   workflowId: string;
-  /** As it was when the execution began. */
+  /** As of the start of the execution. */
   workflowName: string;
   version: number;
-  /** To the microsecond, as the database writes it. */
+  /** To the microsecond, in the database's format. */
   startedAt: string;
   graph: Graph;
   /**
-   * How the run behaves where it was changed for new runs: 2 shows its status when it ends, not
-   * at each wait. Runs that were started before have none.
+   * Version of the run's behaviour, where it changed for new runs: 2 sets its status when it ends,
+   * not at each wait. Older runs have none.
    */
   format?: 2;
-  /** Where to go on: after continue-as-new, or at the step whose failure is tried again. */
+  /** Where to resume: after continue-as-new, or at the failed step that is retried. */
   resume?: { stepId: string; since: string };
 }
 
-/** A start that Temporal has not been told of. */
+/** A start that Temporal does not have yet. */
 export interface DueStart {
   start: ExecutionStart;
-  /** Which start of the execution this is: each retry has a higher one. */
+  /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
-  /** The run that failed, when the execution is tried again. */
+  /** The run that failed, when the execution is retried. */
   failedRunId: string | null;
-  /** Its run came to the end before anybody could note that it had started. */
+  /** Its run ended before its start was recorded. */
   hasEnded: boolean;
 }
 
-/** A run that serves a start of its execution. */
+/** A run that belongs to a start of its execution. */
 export interface StartedRun {
   executionId: string;
   generation: number;
   runId: string;
 }
 
-/** A cancel that Temporal has not been told of; without a generation its execution is deleted. */
+/** A cancel that Temporal does not have yet; without a generation its execution is deleted. */
 export interface DueCancel {
   executionId: string;
   generation: number | null;
 }
 
-/** The address of an execution's run in Temporal. */
+/** The workflow id of an execution's run. */
 export function executionRunId(executionId: string): string {
   return `execution-${executionId}`;
 }
 
-/** The execution whose run has this address, or null. */
+/** The execution whose run has this workflow id, or null. */
 export function executionOfRun(workflowId: string): string | null {
   return /^execution-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
 }
 
-/** The address of the run that delivers a project's transactional and workflow mail. */
+/** The workflow id of the run that delivers a project's transactional and workflow mail. */
 export function deliveryRunId(projectId: string): string {
   return `delivery-${projectId}`;
 }

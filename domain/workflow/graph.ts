@@ -1,6 +1,9 @@
 import type { FieldProblem, ProblemCode } from '../errors.ts';
 
-/** The graph of a customer workflow and its rules. No clock, no zod: the engine runs on it too. */
+/**
+ * The graph of a customer workflow and its rules. No clock and no zod: the workflow sandbox uses it
+ * too.
+ */
 
 export const stepTypes = [
   'TRIGGER',
@@ -27,11 +30,11 @@ export interface GraphTransition {
   id: string;
   fromStepId: string;
   toStepId: string;
-  /** Which result of the step takes this way; null takes any. */
+  /** The step result that takes this transition; null: any. */
   branch: string | null;
 }
 
-/** One version of a workflow as an execution runs it. */
+/** One version of a workflow, as its executions run it. */
 export interface Graph {
   steps: GraphStep[];
   transitions: GraphTransition[];
@@ -44,14 +47,14 @@ export function findStep(graph: Graph, stepId: string): GraphStep | undefined {
   return graph.steps.find((step) => step.id === stepId);
 }
 
-/** The ways out of a step. */
+/** The outgoing transitions of a step. */
 export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
   return graph.transitions.filter((transition) => transition.fromStepId === stepId);
 }
 
 /**
- * Where a step leads after `branch` (null: a step with one way on): the way of that branch, else
- * the way without a branch, else nowhere.
+ * The step after `branch` (null: a step with one outgoing edge): by the transition of that branch,
+ * else by the one without a branch, else none.
  */
 export function stepAfter(
   graph: Graph,
@@ -81,8 +84,9 @@ export function reachableFrom(graph: Graph, stepId: string): Set<string> {
 }
 
 /**
- * The rule a new transition would break, or null. Both ends are steps of the graph. When several
- * are broken the order is: itself, from EXIT, into TRIGGER, a way that exists, a loop.
+ * The rule that a new transition would break, or null. Both ends are steps of the graph. The first
+ * broken rule in this order is returned: to itself, from EXIT, into TRIGGER, already exists, a
+ * loop.
  */
 export function transitionFault(
   graph: Graph,
@@ -100,7 +104,7 @@ export function transitionFault(
   return null;
 }
 
-/** The branches a CONDITION step can take: yes and no, or its own ids and `default`. */
+/** The branches of a CONDITION step: yes and no, or its own ids and `default`. */
 export function conditionBranches(config: Record<string, unknown>): string[] {
   if (config['mode'] !== 'multi') return ['yes', 'no'];
   const branches = Array.isArray(config['branches']) ? config['branches'] : [];
@@ -108,8 +112,8 @@ export function conditionBranches(config: Record<string, unknown>): string[] {
 }
 
 /**
- * The step a new one is linked to by itself: the newest leaf reachable from TRIGGER that is
- * neither CONDITION nor EXIT. `graph.steps` is in order of creation.
+ * The step that a new one is linked to automatically: the newest leaf reachable from TRIGGER that
+ * is neither CONDITION nor EXIT. `graph.steps` is in order of creation.
  */
 export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
@@ -124,15 +128,15 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   );
 }
 
-/** What the removal of a step takes with it. */
+/** What removing a step changes. */
 export interface Removal {
-  /** The removed steps; their transitions go too. */
+  /** The removed steps; their transitions are removed too. */
   stepIds: string[];
-  /** Transitions that lead on to another step now, keeping their branch. */
+  /** Transitions that lead to another step now, keeping their branch. */
   relinked: { transitionId: string; toStepId: string }[];
 }
 
-/** The removal of a step and of every step that can be reached only through it. */
+/** The removal of a step and of every step reachable only through it. */
 export function pruning(graph: Graph, stepId: string): Removal {
   const below = reachableFrom(graph, stepId);
   const kept = new Set<string>();
@@ -149,8 +153,8 @@ export function pruning(graph: Graph, stepId: string): Removal {
 }
 
 /**
- * The removal of one step out of the middle: what led to it leads to its successor, if it has
- * one. Null when the step chooses between ways: no one of them is the successor.
+ * The removal of one step from the middle: its incoming transitions lead to its successor, if it
+ * has one. Null when the step branches: then it has no single successor.
  */
 export function splicing(graph: Graph, step: GraphStep): Removal | null {
   const [way, ...others] = waysOut(graph, step.id);
@@ -162,10 +166,10 @@ export function splicing(graph: Graph, step: GraphStep): Removal | null {
   };
 }
 
-/** What a check for enabling needs to know of the templates the graph names. */
+/** What the check for enabling needs of the templates that the graph names. */
 export type TemplateSenders = ReadonlyMap<string, { hasSender: boolean }>;
 
-/** Everything that keeps a workflow from being enabled, one entry each; empty when it can run. */
+/** All reasons why a workflow cannot be enabled; empty when it can run. */
 export function enablingProblems(
   graph: Graph,
   trigger: { type: string; eventName: string | null },

@@ -1,4 +1,4 @@
-/** How often one message is handed to the provider before it counts as refused. */
+/** Attempts of a message before it counts as refused. */
 export const sendAttemptsMax = 8;
 
 /** The pause after the n-th failed attempt (from 1): 2 s doubling, at most 5 minutes. */

@@ -16,11 +16,11 @@ import { isUuid } from '../ids.ts';
 import { limits } from '../limits.ts';
 
 /**
- * The settings of each type of step, stored as they were sent but for keys nobody knows. What is
- * absent is not filled in: who reads a setting says what its absence means.
+ * The config of each step type, stored as sent but without unknown keys. Defaults are not filled
+ * in: the code that reads a setting applies its default.
  */
 
-/** A custom fault with one of the field codes. */
+/** A custom issue with one of the field codes. */
 function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }
@@ -48,7 +48,7 @@ const Recipient = z
   .object({
     /** Absent: the contact. */
     type: z.enum(['CONTACT', 'CUSTOM']).optional(),
-    /** An address, or a template of one. */
+    /** An address, or a template for one. */
     customEmail: z.string().max(limits.headerValueChars).optional(),
   })
   .superRefine(({ type, customEmail }, context) => {
@@ -62,7 +62,7 @@ const Recipient = z
 
 const SendEmailConfig = z.object({
   recipient: Recipient.optional(),
-  /** A copy of the step's template id, which rules. */
+  /** A copy of the step's template id, which takes precedence. */
   templateId: z
     .string()
     .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
@@ -71,7 +71,7 @@ const SendEmailConfig = z.object({
     .optional(),
 });
 
-/** How long a unit of a delay is, in milliseconds. */
+/** Length of a delay's unit, in milliseconds. */
 export const delayUnitMs = unitMs;
 
 const DelayConfig = z
@@ -86,11 +86,11 @@ const DelayConfig = z
 
 const WaitForEventConfig = z.object({
   eventName: EventName,
-  /** Seconds; absent: waits for ever. */
+  /** Seconds; absent: waits without limit. */
   timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
 });
 
-/** Faults of one comparison. `path` is where it stands in the config. */
+/** Issues of one comparison. `path` is its place in the config. */
 function checkComparison(
   context: z.core.$RefinementCtx,
   path: (string | number)[],
@@ -156,7 +156,7 @@ const reservedHeaders: ReadonlySet<string> = new Set([
   'connection',
 ]);
 
-/** RFC 9110 §5.6.2: what a header may be called. */
+/** RFC 9110 §5.6.2: a valid header name. */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const WebhookHeaders = JsonObject.superRefine((headers, context) => {
@@ -184,7 +184,7 @@ const WebhookConfig = z.object({
   headers: WebhookHeaders.optional(),
   /** Any JSON. */
   body: z.unknown().optional(),
-  /** What becomes of the execution when the receiver does not answer 2xx. Absent: it goes on. */
+  /** What happens to the execution when the response is not 2xx. Absent: it continues. */
   onFailure: z.enum(['continue', 'fail']).optional(),
 });
 
@@ -207,7 +207,7 @@ const UpdateContactConfig = z
 
 const ExitConfig = z.object({ reason: z.string().max(limits.exitReasonChars).optional() });
 
-/** The schema of the settings of each type of step. */
+/** The config schema of each step type. */
 export const stepConfigs = {
   TRIGGER: TriggerConfig,
   SEND_EMAIL: SendEmailConfig,
@@ -219,5 +219,5 @@ export const stepConfigs = {
   EXIT: ExitConfig,
 } as const satisfies Record<StepType, z.ZodType<Record<string, unknown>>>;
 
-/** The stored settings of a type of step. */
+/** The stored config of a step type. */
 export type StepConfig<T extends StepType> = z.output<(typeof stepConfigs)[T]>;

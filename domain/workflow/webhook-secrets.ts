@@ -2,17 +2,17 @@ import { readTemplate } from '../template/source.ts';
 import { mapStrings } from '../template/value.ts';
 
 /**
- * Secrets of a project in the templates of a webhook: `{{secret.NAME}}`. A template is rendered
- * with a mark in their place, so that neither the renderer nor anything that is kept sees them, and
- * no text of a contact can name one: nobody but the project can know the mark.
+ * Project secrets in webhook templates: `{{secret.NAME}}`. A template is rendered with a marker in
+ * place of each secret, so that neither the renderer nor anything stored has them. Contact data
+ * cannot name a secret, because the marker is random.
  */
 
-/** What is shown in place of a secret. */
+/** Shown in place of a secret. */
 export const hidden = '•••';
 
 export const secretName = /^[A-Z][A-Z0-9_]{0,63}$/;
 
-/** The same text with a mark for each secret, and the names of those. */
+/** The text with a marker for each secret, and the names of the secrets. */
 export function markSecrets(source: string, mark: string): { text: string; names: string[] } {
   const names: string[] = [];
   let text = '';
@@ -32,9 +32,9 @@ function markOf(name: string, mark: string): string {
   return `${mark}${name}${mark}`;
 }
 
-/** A rendered text with its marks replaced by what `valueOf` answers for the name. */
+/** A rendered text with its markers replaced by `valueOf(name)`. */
 export function revealed(text: string, mark: string, valueOf: (name: string) => string): string {
-  // Between two marks there is a name, or ordinary text: every second piece is a name.
+  // Between two markers there is a name, or ordinary text: every second piece is a name.
   return text
     .split(mark)
     .map((piece, index) => (index % 2 === 1 ? valueOf(piece) : piece))
@@ -42,15 +42,15 @@ export function revealed(text: string, mark: string, valueOf: (name: string) => 
 }
 
 /**
- * Hides secrets in what a receiver answers, also where it has written them in another way: as JSON,
- * in an address, in HTML or in lower case, as host names are.
+ * Masks secrets in a receiver's response, also in other notations: as JSON, in an address, in HTML
+ * or in lower case, as host names are.
  */
 export class SecretMask {
   readonly #forms: string[];
 
   constructor(secrets: Iterable<string>) {
     const forms = [...secrets].flatMap(formsOf).filter((form) => form !== '');
-    // A secret may be part of another: the longer one goes first.
+    // A secret may be part of another: the longest goes first.
     this.#forms = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   }
 
@@ -61,7 +61,7 @@ export class SecretMask {
     return isCut ? this.#withoutBeginning(masked) : masked;
   }
 
-  /** Every text in a JSON value, names too. */
+  /** Masks every text in a JSON value, including keys. */
   value(value: unknown): unknown {
     return this.#forms.length === 0 ? value : mapStrings(value, (text) => this.text(text));
   }
@@ -103,14 +103,14 @@ const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie
 
 type Config = Record<string, unknown>;
 
-/** The settings of a step as they are shown: values of headers that are credentials are hidden. */
+/** A step's config for display: values of credential headers are masked. */
 export function shownConfig(config: Config): Config {
   return withHeaders(config, (name, value) => (isCredential(name) ? hidden : value));
 }
 
 /**
- * The settings of a WEBHOOK step as they are to be stored: a hidden value means the one that is
- * stored. Returns the names of headers that have none, too.
+ * The config of a WEBHOOK step to store: a masked value keeps the stored one. Also returns the
+ * names of headers that have no stored value.
  */
 export function keptConfig(given: Config, stored: Config): { config: Config; missing: string[] } {
   const before = new Map(

@@ -2,7 +2,7 @@ import type { TemplateVariables } from '../template/render.ts';
 import type { StepConfig } from './steps.ts';
 import { mapStrings } from '../template/value.ts';
 
-/** What a webhook's template can name, and what its default body tells. */
+/** The variables of a webhook's template, and the content of its default body. */
 export interface WebhookVariables extends TemplateVariables {
   workflow: { id: string; name: string };
   execution: {
@@ -12,34 +12,37 @@ export interface WebhookVariables extends TemplateVariables {
   };
 }
 
-/** A webhook as its step wants it; the sender adds what only the service says. */
+/** A webhook request as its step defines it; the sender adds the service's own headers. */
 export interface WebhookCall {
   url: string;
   method: NonNullable<StepConfig<'WEBHOOK'>['method']>;
   headers: Record<string, string>;
-  /** Null: no body at all. */
+  /** Null: no body. */
   body: string | null;
 }
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export type WebhookOutcome =
   | {
       kind: 'answered';
       statusCode: number;
       contentType: string | null;
       retryAfter: string | null;
-      /** The body, at most 64 KB of it. */
+      /** At most 64 KB of the body. */
       text: string;
       /** The body was longer. */
       isCut: boolean;
     }
-  /** Must not or cannot be asked, today or tomorrow. */
+  /** It must not or cannot be called, and retrying will not help. */
   | { kind: 'refused'; error: string }
-  /** The network failed: no such name, no connection, no complete answer. */
+  /** The network failed: name not found, no connection, or an incomplete response. */
   | { kind: 'unreachable'; error: string }
   | { kind: 'timeout' };
 
-/** How deep a JSON answer may be to be stored as one; PostgreSQL and we recurse into it. */
+/**
+ * How deep a JSON response may be nested to be stored as JSON; PostgreSQL and our code recurse into
+ * it.
+ */
 const responseDepthMax = 100;
 const firstDelayMs = 2_000;
 const delayMsMax = 60_000;
@@ -48,10 +51,10 @@ const retryAfterMsMax = 5 * 60_000;
 const jsonDefault = 'application/json';
 const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i;
 const control = /[^\P{Cc}\t]/u;
-/** NUL and halves of characters, which neither a URL nor a JSON column can hold. */
+/** NUL and lone surrogates, which neither a URL nor a JSON column can hold. */
 const unstorable = /[\0\p{Cs}]/gu;
 
-/** The templates that building a webhook will ask for, each once. */
+/** The templates that building a webhook needs, each once. */
 export function webhookSources(
   config: StepConfig<'WEBHOOK'>,
   variables: WebhookVariables,
@@ -65,12 +68,12 @@ export function webhookSources(
 }
 
 /**
- * Builds the request of a WEBHOOK step: variables in the url, in header values and in every string of the body.
- * GET has no body, DELETE only a given one; else a step without a body tells about the contact,
- * the workflow, the execution and its context (`event`). A string is sent as it is when the step
- * names a content type other than JSON; every other body is JSON.
- * A `fault` is the step's own: it fails, and another attempt would fail the same way.
- * @param render gives the text of a template over the variables
+ * Builds the request of a WEBHOOK step: variables in the URL, in header values and in every string
+ * of the body. GET has no body, DELETE only a configured one; otherwise the default body has the
+ * contact, the workflow, the execution and its context (`event`). A string is sent as it is when
+ * the step sets a content type other than JSON; every other body is JSON. A `fault` is an error in
+ * the step: another attempt would fail the same way.
+ * @param render renders a template with the variables
  */
 export function buildWebhook(
   config: StepConfig<'WEBHOOK'>,
@@ -127,10 +130,9 @@ function contentOf(
 
 /**
  * White space and control characters are percent-encoded, because URL parsers drop some of them
- * silently. All else is the template's say, so that a variable may be a whole path or a host: a
- * value meant as one part of a path or query goes through the filter `url_encode`. Where the
- * template itself ends the host (`https://host/…`), no value can change it, as a URL's host ends
- * at the first `/`, `?` or `#`.
+ * silently. Nothing else is, so that a variable may be a whole path or a host; for a value that is
+ * one part of a path or query, use the filter `url_encode`. If the template itself ends the host
+ * (`https://host/…`), no value can change it, as a URL's host ends at the first `/`, `?` or `#`.
  */
 function renderUrl(source: string, render: (source: string) => string): string {
   return render(source)
@@ -140,10 +142,9 @@ function renderUrl(source: string, render: (source: string) => string): string {
 }
 
 /**
- * How long to wait after the `attempt`-th failed attempt (from 1), in milliseconds; null: no other
- * attempt. 408, 429, 5xx, a failing network and a time-out are tried again after 2 s, then twice
- * as long each time, at most a minute; a `Retry-After` (RFC 9110 §10.2.3) can lengthen that to at
- * most 5 minutes and never shortens it.
+ * Pause after the `attempt`-th failed attempt (from 1), in milliseconds; null: no more attempts.
+ * 408, 429, 5xx, network errors and timeouts are retried after 2 s, doubling up to a minute; a
+ * `Retry-After` (RFC 9110 §10.2.3) can lengthen that to at most 5 minutes and never shortens it.
  */
 export function retryAfterAttempt(
   attempt: number,
@@ -162,7 +163,7 @@ function isWorthRetrying(outcome: WebhookOutcome): boolean {
   return statusCode === 408 || statusCode === 429 || (statusCode >= 500 && statusCode <= 599);
 }
 
-/** Seconds or an HTTP date as milliseconds from now; 0 for what is neither. */
+/** Seconds or an HTTP date as milliseconds from now; 0 for anything else. */
 function readRetryAfter(value: string | null, now: Date): number {
   if (value === null) return 0;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
@@ -171,8 +172,8 @@ function readRetryAfter(value: string | null, now: Date): number {
 }
 
 /**
- * What a WEBHOOK step keeps of its last attempt. `success` says whether the receiver answered 2xx;
- * only when it did not there is an `error`.
+ * The stored output of a WEBHOOK step's last attempt. `success` says whether the response was 2xx;
+ * `error` is present only when it was not.
  */
 export function webhookOutput(
   { url, method }: WebhookCall,
@@ -198,9 +199,9 @@ function errorOf(outcome: WebhookOutcome): string {
 }
 
 /**
- * The body of an answer as it is stored: JSON as a value, all else as text, nothing as null. An
- * answer that names no content type is tried as JSON. What a JSON column cannot hold is replaced
- * (NUL, halves of characters) or left as text (more than 100 levels).
+ * A response body as it is stored: JSON as a value, anything else as text, an empty one as null. A
+ * response without a content type is tried as JSON. What a JSON column cannot hold is replaced
+ * (NUL, lone surrogates) or stored as text (more than 100 levels).
  */
 export function readResponseBody(text: string, contentType: string | null): unknown {
   if (text === '') return null;
