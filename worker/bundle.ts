@@ -7,13 +7,13 @@ import {
 
 const here = (file: string) => path.join(import.meta.dirname, file);
 
-/** In a bundle for replays: it tells what the code asks for. */
+/** Added to bundles for replays: records the commands that the code issues. */
 export const recorder = here('issued-commands.ts');
 
 /**
  * Bundles the workflow code as the sandbox runs it. Takes a few seconds.
- * @param options.forReplay with the recorder, by which a divergence is explained
- * @throws Error with what the bundler says is wrong with the code
+ * @param options.forReplay with the recorder, which explains a divergence
+ * @throws Error with the bundler's message
  */
 export async function bundleWorkflows({
   forReplay = false,

@@ -16,10 +16,10 @@ import {
 import { describeRun } from './describe-run.ts';
 
 /**
- * Tells a recorded history. That of an execution is told as the customer's workflow: which step,
- * with what outcome, what it waited for, and where and why it failed. Those of other runs are told
- * by their activities, timers and signals.
- * @throws Error when the history does not begin where a run begins.
+ * Describes a recorded history. That of an execution is described as the customer's workflow: each
+ * step, its outcome, what it waited for, and where and why it failed. Others are described by their
+ * activities, timers and signals.
+ * @throws Error when the history does not begin with the start of a run.
  */
 export function describeHistory(history: History): HistoryLine[] {
   const [first, ...events] = history.events ?? [];
@@ -36,8 +36,8 @@ export function describeHistory(history: History): HistoryLine[] {
 }
 
 /**
- * The step an execution was at before this event of its history, such as `DELAY "One day"`; null
- * for other runs.
+ * The step an execution was at before an event of its history, such as `DELAY "One day"`; null for
+ * other runs.
  */
 export function stepAt({ events }: History, eventId: number): string | null {
   const [first, ...rest] = events ?? [];
@@ -54,11 +54,11 @@ function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
   );
 }
 
-/** Follows the history along the same decisions the run took. */
+/** Follows the history with the same decisions as the run. */
 class ExecutionReader {
   readonly #input: ExecutionStart;
   #command: Command;
-  /** What the attempts of an activity came to that were made before its last. */
+  /** Failures of an activity's earlier attempts. */
   #earlier = '';
   #isOpen = true;
 
@@ -73,12 +73,12 @@ class ExecutionReader {
     return `"${workflowName}" v${version} for contact ${contactId}${where}`;
   }
 
-  /** What an open run is doing, where no line has said it. */
+  /** What an open run is doing, unless a line has said it. */
   rest(): string | null {
     return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
   }
 
-  /** The step the run is at. */
+  /** The current step. */
   place(): string {
     return name(this.#step());
   }
@@ -128,7 +128,7 @@ class ExecutionReader {
     if (step) return `FAILED at ${name(this.#step())}: ${step.failure?.message}`;
     const task = event.workflowTaskFailedEventAttributes;
     const message = task?.failure?.message;
-    // A reset ends the task it goes back to, and names the run that goes on.
+    // A reset ends the task it returns to, and names the new run.
     if (task?.newRunId) return `reset (${message}): goes on from here, at ${name(this.#step())}`;
     return `the worker could not go on at ${name(this.#step())}: ${message}`;
   }

@@ -9,13 +9,13 @@ import {
   timeOf,
 } from './history-events.ts';
 
-/** Characters of a value that a line shows; the whole is in the history. */
+/** Characters of a value in a line; the whole value is in the history. */
 const valueCharsMax = 200;
 
 /**
- * Tells a recorded history of any run by its events: what it began with, what its activities came
- * to, its timers and signals, and how it ended.
- * @throws Error when the history does not begin where a run begins.
+ * Describes the history of any run by its events: its input, the results of its activities, its
+ * timers and signals, and how it ended.
+ * @throws Error when the history does not begin with the start of a run.
  */
 export function describeRun(history: History): HistoryLine[] {
   const events = history.events ?? [];
@@ -57,7 +57,7 @@ function local({ markerRecordedEventAttributes: marker }: HistoryEvent): string 
   return `${name} done${shown(firstPayload(marker.details?.['result']?.payloads))}`;
 }
 
-/** The type of the local activity whose end this marker records. */
+/** The type of the local activity that this marker records. */
 export function localActivityType({
   details,
 }: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): string {

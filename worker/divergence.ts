@@ -5,19 +5,19 @@ import type { IssuedCommand, IssuedCommands } from './issued-commands.ts';
 import { localActivityType } from './describe-run.ts';
 import { stepAt } from './describe-history.ts';
 
-/** Where the current code does not take the way of a recorded history. */
+/** Where the current code diverges from a recorded history. */
 export interface Divergence {
   /** One sentence: the place, what the history has there, and what the code does. */
   text: string;
-  /** The event of the history it is about; null when Temporal does not say. */
+  /** The event of the history; null when Temporal does not say. */
   eventId: number | null;
-  /** The same in Temporal's words. */
+  /** Temporal's own message. */
   cause: string;
-  /** Where the code failed; null when it did not fail, but did something else. */
+  /** Where the code failed; null when it did not fail, but issued another command. */
   stack: string | null;
 }
 
-/** Explains a failed replay. `issued`: what the code asked for, as far as it came. */
+/** Explains a failed replay. `issued`: the commands of the code up to the failure. */
 export function explainDivergence(
   history: History,
   error: Error,
@@ -38,7 +38,10 @@ export function explainDivergence(
   return { text, eventId, cause, stack: null };
 }
 
-/** The workflow task a replay came to: what the history has of it, and what the code asked for. */
+/**
+ * The workflow task at which a replay stopped: what the history has of it, and what the code
+ * issued.
+ */
 interface Task {
   completedId: number | null;
   lastId: number | null;
@@ -52,7 +55,7 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
     ({ workflowTaskCompletedEventAttributes: task }) => Number(task?.startedEventId) === length,
   );
   const after = completed ? events!.slice(events!.indexOf(completed) + 1) : [];
-  // What a task asked for follows it at once, before anything else happens to the run.
+  // The commands of a task follow it directly, before any other event.
   const next = after.findIndex((event) => doingOf(event) === null && !isChangeList(event));
   const own = next < 0 ? after : after.slice(0, next);
   return {
@@ -66,7 +69,10 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
   };
 }
 
-/** What belongs to a guarded change without the code asking for it: the list of all of them. */
+/**
+ * The search attribute that lists all changes guarded by `patched`, which the code does not issue
+ * itself.
+ */
 function isChangeList({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent) {
   return Object.hasOwn(upsert?.searchAttributes?.indexedFields ?? {}, 'TemporalChangeVersion');
 }
@@ -100,7 +106,7 @@ function place(history: History, eventId: number | null, event?: HistoryEvent | 
   return `at ${where}${eventId === null ? '' : ` (event ${eventId})`}`;
 }
 
-/** What a command does, in words: with its name where only that differs. */
+/** Descriptions of commands; with the name where only the name differs. */
 const doings: Record<string, readonly [plain: string, named?: string]> = {
   scheduleActivity: ['schedules an activity', 'schedules the activity'],
   scheduleLocalActivity: ['runs a local activity', 'runs the local activity'],
@@ -125,7 +131,7 @@ function wording(event: HistoryEvent | null, command: IssuedCommand | null): [st
   return [said(doing), said(command)];
 }
 
-/** The command that an event records; null for what happens to a run by others. */
+/** The command that an event records; null for events caused from outside. */
 function doingOf(event: HistoryEvent): IssuedCommand | null {
   const kind = eventKinds.find(([attributes]) => event[attributes])?.[1];
   if (kind) {
@@ -156,7 +162,7 @@ const eventKinds = [
 const messageText = /message: "((?:[^"\\]|\\.)*)"/;
 const stackText = /stack_trace: "((?:[^"\\]|\\.)*)"/;
 
-/** A text that the SDK's dump of a failure quotes. */
+/** A text quoted in the SDK's dump of a failure. */
 function quoted(part: RegExp, dump: string): string | null {
   const text = part.exec(dump)?.[1];
   if (!text) return null;

@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 
 export type HistoryEvent = NonNullable<History['events']>[number];
 
-/** One line of what happened to a run, in product words. */
+/** One line of a run's history, in product words. */
 export interface HistoryLine {
   /** ISO 8601. */
   at: string;
@@ -39,7 +39,7 @@ export function asked(event: HistoryEvent): string | null {
   return event.workflowExecutionCancelRequestedEventAttributes ? 'asked to stop' : null;
 }
 
-/** What the attempts of an activity came to that were made before its last. */
+/** Failures of an activity's earlier attempts. */
 export function attempts({
   attempt,
   lastFailure,

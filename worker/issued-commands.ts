@@ -5,18 +5,18 @@ import {
   type WorkflowInterceptors,
 } from '@temporalio/workflow';
 
-/** What the code of a run asked for at one moment of deciding. */
+/** The commands that a run's code issued in one activation. */
 export interface IssuedCommands {
-  /** Event the history had come to: the start of the workflow task. */
+  /** Length of the history: the event that started the workflow task. */
   historyLength: number;
   /** In the order in which they were issued. */
   commands: IssuedCommand[];
 }
 
 export interface IssuedCommand {
-  /** As Temporal's SDK calls it, such as `startTimer`. */
+  /** In the SDK's words, such as `startTimer`. */
   kind: string;
-  /** Of an activity its type, of a change its id. */
+  /** The type of an activity, or the id of a change. */
   name: string | null;
 }
 
@@ -25,8 +25,8 @@ export interface CommandSinks extends Sinks {
 }
 
 /**
- * Runs in the workflow sandbox when histories are replayed, and only then: tells what the code
- * asks for, so that a divergence can be put into words. It changes nothing of it.
+ * Runs in the workflow sandbox, only when histories are replayed: records the commands of the code,
+ * so that a divergence can be explained. It does not change them.
  */
 export function interceptors(): WorkflowInterceptors {
   const { commands } = proxySinks<CommandSinks>();
@@ -36,7 +36,7 @@ export function interceptors(): WorkflowInterceptors {
       {
         activate(input, next) {
           historyLength = input.activation.historyLength ?? 0;
-          // Code that fails comes to no conclusion: so far it came.
+          // Code that fails does not complete the activation: it got this far.
           commands.issued({ historyLength, commands: [] });
           next(input);
         },

@@ -4,8 +4,8 @@ import { loggedError } from '../domain/logged-error.ts';
 import { maskSecrets } from '../domain/logged-text.ts';
 
 /**
- * The log of the worker process, one JSON line per entry. In production errors come without their
- * stack. `destination`: the standard output where not given.
+ * The log of the worker process, one JSON line per entry. In production, errors are logged without
+ * their stack. `destination`: standard output by default.
  */
 export function createLog(
   { logLevel, environment }: { logLevel: string; environment: string },
@@ -22,10 +22,10 @@ export function createLog(
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** What the SDK warns of at every start: the queues of mail and bulk work have no workflows. */
+/** A warning of the SDK at every start: the queues of mail and bulk work have no workflows. */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
-/** Lets the Temporal SDK write into our log, from warnings on. */
+/** Passes the Temporal SDK's log to ours, from warnings on. */
 export function temporalLog(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }: LogEntry) => {
     if (message === intended) return;

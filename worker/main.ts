@@ -14,10 +14,10 @@ import { startWorkers } from './workers.ts';
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
-  // The signals are ours: the mail worker has to be told before the process ends.
+  // We handle signals ourselves: the mail worker must be told before the process ends.
   Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
   const stopped = stopAsked();
-  // Takes seconds and needs nobody: it goes on while the servers are reached.
+  // Takes seconds and needs no server: it runs while we connect.
   const bundling = bundleWorkflows();
   bundling.catch(() => {});
 
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   await database.close();
 }
 
-/** Waits for Temporal as long as it takes: a worker is of no use without it. */
+/** Waits for Temporal without limit: a worker can do nothing without it. */
 async function connectWithRetries(config: Config, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
@@ -62,7 +62,7 @@ async function connectWithRetries(config: Config, log: Logger): Promise<NativeCo
   }
 }
 
-/** Resolves when the process is asked to end, or loses the one that started it. */
+/** Resolves when the process is asked to stop, or its parent process is gone. */
 function stopAsked(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGTERM', () => resolve());

@@ -8,16 +8,16 @@ import {
 import { type Divergence, explainDivergence } from './divergence.ts';
 import type { CommandSinks, IssuedCommands } from './issued-commands.ts';
 
-/** A recorded history, and the id of the run it is of. */
+/** A recorded history and the id of its run. */
 export interface RecordedRun {
   workflowId: string;
   history: History;
 }
 
 /**
- * Replays a recorded history against the current workflow code. Nothing is done to the world:
- * activities answer what the history says. Resolves with null when the code takes the same way,
- * else with where it does not. With a bundle `forReplay` that also says what the code does instead.
+ * Replays a recorded history against the current workflow code. No activity runs: the results come
+ * from the history. Resolves with null when the code issues the same commands, else with where it
+ * diverges. With a bundle `forReplay` that also says what the code does instead.
  */
 export async function replayHistory(
   bundle: WorkflowBundleOption,
@@ -30,14 +30,14 @@ export async function replayHistory(
   throw new Error('The replay answered nothing.');
 }
 
-/** The same for many, one after the other: no more than one history is held in memory. */
+/** Replays many, one after the other: only one history is in memory at a time. */
 export async function* replayHistories<R extends RecordedRun>(
   bundle: WorkflowBundleOption,
   runs: AsyncIterable<R> | Iterable<R>,
 ): AsyncGenerator<{ run: R; divergence: Divergence | null }> {
   let run: R | undefined;
   let issued: IssuedCommands[] = [];
-  // They are replayed one at a time, so that what is issued belongs to the one taken last.
+  // One at a time, so that the recorded commands belong to the history taken last.
   async function* taken() {
     for await (const next of runs) {
       run = next;

@@ -10,22 +10,22 @@ import { replayHistory } from './replay.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** What a reset works with: the database, Temporal, and the code the run is to go on with. */
+/** What a reset needs: the database, Temporal, and the code that the run continues with. */
 export interface ResetServices {
   db: Database;
   client: Client;
   bundle: WorkflowBundleOption;
 }
 
-/** Why an execution is not reset, and what to do instead: a sentence for the operator. */
+/** Why an execution is not reset, and what to do instead: a message for the operator. */
 export class NotReset extends Error {}
 
 /**
- * Lets an execution that is active, but whose run has ended or cannot be replayed by the current
- * code, go on in a new run of that code. The new run keeps the history up to its last safe point
- * and does what came after it again. Nothing has two effects by that: a step that was done is
- * found done. Returns the id of the new run.
- * @throws NotReset when a reset is not the remedy; nothing has been changed then.
+ * Continues an active execution whose run has ended or cannot be replayed by the current code, in a
+ * new run of that code. The new run keeps the history up to its last safe point and repeats what
+ * came after it. Nothing takes effect twice: a completed step is found completed. Returns the id of
+ * the new run.
+ * @throws NotReset when a reset does not help; nothing has been changed then.
  */
 export async function resetExecution(
   services: ResetServices,
@@ -45,14 +45,14 @@ export async function resetExecution(
     requestId: randomUUID(),
   });
   if (!(await updateExecutionRun(db, { executionId, generation, runId }))) {
-    // The request to stop may have come before that run was there.
+    // A cancel may have come before the new run existed.
     await client.workflow.getHandle(workflowId, runId).cancel();
     throw new NotReset('The execution was cancelled meanwhile.');
   }
   return { runId, eventId: Number(point.eventId) };
 }
 
-/** The row is what clients see: only an execution that they see active may go on. */
+/** The row is what clients see: only an execution that it shows as active may continue. */
 async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
@@ -86,7 +86,7 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   return row;
 }
 
-/** The end of the workflow task to go back to. */
+/** The end of the workflow task to reset to. */
 async function resetPoint(
   bundle: WorkflowBundleOption,
   { status, runId }: WorkflowExecutionDescription,
@@ -99,7 +99,7 @@ async function resetPoint(
         'workflow tasks fail, restart the workers with this code.',
     );
   }
-  // The nearest first. Up to there the code must take the way that is recorded.
+  // The nearest first. Up to that point the code must match the history.
   for (const point of points.toReversed()) {
     const before = events.slice(0, events.indexOf(point));
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
@@ -108,8 +108,8 @@ async function resetPoint(
 }
 
 /**
- * The ends of workflow tasks a run may go back to, oldest first. None is safe after a step failed
- * for good or after the run was asked to stop: the new run would meet that again. The last safe
+ * The ends of workflow tasks that a run may be reset to, oldest first. None is safe after a step
+ * failed for good or after the run was asked to stop: the new run would repeat that. The last safe
  * one is then the task that scheduled the step, or the last one before the request.
  */
 function safePoints(events: HistoryEvent[]): HistoryEvent[] {

@@ -11,9 +11,11 @@ import { listBrokenRuns, stopProjectRuns } from '../workflows/client/runs.ts';
 import { createSharedServices } from '../services.ts';
 import type { WorkersOptions } from './workers.ts';
 
-/** What the activities need, made from the settings. `close` ends what was opened here. */
+/**
+ * Creates the services of the activities from the settings. `close` closes what was opened here.
+ */
 export async function createServices(config: Config, db: Database, client: Client, log: Logger) {
-  // Bulk actions, imports and the sweep start runs by the thousand, and nobody waits for them.
+  // Bulk actions, imports and the sweep start thousands of runs, and nobody waits for them.
   const shared = createSharedServices({ config, db, client, log }, { callsMax: 4 });
   const mailer = createMailer(config.mail, {
     storeMessage: (message) =>
@@ -64,7 +66,7 @@ export async function createServices(config: Config, db: Database, client: Clien
   };
 }
 
-/** The sending quota of the account, or null when there is none or it cannot be read now. */
+/** The account's sending quota, or null when there is none or it cannot be read now. */
 async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   return mailer.quotaPerSecond().catch((error: unknown) => {
     log.warn({ error }, 'The sending quota could not be read; a low rate is assumed');

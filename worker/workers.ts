@@ -23,8 +23,8 @@ export interface WorkersOptions {
   connection: NativeConnection;
   namespace: string;
   /**
-   * Workflow tasks and everything quick; mail leaves from `<taskQueue>-mail`, webhooks are called
-   * on `<taskQueue>-webhook`, and what goes through very many rows is done on `<taskQueue>-bulk`.
+   * Workflow tasks and quick activities; mail is sent on `<taskQueue>-mail`, webhooks are called on
+   * `<taskQueue>-webhook`, and work on very many rows is done on `<taskQueue>-bulk`.
    */
   taskQueue: string;
   bundle: WorkflowBundleOption;
@@ -44,18 +44,18 @@ export interface WorkersOptions {
 }
 
 export interface Workers {
-  /** Ends when the workers were stopped. @throws when one of them cannot go on. */
+  /** Resolves when the workers have stopped. @throws when one of them cannot continue. */
   done: Promise<void>;
-  /** Finishes what is at work and stops. */
+  /** Finishes the current work and stops. */
   stop(): Promise<void>;
 }
 
 /**
- * Decisions at work at once. They share one thread: what is taken on beyond that is served in the
- * order it came, while what stays with Temporal is served project by project.
+ * Concurrent workflow tasks. They share one thread: tasks that a worker has taken run in the order
+ * they came, while those that wait in Temporal are scheduled fairly between projects.
  */
 const workflowTasksMax = 20;
-/** Longest wait for activities at work when the process is asked to stop. */
+/** Longest wait for running activities when the process is asked to stop. */
 const graceTime = '15 seconds';
 
 /** Starts the workers of all task queues in this process. */
@@ -68,7 +68,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       taskQueue,
       workflowBundle: options.bundle,
       activities: {
-        // WEBHOOK among them: runs that the version before decided for call it here.
+        // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
         ...createStepActivities(services, options.workflowConcurrency),
         ...createSweepActivities(services),
         ...createRemovalActivities(services).control,
@@ -80,7 +80,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       maxConcurrentLocalActivityExecutions: options.workflowConcurrency,
       shutdownGraceTime: graceTime,
     }),
-    // Its own queue: a burst of mail must never stand in front of a decision.
+    // A queue of its own: a burst of mail must never delay workflow tasks.
     await Worker.create({
       connection,
       namespace,
@@ -91,12 +91,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
-      // Delivery stops at its next batch when told so, and keeps what it has done.
+      // Delivery stops at its next batch when cancelled, and keeps what it has done.
       shutdownGraceTime: 0,
-      // An attempt that Temporal gave up before, whose outcomes still wait for the database.
+      // Covers an attempt that Temporal has timed out, whose outcomes still wait for the database.
       shutdownForceTime: '3 minutes',
     }),
-    // Its own queue, too: the database has other things to do than the largest import.
+    // A queue of its own, too: a large import must not take the whole database.
     await Worker.create({
       connection,
       namespace,
@@ -107,10 +107,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createRemovalActivities(services).bulk,
       },
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
-      // As delivery.
+      // Like delivery.
       shutdownGraceTime: 0,
     }),
-    // Its own queue: receivers may be slow, and nothing of ours waits behind them.
+    // A queue of its own: receivers may be slow, and nothing else waits behind them.
     await Worker.create({
       connection,
       namespace,

@@ -12,10 +12,10 @@ type Schemas = Record<string, JsonSchema>;
 
 const json = 'application/json';
 
-/** These are answered without a body. */
+/** Statuses without a body. */
 const bodyless = new Set([204, 302]);
 
-/** The OpenAPI 3.1 document of the endpoints. It is nothing but their declarations, rewritten. */
+/** The OpenAPI 3.1 document of the endpoints, generated from their declarations. */
 export function openApiDocument(
   endpoints: readonly AnyEndpoint[],
   settings: { apiUrl: string; version: string },
@@ -156,7 +156,7 @@ interface Response {
   content?: JsonSchema;
 }
 
-/** Every status and every form that the endpoint answers. */
+/** Every status and content type that the endpoint returns. */
 function responses(endpoint: AnyEndpoint, schemas: Schemas): Record<string, JsonSchema | Response> {
   const { status = 200, contentType = json, otherAnswers = [] } = endpoint;
   const usual = { status, description: 'Success', contentTypes: [contentType] };
@@ -292,7 +292,7 @@ for (const [status, name] of Object.entries(statusNames)) {
   };
 }
 
-/** What the way to every handler may refuse, as `pipeline.ts` goes it. */
+/** The errors that `pipeline.ts` may return before the handler runs. */
 function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
   const { access, method, asSent, limit, role, fresh } = endpoint;
   const isOpen = access === 'open';

@@ -7,14 +7,14 @@ import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
 import { isValidName } from '../../domain/text-rules.ts';
 
-/** The values every endpoint shares. A fault names its code by `params.code`. */
+/** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
 
-/** The options of a custom fault with one of the field codes. */
+/** The options of a custom issue with one of the field codes. */
 export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }
 
-/** An id as the service writes it: lower case. */
+/** An id in the form that the service writes: lower case. */
 export const Uuid = z
   .string()
   .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
@@ -35,7 +35,7 @@ export const Email = z
   })
   .meta({ format: 'email' });
 
-/** A name of something: 1 to 100 visible characters after trimming. */
+/** A name: 1 to 100 visible characters after trimming. */
 export const Name = z
   .string()
   .transform((value) => value.trim())
@@ -47,7 +47,7 @@ export const Name = z
       .refine(isValidName, fault('invalid_string', 'Must not hold invisible characters.')),
   );
 
-/** A name cut to the length names may have, never through the middle of a character pair. */
+/** Cuts a name to the maximum length, never through a surrogate pair. */
 export function cutName(name: string): string {
   const cut = name.slice(0, limits.nameChars);
   return cut.replace(/[\uD800-\uDBFF]$/, '').trimEnd();
@@ -62,7 +62,7 @@ export const Description = z.string().max(limits.descriptionChars).nullable();
 
 const oneLine = fault('invalid_string', 'Must be one line.');
 
-/** A text that goes into a header: one line. */
+/** A text for a header: one line. */
 export function line(maxChars: number) {
   return z
     .string()
@@ -80,7 +80,7 @@ export const JsonObject = z.custom<Record<string, unknown>>(
   fault('invalid_type', 'Must be an object.'),
 );
 
-/** Contact data of a request: an object or null, with a `locale` that is text. */
+/** Contact data of a request: an object or null; its `locale` must be text. */
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
@@ -95,7 +95,7 @@ export const ContactData = JsonObject.nullable()
   })
   .meta({ type: ['object', 'null'], additionalProperties: true });
 
-/** A whole number of a query, within bounds. */
+/** An integer in a query, within bounds. */
 export function queryInt(min: number, max: number, fallback: number) {
   return z
     .string()
@@ -115,7 +115,7 @@ export function queryInt(min: number, max: number, fallback: number) {
     .meta({ type: 'integer', minimum: min, maximum: max, default: fallback });
 }
 
-/** The query of a page list. `sorts` are the words `sort` takes; the first is the default. */
+/** The query of a page list. `sorts` are the values of `sort`; the first is the default. */
 export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
   return z.object({
     page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
@@ -143,7 +143,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** A page of `rows` out of `total`, as `pageOf` answers it. */
+/** A page of `rows` out of `total`, in the shape of `pageOf`. */
 export function presentPage<Item>(
   data: Item[],
   total: number,
@@ -169,7 +169,7 @@ export function cursorQuery(form: CursorForm) {
   });
 }
 
-/** What is said of a cursor that cannot be read. */
+/** The issue for a cursor that cannot be read. */
 export const cursorFault = fault('invalid_string', 'Is no cursor of this list.');
 
 /** The answer of a cursor list of `item`, a named schema. */
@@ -183,9 +183,9 @@ export function cursorListOf<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * A page of a cursor list, as `cursorListOf` answers it.
+ * A page of a cursor list, in the shape of `cursorListOf`.
  * @param rows one more than `limit` where there is a next page.
- * @param list.position where a row stands in the order of `form`.
+ * @param list.position a row's position in the order of `form`.
  */
 export function presentCursorList<Row, Item>(
   rows: readonly Row[],
@@ -208,7 +208,7 @@ export function presentCursorList<Row, Item>(
   };
 }
 
-/** The body of an action on many records of a kind: on all of them or on none. */
+/** The body of an action on many records of a kind: it applies to all or to none. */
 export const BulkUpdate = z.object({
   ids: z.array(Uuid).min(1).max(limits.bulkIds),
   delete: z.boolean().optional(),
@@ -230,7 +230,7 @@ export function pageExample<T>(record: T) {
   return { data: [record], total: 1, page: 1, pageSize: limits.pageSizeDefault, totalPages: 1 };
 }
 
-/** A moment in an answer: ISO 8601 in UTC with milliseconds. */
+/** A timestamp in a response: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 
 /** The last fields of most records. */
@@ -240,14 +240,14 @@ export const ofProject = {
   updatedAt: Time,
 };
 
-/** The text of a moment; null stays null. */
+/** The text of a timestamp; null stays null. */
 export function time(at: Date): string;
 export function time(at: Date | null): string | null;
 export function time(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
-/** A body of which a field is not even looked at where it means nothing beside the others. */
+/** A body in which one field is ignored when the others make it meaningless. */
 export function ignoring<T extends z.ZodType>(
   field: string,
   isIdle: (others: Record<string, unknown>) => boolean,
@@ -261,8 +261,8 @@ export function ignoring<T extends z.ZodType>(
 }
 
 /**
- * Chooses a schema by the kind of the value, so that a fault names the exact place. (A plain
- * union answers only that nothing fitted.)
+ * Chooses a schema by the kind of the value, so that an issue names the exact place. (A plain union
+ * only reports that nothing matched.)
  */
 export function byKind<
   T extends z.ZodType,

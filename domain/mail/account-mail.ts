@@ -2,9 +2,9 @@ import { escapeHtml } from '../template/html.ts';
 import { withoutLinks } from '../text-rules.ts';
 
 /**
- * The mails Everpost itself writes to its users. What their senders chose, the name of a project
- * above all, is shown so that no mail program makes a link of it: the reader trusts these mails, and
- * whoever invites may name a project `Verify your account at https://evil.example`.
+ * The account mails of Everpost to its users. Text that other people chose, above all a project's
+ * name, is shown so that no mail program turns it into a link: readers trust these mails, and an
+ * inviter may name a project `Verify your account at https://evil.example`.
  */
 
 export interface AccountMail {
@@ -37,7 +37,7 @@ export function passwordResetMail(link: string): AccountMail {
   };
 }
 
-/** `by`: the address of who invites; null for a key. */
+/** `by`: the inviter's address; null for an API key. */
 export function invitationMail(given: {
   project: string;
   by: string | null;
@@ -57,7 +57,7 @@ export function invitationMail(given: {
   };
 }
 
-/** `category` in the words of the API: `campaigns` and so on. */
+/** `category` as in the API: `campaigns` and so on. */
 export function limitWarningMail(given: {
   project: string;
   category: string;
@@ -91,12 +91,14 @@ export function paymentFailedMail(given: { project: string; link: string }): Acc
   };
 }
 
-/** The name of a project in quotation marks, without anything that could become a link. */
+/** A project's name in quotation marks, without anything that could become a link. */
 function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;
 }
 
-/** An address is a link, too: only one that could not be mistaken for anything else is shown. */
+/**
+ * An address could become a link, too: it is shown only if it cannot be mistaken for anything else.
+ */
 function inviter(address: string | null): string {
   return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : 'An administrator';
 }

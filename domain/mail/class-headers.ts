@@ -4,8 +4,8 @@ export type MessageClass = 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
 export type SourceType = 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW';
 
 /**
- * Whether mail of a class goes only to contacts who are subscribed. HEADLESS mail that a request
- * sends is like transactional mail; in campaigns and workflows it is like marketing.
+ * Whether mail of a class goes only to subscribed contacts. HEADLESS mail from a request is treated
+ * like transactional mail; in campaigns and workflows like marketing.
  */
 export function needsSubscription(messageClass: string, sourceType: string): boolean {
   if (messageClass === 'HEADLESS') return sourceType !== 'TRANSACTIONAL';
@@ -24,15 +24,14 @@ export interface ClassHeadersInput {
   body: string;
   contactId: string;
   unsubscribeUrl: string;
-  /** Headers of the request; of two names equal but for case the last wins. */
+  /** Headers of the request; of two names that differ only in case, the last wins. */
   customHeaders?: Record<string, string> | null | undefined;
 }
 
 /**
- * The headers a message has because of its class, followed by the custom ones.
- *  - One-click opt-out (RFC 8058): marketing always, other mail when its body holds an opt-out link.
- *  - Marks of bulk mail (RFC 3834), so that nobody's absence note answers: marketing and campaigns.
- *
+ * The headers of a message class, followed by the custom ones.
+ *  - One-click opt-out (RFC 8058): marketing always, other mail when its body has an opt-out link.
+ *  - Bulk mail headers (RFC 3834), which suppress automatic replies: marketing and campaigns.
  * A custom header replaces a generated one of the same name in any case. `List-Unsubscribe` and
  * `List-Unsubscribe-Post` belong together, so giving one of them replaces both.
  */

@@ -7,10 +7,13 @@ import {
   type TemplateVariables,
 } from '../template/render.ts';
 
-/** What the ledger keeps of a mail's content. */
+/** The stored content of a mail. */
 export interface MailContent {
   subject: string;
-  /** HTML with the footer its class demands; the frame of the document is added on sending. */
+  /**
+   * HTML with the footer that its class requires; the surrounding document is added when it is
+   * sent.
+   */
   body: string;
   headers: Header[];
 }
@@ -25,7 +28,7 @@ export function optOutUrls(apiUrl: string, contactId: string, emailId: string) {
   };
 }
 
-/** The language a contact is written to in: its own, else its project's. */
+/** The language of mail to a contact: the contact's own, else its project's. */
 export function localeOf(
   data: Record<string, unknown> | null | undefined,
   projectLanguage: string,
@@ -42,11 +45,13 @@ export interface MailToRender {
   sourceType: SourceType;
   variables: TemplateVariables;
   customHeaders?: Record<string, string>;
-  /** Says who delivers it, where the project does not pay for that. */
+  /** Adds the line that names Everpost, for projects without a subscription. */
   hasBadge?: boolean;
 }
 
-/** Renders one mail for one contact, with everything its class adds: once, and within the limits. */
+/**
+ * Renders one mail for one contact, with everything its class adds: once, and within the limits.
+ */
 export async function renderMailWith(renderer: Renderer, mail: MailToRender): Promise<MailContent> {
   const [subject, body] = await Promise.all([
     renderer.render('subject', mail.subject, mail.variables),
@@ -55,7 +60,7 @@ export async function renderMailWith(renderer: Renderer, mail: MailToRender): Pr
   return completeMail(mail, subject, body);
 }
 
-/** Adds to the rendered texts of a mail what its class demands: badge, footer and headers. */
+/** Adds what its class requires to the rendered texts of a mail: badge, footer and headers. */
 export function completeMail(
   mail: Omit<MailToRender, 'subject' | 'body' | 'variables'> & {
     variables: Pick<TemplateVariables, 'contact' | 'locale' | 'urls'>;
@@ -81,9 +86,9 @@ export function completeMail(
   };
 }
 
-/** Whether a rendered body is larger than mail may be. Such mail is not sent. */
+/** Whether a rendered body exceeds the size limit. Such mail is not sent. */
 export function isBodyTooLarge(body: string): boolean {
-  // No character has more than three bytes for each of its UTF-16 units.
+  // UTF-8 has at most three bytes for each UTF-16 unit.
   if (body.length * 3 <= limits.renderedBodyBytes) return false;
   if (body.length > limits.renderedBodyBytes) return true;
   return new TextEncoder().encode(body).length > limits.renderedBodyBytes;

@@ -5,13 +5,12 @@ const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const startsWithLetter = /^[a-z]/;
 
 /**
- * The stored form of an email address (trimmed, lower case), or null when it is none.
- *
- * Only ASCII: a local part beyond it needs SMTPUTF8, which providers such as SES refuse, and an
- * international domain has to be given in its `xn--` form, so that one mailbox has one spelling.
- * Quoted local parts, spaces, commas, angle brackets and control characters are refused, because
- * they would change the meaning of a header. Dots in the local part may stand anywhere: real
- * mailboxes have them doubled and at the end. IP addresses are no domain.
+ * The stored form of an email address (trimmed, lower case), or null when it is invalid.
+ * Only ASCII: other local parts need SMTPUTF8, which providers such as SES reject; an international
+ * domain must be given in its `xn--` form, so that each mailbox has one spelling. Quoted local
+ * parts, spaces, commas, angle brackets and control characters are refused, because they would
+ * change the meaning of a header. Dots in the local part may stand anywhere: real mailboxes have
+ * double and trailing ones. IP addresses are not accepted as domains.
  */
 export function normaliseEmail(value: string): string | null {
   const trimmed = value.trim();

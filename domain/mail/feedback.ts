@@ -1,6 +1,6 @@
-/** What a provider, or our own pixel and links, tell of a message that was handed over. */
+/** What a provider, or our own pixel and links, report about a message that was handed over. */
 export type Feedback = { at: Date } &
-  /** It is on its way: proves only that it was accepted. */
+  /** In transit: proves only that it was accepted. */
   (
     | { kind: 'accepted' }
     | { kind: 'delivery' }
@@ -9,15 +9,15 @@ export type Feedback = { at: Date } &
     | {
         kind: 'bounce';
         bounceType: 'Permanent' | 'Undetermined' | 'Transient';
-        /** What the receiving server said. */
+        /** The receiving server's text. */
         text: string | null;
       }
     | { kind: 'complaint' }
-    /** Accepted first, then not sent after all: it had a virus, or could not be rendered. */
+    /** Accepted, but then not sent: it had a virus, or could not be rendered. */
     | { kind: 'rejection'; text: string }
   );
 
-/** Feedback moves a message only to a later one of these, in whatever order it comes. */
+/** Feedback moves a message only forward in this list, in whatever order it arrives. */
 const ranks = [
   'PENDING',
   'SENDING',
@@ -31,7 +31,7 @@ const ranks = [
 
 export type EmailStatus = (typeof ranks)[number] | 'FAILED' | 'RECEIVED';
 
-/** The part of a message that feedback changes. */
+/** The columns of a message that feedback changes. */
 export interface MessageState {
   status: EmailStatus;
   error: string | null;
@@ -46,7 +46,7 @@ export interface MessageState {
   clicks: number;
 }
 
-/** Counters of a campaign, each of distinct messages. */
+/** Counters of a campaign, each counting distinct messages. */
 export type CampaignCounter =
   | 'sent_count'
   | 'delivered_count'
@@ -55,15 +55,15 @@ export type CampaignCounter =
   | 'bounced_count'
   | 'complained_count';
 
-/** All that one piece of feedback does. */
+/** All effects of one piece of feedback. */
 export interface FeedbackEffects {
   state: MessageState;
   /** Entries of the message's trace, oldest first. */
   trace: { state: TraceWord; detail: Record<string, unknown> | null }[];
-  /** Events, oldest first; `data` without what all events of a message have. */
+  /** Events, oldest first; `data` without the fields that all events of a message have. */
   events: { name: string; data: Record<string, unknown> }[];
   counters: CampaignCounter[];
-  /** The address does not want or cannot get mail. */
+  /** The address does not want or cannot receive mail. */
   unsubscribes: boolean;
 }
 
@@ -78,13 +78,12 @@ type TraceWord =
   | 'refused';
 
 /**
- * What feedback does to a message, or null when it does nothing.
- *
- * Times keep the first occurrence, counters count each. Whatever is heard of a message proves
- * that it was accepted: one whose outcome was unknown counts as sent first, also when it was given
- * up meanwhile. What was never handed over (`attempts` 0) nobody can tell anything about.
- * @param before.isUnderWay an attempt has not heard its answer yet: feedback may be quicker.
- * @param given.acceptedAt when the provider took it, where it says so.
+ * The effects of feedback on a message, or null when there are none.
+ * Times keep the first occurrence, counters count each. Any feedback proves that the message was
+ * accepted: one whose outcome was unknown counts as sent first, even if it was given up meanwhile.
+ * Feedback on a message that was never handed over (`attempts` 0) is ignored.
+ * @param before.isUnderWay an attempt is still waiting for its response: feedback may be faster.
+ * @param given.acceptedAt when the provider accepted it, where it reports that.
  */
 export function applyFeedback(
   before: MessageState & { attempts: number; isUnderWay: boolean },
@@ -101,7 +100,7 @@ export function applyFeedback(
     unsubscribes: false,
   };
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
-  // Rejected for good by the provider: what follows is of no message.
+  // The provider rejected it for good: later feedback cannot belong to it.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   note(effects, feedback);
@@ -177,7 +176,7 @@ function note(effects: FeedbackEffects, feedback: Feedback): void {
 
 type Reached = 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';
 
-/** The first time counts for the campaign and the trace, the earliest as the time. */
+/** The first occurrence counts for the campaign and the trace, the earliest is the time. */
 function reach(
   effects: FeedbackEffects,
   status: (typeof ranks)[number],
@@ -199,7 +198,7 @@ function rankOf(status: EmailStatus): number {
   return (ranks as readonly string[]).indexOf(status);
 }
 
-/** A message that got further than being sent was not rejected. */
+/** A message that got beyond "sent" was not rejected. */
 function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null {
   const { state } = effects;
   if (rankOf(state.status) > rankOf('SENT') || state.status === 'FAILED') return null;
@@ -210,8 +209,8 @@ function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null 
 }
 
 /**
- * What happens to mail to the simulator, by its local part (a `+label` is allowed): addresses for
- * trying out what becomes of mail, without a provider. Null: an address like any other.
+ * What the simulator does with mail to an address, by its local part (a `+label` is allowed): for
+ * testing feedback without a provider. Null: an ordinary address.
  */
 export function simulatedFeedback(address: string, at: Date): Feedback[] | null {
   const [, word] = /^([a-z]+)(?:\+[^@]*)?@simulator\.test$/.exec(address) ?? [];
@@ -232,7 +231,7 @@ export function simulatedFeedback(address: string, at: Date): Feedback[] | null 
   }
 }
 
-/** Mail to the simulator says nothing about anybody's reputation. */
+/** Mail to the simulator does not affect reputation. */
 export function isSimulator(address: string): boolean {
   return address.endsWith('@simulator.test');
 }

@@ -76,12 +76,12 @@ export function footerHtml(locale: string, unsubscribeUrl: string): string {
   );
 }
 
-/** The line below mail of projects that do not pay, on a server that bills. */
+/** The line below mail of projects without a subscription, on a server with billing. */
 export const badgeHtml =
   '<div style="margin:16px 0 0;font-family:Arial,Helvetica,sans-serif;font-size:12px;' +
   'line-height:18px;color:#6b6b6b;text-align:center;">Sent with Everpost</div>';
 
-/** Puts the footer before the last `</body>`, or at the end where there is none. */
+/** Inserts the footer before the last `</body>`, or at the end. */
 export function withFooter(html: string, footer: string): string {
   const at = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? html.length;
   return html.slice(0, at) + footer + html.slice(at);

@@ -1,9 +1,9 @@
 import { normaliseEmail } from './email-address.ts';
 
 /**
- * Headers a sender cannot set. Some are made from the message itself, and a second one would forge
- * it. Others say what mail servers did with it (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617), or
- * where its errors go, which is known by its return path.
+ * Headers that a sender cannot set. Some are generated from the message, and a second one would
+ * forge it. Others record what mail servers did with it (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC
+ * 8617), or where its bounces go, which the return path defines.
  */
 const structural = new Set([
   'from',
@@ -24,20 +24,20 @@ const structural = new Set([
 ]);
 const structuralBeginnings = ['x-everpost-', 'content-', 'resent-', 'arc-'];
 
-/** Whether a header is not a sender's to set, in any case. */
+/** Whether a sender must not set this header, in any case. */
 export function isStructuralHeader(name: string): boolean {
   const key = name.toLowerCase();
   return structural.has(key) || structuralBeginnings.some((start) => key.startsWith(start));
 }
 
-/** Whether a text consists of what a header name may (RFC 5322, 2.2). */
+/** Whether a text is a valid header name (RFC 5322, 2.2). */
 export function isHeaderName(text: string): boolean {
   return /^[!-9;-~]+$/.test(text);
 }
 
 /**
- * The custom headers of a request as they are used: structural names are dropped, of two names
- * equal but for case the last wins, and `Reply-To` is taken out as the one address it holds.
+ * The custom headers of a request as they are used: structural names are dropped, of two names that
+ * differ only in case the last wins, and `Reply-To` is taken out as the one address it holds.
  */
 export function readCustomHeaders(given: Readonly<Record<string, string>> | undefined): {
   headers: Record<string, string>;
@@ -53,7 +53,9 @@ export function readCustomHeaders(given: Readonly<Record<string, string>> | unde
   return { headers: Object.fromEntries(kept.values()), replyTo };
 }
 
-/** The address of a header value, alone or as `Name <address>`; null when there is not one. */
+/**
+ * The address in a header value, alone or as `Name <address>`; null unless there is exactly one.
+ */
 function addressOf(value: string): string | null {
   const inBrackets = /^[^<>]*<([^<>]*)>\s*$/.exec(value);
   return normaliseEmail(inBrackets?.[1] ?? value);

@@ -4,7 +4,7 @@ const domains = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
  * Large providers whose misspellings are worth a hint, the largest first. Short names (me.com,
- * aol.com, live.com) are left out: too many domains one letter away are somebody's own.
+ * aol.com, live.com) are left out: too many real domains are one letter away.
  */
 export const popularDomains: readonly string[] = domains(`
   gmail.com yahoo.com hotmail.com outlook.com icloud.com googlemail.com protonmail.com
@@ -51,7 +51,7 @@ export const personalDomains: readonly string[] = domains(`
   yeah.net ymail.com zeelandnet.nl ziggo.nl zoho.com zoho.eu zoho.in zohomail.com zonnet.nl
 `);
 
-/** Services that pass mail on to another mailbox, whose address they hide. */
+/** Forwarding services that hide the real address. */
 export const aliasDomains: readonly string[] = domains(`
   33mail.com 4wrd.cc 8alias.com 8shield.net addy.io aleeas.com anonaddy.com anonaddy.me
   burnermail.io dralias.com duck.com erine.email forwardemail.net hidemail.app

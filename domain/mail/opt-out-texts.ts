@@ -1,14 +1,16 @@
 import { primaryLanguage } from '../template/html-document.ts';
 
-/** A page that asks before it changes something. `{address}` stands for the masked
- * address, `{project}` for the name of who sends. */
+/**
+ * A page that asks for confirmation. `{address}` stands for the masked address, `{project}` for the
+ * sender's name.
+ */
 interface Question {
   title: string;
   ask: string;
   button: string;
-  /** Heading of the page that follows. */
+  /** Heading of the next page. */
   done: string;
-  /** What holds from now on. */
+  /** The new state. */
   doneText: string;
 }
 
@@ -17,7 +19,7 @@ export interface OptOutTexts {
   unsubscribe: Question;
   subscribe: Question;
   manage: { title: string; subscribed: string; unsubscribed: string };
-  /** The link leads nowhere. */
+  /** The link is invalid. */
   unknown: { title: string; text: string };
 }
 
@@ -244,11 +246,11 @@ const texts = new Map(
   ]),
 );
 
-/** The languages in which the pages can be read. */
+/** The languages of the pages. */
 export const optOutLanguages: readonly string[] = [...texts.keys()];
 
 /**
- * The texts of the opt-out pages in the first language of `locales` there is (by its primary tag:
+ * The texts of the opt-out pages in the first available language of `locales` (by its primary tag:
  * `de-AT` is German), else in English.
  */
 export function optOutTexts(...locales: readonly string[]): OptOutTexts {

@@ -7,52 +7,57 @@ import { readTemplate } from '../template/source.ts';
 import { trackedCharsMax, withTracking } from './tracking.ts';
 
 /**
- * What all messages of a campaign have in common. Most templates are text with plain placeholders.
- * Then one message is made in the ordinary way for a sample recipient, and is the message to anybody
- * once the sample's values are replaced. To make it anew for each recipient costs ten times as much.
+ * The shared part of a campaign's messages. Most templates are text with plain placeholders. For
+ * those, one message is composed for a sample recipient; replacing the sample's values then gives
+ * the message of any recipient. Composing each one separately costs ten times as much.
  */
 
-/** A recipient who does not exist. All three texts are letters, digits and `-`, and occur nowhere else. */
+/**
+ * A recipient who does not exist. All three texts consist of letters, digits and `-`, and occur
+ * nowhere else.
+ */
 export interface SampleRecipient {
   /** Two uuids. */
   contactId: string;
   emailId: string;
-  /** Part of every token that stands for a value. */
+  /** Part of each placeholder token. */
   mark: string;
 }
 
-/** What is put in: an id, or a value or the address of the pixel or of a tracked link, by number. */
+/**
+ * What a slot holds: an id, or by number a value, or the address of the pixel or of a tracked link.
+ */
 export type Slot = 'contactId' | 'emailId' | number;
 
-/** A text with open slots: there is one piece of text more than there are slots between them. */
+/** A text with open slots between its pieces: one piece more than slots. */
 export interface TextTemplate {
   texts: string[];
   slots: Slot[];
 }
 
 export interface MailSkeleton {
-  /** Renders to the values of the placeholders, separated by the mark. */
+  /** Renders to the placeholder values, separated by the mark. */
   values: CompiledTemplate;
-  /** As the ledger keeps it. */
+  /** As it is stored. */
   body: TextTemplate;
-  /** The document as it leaves, and its text part. */
+  /** The document as it is sent, and its text part. */
   html: TextTemplate;
   text: TextTemplate;
-  /** The slot of the address of the pixel. */
+  /** The slot of the pixel's address. */
   pixel: number;
-  /** Where the tracked links lead, by the number of their slot. */
+  /** Targets of the tracked links, by slot number. */
   links: Map<number, TextTemplate>;
   /** With the ids of the sample recipient. */
   headers: Header[];
-  /** Links are written in another way when there is nothing to see or to follow. */
+  /** Some link contains a value. An empty value there changes how the link is written. */
   hasValuesInLinks: boolean;
 }
 
-/** The text part of longer documents is cut somewhere: there a gap could be lost. */
+/** The text part of longer documents is cut: a slot could be lost. */
 const htmlCharsMax = 400_000;
 
 /**
- * Makes the skeleton of a mail, or null for a template with more than plain placeholders.
+ * Builds the skeleton of a mail, or null when its template has more than plain placeholders.
  * @param mail.textOf makes the text part of a document.
  */
 export function mailSkeleton(mail: {
@@ -111,7 +116,7 @@ export function mailSkeleton(mail: {
   };
 }
 
-/** Whether a value stands in a link: in its tag, or in what it shows. */
+/** Whether a value stands in a link: in its tag, or in its text. */
 function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
   // Each piece but the last is followed by the end of a link.
   const pieces = html.split(/<\/a/i).slice(0, -1);
@@ -122,8 +127,8 @@ function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
 }
 
 /**
- * Whether a value stands in the address of a link that was not tracked: with another value than
- * the sample's it might be.
+ * Whether a value stands in the address of an untracked link: with another value it might have to
+ * be tracked.
  */
 function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
@@ -131,7 +136,7 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
       (slot) => typeof slot === 'number' && slot < count,
     );
   let isAddress = false;
-  // An address ends at a quote or a bracket, and with it what may stand between it and `href`.
+  // An address ends at a quote or a bracket; so does anything between it and `href`.
   return html.split(/["'>]/).some((piece) => {
     const start = isAddress ? 0 : piece.search(/href\s*=/i);
     isAddress = /href\s*=\s*$/i.test(piece);
@@ -139,7 +144,7 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
   });
 }
 
-/** In which mails of one content a skeleton is the same. */
+/** Cache key: mails of one content with the same key share a skeleton. */
 export function skeletonKey(mail: {
   locale: string;
   hasBadge: boolean;
@@ -153,7 +158,7 @@ function tokenOf(number: number, { mark }: SampleRecipient): string {
   return `v${number}v${mark}`;
 }
 
-/** Puts tokens in place of the placeholders; null for a template with more than plain placeholders. */
+/** Replaces placeholders by tokens; null for a template with more than plain placeholders. */
 function readPlaceholders(
   template: CompiledTemplate,
   sampleRecipient: SampleRecipient,
@@ -174,9 +179,9 @@ function readPlaceholders(
       rendered += written;
       continue;
     }
-    // A dash takes away the white space around the placeholder.
+    // A dash strips the white space around the placeholder.
     if (/^\{\{-|-\}\}$/.test(liquid)) return null;
-    // A fallback is the template's own text, and not escaped.
+    // A fallback is part of the template, and not escaped.
     if (/[&<>"'{]/.test(piece.fallback ?? '')) return null;
     const [name = '', ...inside] = path;
     const known = inside.length === 0 && Object.hasOwn(system, name) ? system[name] : undefined;
@@ -208,15 +213,15 @@ function textTemplate(text: string, { contactId, emailId, mark }: SampleRecipien
   return { texts, slots };
 }
 
-/** The values for one recipient, by number: as HTML, and as text. */
+/** The values for one recipient, by number: as HTML and as text. */
 export interface SlotValues {
   html: string[];
   text: string[];
 }
 
 /**
- * Reads what the placeholders were rendered to. null when one of them is more than a text: a list
- * or an object has HTML of its own, and the recipient's own opt-out link would change the headers.
+ * Reads the rendered placeholders. null when one of them is more than a text: a list or an object
+ * has HTML of its own, and the recipient's own opt-out link would change the headers.
  * @param rendered the values of the skeleton, rendered as text.
  */
 export function slotValues(
@@ -246,8 +251,8 @@ export function slotValues(
 const plainInAddress = /^[\w.@+-]*$/;
 
 /**
- * The address of a tracked link for one recipient; null when a value in it has to be read as a
- * browser would, or makes it too long to be tracked.
+ * The address of a tracked link for one recipient; null when a value in it needs a browser's
+ * parsing rules, or makes it too long to track.
  */
 export function linkTarget(
   target: TextTemplate,
@@ -263,7 +268,7 @@ export function linkTarget(
   return address.length > trackedCharsMax ? null : address;
 }
 
-/** The text with a value in each slot. */
+/** Fills each slot with its value. */
 export function interpolate(
   { texts, slots }: TextTemplate,
   valueOf: (slot: Slot) => string,

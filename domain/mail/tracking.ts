@@ -4,20 +4,20 @@ import { escapeHtml } from '../template/html.ts';
 
 export type TrackingSetting = 'ENABLED' | 'MARKETING_ONLY' | 'DISABLED';
 
-/** Whether opens and clicks of a message are counted, by the setting of its project. */
+/** Whether opens and clicks of a message are tracked, by its project's setting. */
 export function isTracked(setting: TrackingSetting, messageClass: MessageClass): boolean {
   if (setting === 'MARKETING_ONLY') return messageClass !== 'TRANSACTIONAL';
   return setting === 'ENABLED';
 }
 
-/** The addresses one message is tracked by. */
+/** The tracking addresses of one message. */
 export interface TrackingLinks {
   pixelUrl: string;
-  /** The address that counts a click and leads on to `target`. */
+  /** The address that counts a click and redirects to `target`. */
   clickUrl(target: string): string;
 }
 
-/** Returns the same short text for the same text; nobody without the key can make it. */
+/** A short signature of a text: the same for the same text, impossible to make without the key. */
 export type Sign = (text: string) => string;
 
 /** The tracking addresses of a message. */
@@ -29,7 +29,10 @@ export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): Trac
   };
 }
 
-/** The target of a tracked link by the parameter `u`, with what its signature must be made of. */
+/**
+ * The target of a tracked link, from the parameter `u`, with the text that its signature must
+ * match.
+ */
 export function readTrackedTarget(
   emailId: string,
   u: string,
@@ -38,21 +41,20 @@ export function readTrackedTarget(
   return target === null ? null : { target, signed: signedText(emailId, target) };
 }
 
-/** Bound to the message: a link of one cannot be passed off as a link of another. */
+/** Includes the message: a link of one message is not valid for another. */
 function signedText(emailId: string, target: string): string {
   return `${emailId} ${target}`;
 }
 
 /**
- * The HTML with its web links counted and a pixel at its end. Nothing else changes. Links that
- * opt out are left alone, and so are all but `http(s)`, and those with `data-track="false"`.
- *
- * Reads tags as browsers do (HTML standard, 13.2.5), so that text, comments and scripts that
- * look like links stay what they are, and HTML that is broken is broken as before.
+ * The HTML with its web links tracked and a pixel at its end. Nothing else changes. Opt-out links
+ * are left alone, and so are all but `http(s)`, and those with `data-track="false"`.
+ * Parses tags as browsers do (HTML standard, 13.2.5), so that text, comments and scripts that look
+ * like links are not changed, and broken HTML stays as it was.
  */
 export function withTracking(html: string, links: TrackingLinks): string {
   const { anchors, end } = findAnchors(html);
-  // Not hidden by `display:none`: some programs do not load what they do not show.
+  // Not hidden by `display:none`: some mail programs do not load hidden images.
   const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
   const edits = anchors.flatMap(({ from, to, quoted, value }) => {
     const target = trackedTarget(value);
@@ -74,12 +76,12 @@ export function withTracking(html: string, links: TrackingLinks): string {
 const optOutLink = /\/(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-/i;
 
 /**
- * A longer address is not counted, in characters: its request would be refused by proxies that
- * take lines of at most 8 KB (nginx, Apache), because base64url makes it longer by a third.
+ * A longer address is not tracked, in characters: proxies that accept lines of at most 8 KB (nginx,
+ * Apache) would reject its request, because base64url makes it a third longer.
  */
 export const trackedCharsMax = 4_096;
 
-/** Where a link leads, or null when it is not to be counted. `value`: as written in the HTML. */
+/** The target of a link, or null when it must not be tracked. `value`: as written in the HTML. */
 function trackedTarget(value: string): string | null {
   const decoded = decodeReferences(value);
   if (decoded === null) return null;
@@ -89,7 +91,7 @@ function trackedTarget(value: string): string | null {
   return optOutLink.test(target) ? null : target;
 }
 
-/** Without what the URL standard takes away from both ends: control characters and spaces. */
+/** Trims what the URL standard strips from both ends: control characters and spaces. */
 function withoutBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -106,7 +108,7 @@ const namedReferences: Record<string, string> = {
   apos: "'",
 };
 
-/** Names that stand for a character without a semicolon, too (HTML standard, 13.5). */
+/** Entities that are valid without a semicolon (HTML standard, 13.5). */
 const legacyNames = new Set(
   (
     'AElig AMP Aacute Acirc Agrave Aring Atilde Auml COPY Ccedil ETH Eacute Ecirc Egrave Euml GT ' +
@@ -119,7 +121,7 @@ const legacyNames = new Set(
   ).split(' '),
 );
 
-/** The text of an attribute; null when it holds a reference we do not read. */
+/** The text of an attribute; null when it has a character reference that we do not decode. */
 function decodeReferences(value: string): string | null {
   let isReadable = true;
   const text = value.replace(
@@ -127,7 +129,7 @@ function decodeReferences(value: string): string | null {
     (reference, decimal?: string, _a?: string, hex?: string, _b?: string, name = '', end = '') => {
       if (decimal ?? hex) {
         const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
-        // Those of other numbers are replaced by tables; nobody writes them in an address.
+        // Other numbers are mapped by tables; nobody uses them in an address.
         if (code >= 0xa0 ? code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) : isAscii(code)) {
           return String.fromCodePoint(code);
         }
@@ -147,7 +149,7 @@ function isAscii(code: number): boolean {
   return code >= 0x20 && code < 0x7f;
 }
 
-/** The value of the `href` of a link: `html.slice(from, to)`. */
+/** The `href` value of a link: `html.slice(from, to)`. */
 interface Anchor {
   from: number;
   to: number;
@@ -155,7 +157,7 @@ interface Anchor {
   value: string;
 }
 
-/** Elements whose content is text alone, up to their end tag. */
+/** Elements whose content is raw text up to their end tag. */
 const rawText = new Set([
   'script',
   'style',
@@ -168,7 +170,7 @@ const rawText = new Set([
   'plaintext',
 ]);
 
-/** The links to look at, in order, and where something may be added at the end of the document. */
+/** The links of a document, in order, and where to insert something at its end. */
 function findAnchors(html: string): { anchors: Anchor[]; end: number } {
   const anchors: Anchor[] = [];
   let bodyEnd: number | null = null;
@@ -193,7 +195,7 @@ function findAnchors(html: string): { anchors: Anchor[]; end: number } {
     } else {
       after = start + 1;
     }
-    // What is never closed swallows all that follows.
+    // An unclosed element swallows the rest.
     if (after < 0) return { anchors, end: bodyEnd ?? start };
     at = after;
   }
@@ -230,7 +232,7 @@ function readTag(html: string, nameStart: number): Tag {
     const value = readValue(html, keyEnd);
     if (!value) return tag;
     at = value.end;
-    // Of two of one name the first counts.
+    // The first of two attributes with the same name counts.
     if (seen.has(key)) continue;
     seen.add(key);
     if (key === 'href') tag.href = value.anchor;
@@ -238,7 +240,7 @@ function readTag(html: string, nameStart: number): Tag {
   }
 }
 
-/** What follows the name of an attribute; null when the tag ends in the middle of it. */
+/** The part after an attribute's name; null when the tag ends in the middle of it. */
 function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: number } | null {
   const equals = skip(html, keyEnd, blank);
   if (html[equals] !== '=') return { anchor: null, end: keyEnd };
@@ -264,7 +266,7 @@ function endOfComment(html: string, start: number): number {
   return close.exec(html) ? close.lastIndex : -1;
 }
 
-/** Position of the end tag of an element whose content is text alone; -1: there is none. */
+/** Position of the end tag of a raw text element; -1: there is none. */
 function endOfRawText(html: string, name: string, start: number): number {
   // Safe regex: `name` is one of `rawText`, letters alone.
   const close = new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');

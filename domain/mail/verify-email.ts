@@ -1,16 +1,16 @@
 import { domainOf } from './email-address.ts';
 import { popularDomains } from './mailbox-providers.ts';
 
-/** What DNS says about a domain as the home of mailboxes. */
+/** What DNS says about a domain that should receive mail. */
 export interface MailHost {
   exists: boolean;
-  /** It has an address. */
+  /** It has an address record. */
   hasWebsite: boolean;
-  /** It takes mail: an MX record other than the null MX. */
+  /** It accepts mail: an MX record other than the null MX. */
   hasMx: boolean;
 }
 
-/** Domains by what they are. Disposable and alias domains stand for their subdomains, too. */
+/** Domains by category. Disposable and alias domains include their subdomains. */
 export interface DomainLists {
   disposable: ReadonlySet<string>;
   personal: ReadonlySet<string>;
@@ -28,15 +28,15 @@ export interface AddressFindings {
   domainExists: boolean;
   hasWebsite: boolean;
   hasMxRecords: boolean;
-  /** Only of an address that looks misspelled. */
+  /** Only for an address that looks misspelled. */
   suggestedEmail?: string;
-  /** For people: one sentence for each finding, or one that says that all is well. */
+  /** For people: one sentence for each finding, or one that nothing was found. */
   reasons: string[];
 }
 
 /**
- * Judges an address in its stored form. Only a domain that does not exist or takes no mail makes
- * it invalid; all else is a hint.
+ * Judges an address in its stored form. It is invalid only when its domain does not exist or
+ * accepts no mail; everything else is a hint.
  */
 export function judgeAddress(email: string, host: MailHost, lists: DomainLists): AddressFindings {
   const domain = domainOf(email);
@@ -69,19 +69,21 @@ export function judgeAddress(email: string, host: MailHost, lists: DomainLists):
   };
 }
 
-/** True for a domain of the list and for everything below one. */
+/** True for a domain in the list and for its subdomains. */
 function isWithin(domain: string, list: ReadonlySet<string>): boolean {
   const labels = domain.split('.');
   return labels.some((_, index) => list.has(labels.slice(index).join('.')));
 }
 
-/** The large provider whose name a domain is one letter away from. */
+/** The large provider whose name is one letter away from a domain's. */
 function closePopular(domain: string): string | undefined {
   if (popularDomains.includes(domain)) return undefined;
   return popularDomains.find((popular) => isOneEditAway(domain, popular));
 }
 
-/** Damerau-Levenshtein distance 1: one letter more, less or other, or two neighbours swapped. */
+/**
+ * Damerau-Levenshtein distance 1: one letter more, less or different, or two neighbours swapped.
+ */
 export function isOneEditAway(a: string, b: string): boolean {
   if (a === b) return false;
   let at = 0;

@@ -8,16 +8,16 @@ import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
 export interface MailSettings {
   /** Set = SES mode. */
   ses: SesSettings | null;
-  /** Without SES: hand mail to this server. */
+  /** Without SES: an SMTP server to use. */
   smtp: SmtpSettings | null;
 }
 
-/** The longest provider text worth keeping in the ledger, in characters. */
+/** The longest provider text worth storing, in characters. */
 const errorCharsMax = 500;
 
 /**
- * The mailer the settings ask for: SES, else SMTP, else the local mailbox.
- * `deps.storeMessage` keeps a message of the local mailbox; storing one id twice must be harmless.
+ * The configured mailer: SES, else SMTP, else the local mailbox. `deps.storeMessage` stores a
+ * message in the local mailbox; storing an id twice must be harmless.
  */
 export function createMailer(
   settings: MailSettings,
@@ -29,8 +29,8 @@ export function createMailer(
 }
 
 /**
- * What holds for every mailer: ASCII domains on the wire, short one-line errors, no exceptions, and
- * a close that waits for the sends under way.
+ * Common to all mailers: ASCII domains on the wire, short one-line errors, no exceptions, and a
+ * close that waits for sends in progress.
  */
 function guarded(mailer: Mailer): Mailer {
   const underWay = new Set<Promise<SendOutcome>>();
@@ -53,14 +53,14 @@ async function settled(mailer: Mailer, message: OutgoingMessage): Promise<SendOu
     const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });
     return outcome.kind === 'accepted' ? outcome : { ...outcome, error: oneLine(outcome.error) };
   } catch (error) {
-    // A fault of ours, at a moment nobody foresaw: only "uncertain" can be no lie.
+    // An unexpected internal error at an unknown point: only "uncertain" is safe to report.
     return { kind: 'uncertain', error: oneLine(String(error)) };
   }
 }
 
 function withAsciiDomain(address: string): string {
   const at = address.lastIndexOf('@');
-  // An empty answer means "no domain at all": the provider shall say so, in its own words.
+  // An empty result means "no valid domain": the provider's own error says so best.
   const domain = domainToASCII(address.slice(at + 1)) || address.slice(at + 1);
   return `${address.slice(0, at + 1)}${domain}`;
 }

@@ -14,30 +14,30 @@ import {
   senderRecords,
 } from '../../domain/sender/domain-name.ts';
 
-/** A sender domain as the mail provider knows it. */
+/** A sender domain at the mail provider. */
 export interface Identity {
-  /** Names of its DKIM records; none where it signs with keys somebody has brought along. */
+  /** Names of its DKIM records; none where it signs with the customer's own keys. */
   dkimTokens: string[];
-  /** Whether the provider itself has found the DKIM records. */
+  /** Whether the provider has found the DKIM records. */
   dkimVerified: boolean;
 }
 
-/** The sender domains as the mail provider knows them. Each call may be repeated. */
+/** The sender domains at the mail provider. Each call may be repeated. */
 export interface Identities {
-  /** Names that are in no DNS count as verified. */
+  /** Names that exist in no DNS count as verified. */
   verifiesReservedNames: boolean;
-  /** Whether the provider keeps domains in an account, and looks at their DNS records itself. */
+  /** Whether the provider keeps domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
-  /** The DNS records that a claim of a name asks for. */
+  /** The DNS records that a claimed domain needs. */
   dnsRecords(claim: DomainClaim): DnsRecord[];
-  /** What the provider has of a domain, only read; null: nothing. */
+  /** Reads what the provider has of a domain; null: nothing. */
   find(domain: string): Promise<Identity | null>;
   /**
-   * Registers a domain with its MAIL FROM domain. For one that is registered already the latter is
-   * set again, so ask `find` before, and who has made it.
+   * Registers a domain with its MAIL FROM domain. For a domain that is registered already, this
+   * sets the MAIL FROM domain again, so call `find` first and check who created it.
    */
   create(domain: string): Promise<{ dkimTokens: string[] }>;
-  /** Forgets a domain; one it does not know is no error. */
+  /** Removes a domain; an unknown one is no error. */
   remove(domain: string): Promise<void>;
 }
 
@@ -52,22 +52,22 @@ export interface IdentitySettings {
   } | null;
   /** Prefix of the MAIL FROM domain, such as `mail`. */
   mailFromSubdomain: string;
-  /** Where the DKIM names point, such as `dkim.amazonses.com`. */
+  /** Target of the DKIM records, such as `dkim.amazonses.com`. */
   dkimTargetHost: string;
 }
 
-/** The provider could not be reached or did not do what was asked; worth a later try. */
+/** The provider could not be reached or failed; a later try may succeed. */
 export class IdentityProviderError extends Error {
   override readonly name = 'IdentityProviderError';
 }
 
-/** The identities the settings ask for. Failures in SES mode are `IdentityProviderError`. */
+/** The configured identities. Failures in SES mode are `IdentityProviderError`. */
 export function createIdentities(settings: IdentitySettings): Identities {
   return settings.ses ? sesIdentities(settings.ses, settings) : localIdentities(settings);
 }
 
 const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** SES's tokens have this length; ours look the same. */
+/** The length of SES's tokens; ours look the same. */
 const tokenChars = 32;
 
 function localIdentities(settings: IdentitySettings): Identities {
@@ -93,7 +93,7 @@ function randomToken(): string {
   ).join('');
 }
 
-/** For all requests of one call, repeats of the SDK included, in ms. */
+/** Total time of one call, including the SDK's retries, in ms. */
 const callsMs = 30_000;
 
 function sesIdentities(
@@ -104,7 +104,7 @@ function sesIdentities(
     region,
     ...(accessKeyId && secretAccessKey ? { credentials: { accessKeyId, secretAccessKey } } : {}),
     ...(endpoint ? { endpoint } : {}),
-    // Somebody waits for the answer; without these a silent endpoint would hold them for minutes.
+    // A user waits for the response; without these a silent endpoint would block for minutes.
     requestHandler: {
       connectionTimeout: 5_000,
       requestTimeout: 15_000,
@@ -117,7 +117,7 @@ function sesIdentities(
       .then(({ DkimAttributes = {} }) => DkimAttributes)
       .catch(unless(NotFoundException, () => null));
     if (!dkim) return null;
-    // With keys of somebody's own (BYODKIM) the only token is the selector of a TXT record.
+    // With the customer's own keys (BYODKIM) the only token is the selector of a TXT record.
     const dkimTokens = dkim.SigningAttributesOrigin === 'EXTERNAL' ? [] : (dkim.Tokens ?? []);
     return { dkimTokens, dkimVerified: dkim.Status === 'SUCCESS' };
   };
@@ -139,7 +139,7 @@ function sesIdentities(
           new PutEmailIdentityMailFromAttributesCommand({
             EmailIdentity: domain,
             MailFromDomain: `${settings.mailFromSubdomain}.${domain}`,
-            // Without its MX record mail still leaves, from SES's own domain.
+            // Without its MX record mail is still sent, from SES's own domain.
             BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
           }),
           options,
@@ -160,7 +160,7 @@ interface RequestOptions {
   abortSignal: AbortSignal;
 }
 
-/** Runs calls to the provider; whatever fails, or takes too long, becomes an `IdentityProviderError`. */
+/** Runs calls to the provider; any failure or timeout becomes an `IdentityProviderError`. */
 async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise<T> {
   try {
     return await calls({ abortSignal: AbortSignal.timeout(callsMs) });
@@ -169,7 +169,7 @@ async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise
   }
 }
 
-/** A rejection handler that answers one kind of error and passes on the others. */
+/** A rejection handler that returns a value for one kind of error and rethrows others. */
 function unless<T>(kind: new (...args: never[]) => Error, answer: () => T) {
   return (error: unknown): T => {
     if (error instanceof kind) return answer();

@@ -3,9 +3,9 @@ import sanitizeHtml from 'sanitize-html';
 import { cutHtml, escapeHtml } from '../../domain/template/html.ts';
 
 /**
- * The body of a received mail as HTML that is safe to show: no scripts, styles, forms or frames,
- * and links that lead only to the web, to mail and telephones. Null when the mail has no body.
- * Of a very long one, or one with very many tags, only the beginning: anybody may have sent it.
+ * The body of a received mail as sanitized HTML: no scripts, styles, forms or frames, and only web,
+ * mail and telephone links. Null when the mail has no body. Of a very long body, or one with very
+ * many tags, only the beginning: anybody may have sent it.
  * @param raw the MIME message as it arrived.
  */
 export async function readMailBody(raw: Buffer): Promise<string | null> {

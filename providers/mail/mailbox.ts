@@ -14,7 +14,10 @@ export interface StoredMessage {
 
 const headerEnd = Buffer.from('\r\n\r\n');
 
-/** A mailer that delivers into our own mailbox through `store`. Acceptance is delivery. */
+/**
+ * A mailer that delivers into our own mailbox through `store`. An accepted message counts as
+ * delivered.
+ */
 export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
   return {
     reportsDelivery: false,
@@ -25,7 +28,7 @@ export function localMailer(deps: { store: (message: StoredMessage) => Promise<v
       try {
         await deps.store({ id: message.emailId, from, to: message.to, subject, raw: message.raw });
       } catch (error) {
-        // Not "uncertain", even if the row was written: the same id is stored only once.
+        // Not "uncertain", even if the row was written: an id is stored only once.
         return { kind: 'retry', error: String(error) };
       }
       return { kind: 'accepted', messageId: `${message.emailId}@local`, delivered: true };
@@ -37,7 +40,7 @@ export function localMailer(deps: { store: (message: StoredMessage) => Promise<v
   };
 }
 
-/** Only the header block is parsed: the body may be 40 MB. */
+/** Parses only the header block: the body may be 40 MB. */
 async function headersOf(raw: Buffer): Promise<{ from: string; subject: string }> {
   const end = raw.indexOf(headerEnd);
   const email = await PostalMime.parse(end < 0 ? raw : raw.subarray(0, end + headerEnd.length));

@@ -1,39 +1,39 @@
-/** One finished message for one recipient. */
+/** One complete message for one recipient. */
 export interface OutgoingMessage {
-  /** Id of the email in the ledger: SES gets it as message tag, the local mailbox as its key. */
+  /** Id of the email row: SES gets it as message tag, the local mailbox as its key. */
   emailId: string;
   /** Bounce address of the SMTP envelope. SES sets its own. */
   envelopeFrom: string;
-  /** The one recipient; the `To` header inside `raw` is only for reading. */
+  /** The one recipient; the `To` header in `raw` is only for display. */
   to: string;
   /** The whole MIME message, CRLF line ends, 7-bit. */
   raw: Buffer;
-  /** Whether the provider shall insert its own pixel and links. One that cannot leaves it. */
+  /** Whether the provider should insert its own pixel and links, if it can. */
   tracked: boolean;
 }
 
-/** What became of one message. The three failures differ in what may be done next. */
+/** The outcome of one message. The three failures differ in what may be done next. */
 export type SendOutcome =
-  /** `delivered`: there will be no delivery feedback, acceptance has to count as delivery. */
+  /** `delivered`: there will be no delivery feedback, so acceptance counts as delivery. */
   | { kind: 'accepted'; messageId: string; delivered: boolean }
-  /** The provider looked at this message and does not want it. Never try again. */
+  /** The provider rejected this message. Never retry. */
   | { kind: 'refused'; error: string }
-  /** Surely not accepted, and for no fault of the message. Trying again cannot send twice. */
+  /** Certainly not accepted, but not because of the message. A retry cannot send it twice. */
   | { kind: 'retry'; error: string; retryAfterMs?: number }
-  /** May have been accepted. Trying again may send twice; only feedback can tell. */
+  /** May have been accepted. A retry may send it twice; only feedback can tell. */
   | { kind: 'uncertain'; error: string };
 
 export interface Mailer {
-  /** Whether what becomes of accepted mail is reported later: delivery, bounces, complaints. */
+  /** Whether the provider reports deliveries, bounces and complaints later. */
   reportsDelivery: boolean;
-  /** Emails per second for the whole server where neither a setting nor a quota says it. */
+  /** Default emails per second for the whole server, without a setting or a quota. */
   defaultRatePerSecond: number;
-  /** Connections in the pool: more sends at once than this only wait in line. */
+  /** Connections in the pool: further sends only wait for one. */
   maxConcurrency: number;
-  /** Hands one message over. Never throws: whatever provider and network do is an outcome. */
+  /** Hands one message over. Never throws: any failure of provider or network is an outcome. */
   send(message: OutgoingMessage): Promise<SendOutcome>;
-  /** Emails per second the provider allows this account; null when it has no quota or does not say. */
+  /** The account's quota in emails per second; null when there is none or it is not reported. */
   quotaPerSecond(): Promise<number | null>;
-  /** Lets sends under way finish and closes the connections. */
+  /** Waits for sends in progress and closes the connections. */
   close(): Promise<void>;
 }

@@ -6,25 +6,25 @@ import {
 } from '../../domain/mail/skeleton.ts';
 import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from './mime.ts';
 
-/** A message with gaps, encoded as far as it can be. */
+/** A message with open slots, encoded as far as possible. */
 export interface MessageSkeleton {
-  /** The finished message for one recipient. */
+  /** The complete message for one recipient. */
   messageFor(given: {
     to: string;
     subject: string;
     date: Date;
     contactId: string;
     emailId: string;
-    /** What is put into the gaps of the text part, and into those of the HTML. */
+    /** The contents of the slots in the text part, and of those in the HTML. */
     text: (slot: number) => string;
     html: (slot: number) => string;
   }): Buffer;
 }
 
 /**
- * Encodes a skeleton, to `multipart/alternative` as `composeMessage` makes it. Each gap of a text
- * stands in a line of its own, ended by soft line breaks (RFC 2045, 6.7): what is put in does not
- * move what was encoded before.
+ * Encodes a skeleton as `multipart/alternative`, like `composeMessage`. Each slot of a text has a
+ * line of its own, ended by soft line breaks (RFC 2045, 6.7): so its value does not shift what was
+ * encoded before.
  * @param mail.sampleRecipient the email id for which the skeleton was made.
  */
 export function encodeSkeleton(
@@ -36,7 +36,7 @@ export function encodeSkeleton(
   },
 ): MessageSkeleton {
   const { sampleRecipient } = mail;
-  // Text parts hold no "=_", so no body can contain such a boundary.
+  // Text parts contain no "=_", so no body can contain such a boundary.
   const boundary = `=_alternative_${sampleRecipient.emailId}`;
   const shared = sharedHeaders({
     from: mail.from,
@@ -50,7 +50,7 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary stays the stand-in's: it only has to be the same everywhere.
+  // The boundary keeps the sample's id: it only has to be the same everywhere.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const text = encodeTemplate(skeleton.text);
@@ -77,7 +77,7 @@ export function encodeSkeleton(
   };
 }
 
-/** Header texts have no gaps but the ids; the boundary is none of them. */
+/** Header texts have no slots but the ids; the boundary is not one of them. */
 function templateIds(
   text: string,
   { contactId, emailId }: { contactId: string; emailId: string },
@@ -95,7 +95,7 @@ function templateIds(
   return { texts, slots };
 }
 
-/** With the soft break at its end no line is longer than 76. */
+/** With the soft break at its end, no line is longer than 76. */
 const lineChars = 75;
 
 function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
@@ -111,7 +111,7 @@ function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
   };
 }
 
-/** Nothing to encode, and short enough for one line. */
+/** Needs no encoding, and is short enough for one line. */
 const plainValue = /^[ -<>-~]{0,74}$/;
 
 function encodeValue(value: string): string {
@@ -122,7 +122,7 @@ const plainAddress = /^[\w.+-]{1,64}@[\w.-]+$/;
 const plainSubject = /^(?!.*(?:=\?|"))[!-~](?:[ -~]{0,58}[!-~])?$/;
 
 function headerLines({ to, subject, date }: { to: string; subject: string; date: Date }): string {
-  // Most are plain, and nodemailer's encoder looks at each letter.
+  // Most are plain, and nodemailer's encoder checks every character.
   const lines =
     plainAddress.test(to) && to.length < 70 && plainSubject.test(subject)
       ? [`To: ${to}`, `Subject: ${subject}`, `Date: ${date.toUTCString().replace('GMT', '+0000')}`]

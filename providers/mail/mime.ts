@@ -17,14 +17,14 @@ export interface MailAttachment {
   filename: string;
   /** `type/subtype`, as the sender gave it. */
   contentType: string;
-  /** Only `inline` files go beside the HTML, to be shown in it by `cid:<contentId>`. */
+  /** Only `inline` files are stored next to the HTML, which shows them by `cid:<contentId>`. */
   disposition: 'attachment' | 'inline';
   contentId: string | null;
   /** Standard base64, with or without padding. */
   content: string;
 }
 
-/** A mail ready to be put into MIME: rendered, wrapped, with footer and tracking. */
+/** A mail ready for MIME: rendered, wrapped, with footer and tracking. */
 export interface ComposedMail {
   emailId: string;
   date: Date;
@@ -33,16 +33,16 @@ export interface ComposedMail {
   replyTo: string | null;
   subject: string;
   html: string;
-  /** The text part, for a caller who has it already. Default: `textFromHtml(html)`. */
+  /** The text part, if the caller has it already. Default: `textFromHtml(html)`. */
   text?: string;
   /** Custom and generated headers, one line each. Structural names are left out, see below. */
   headers: readonly { name: string; value: string }[];
   attachments: readonly MailAttachment[];
-  /** Marks a test of a campaign. */
+  /** A test of a campaign. */
   isTest?: boolean;
 }
 
-/** A MIME part as it goes on the wire: header lines and body, both ASCII. */
+/** A MIME part as sent: header lines and body, both ASCII. */
 interface Part {
   headers: string[];
   body: string;
@@ -50,18 +50,18 @@ interface Part {
 
 /** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
 const lineCharsMax = 998;
-/** Line length to aim at (RFC 5322 wants 78, quoted-printable and base64 must keep 76). */
+/** Preferred line length (RFC 5322 recommends 78, quoted-printable and base64 require 76). */
 const lineChars = 76;
 
 /**
- * The finished message: `multipart/alternative` (text made from the HTML, then HTML), inside
+ * Composes the message: `multipart/alternative` (text made from the HTML, then HTML), inside
  * `related` with inline files, inside `mixed` with attachments. Quoted-printable UTF-8 texts,
  * base64 files, CRLF line ends, no line over 998. The same mail gives the same bytes.
  */
 export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
   const inline = mail.attachments.filter((file) => file.disposition === 'inline');
   const attached = mail.attachments.filter((file) => file.disposition !== 'inline');
-  // Text parts hold no "=_" and base64 holds no "_", so no body can contain such a boundary.
+  // Text parts contain no "=_" and base64 no "_", so no body can contain such a boundary.
   const boundary = (kind: string) => `=_${kind}_${mail.emailId}`;
 
   const html = textPart('text/html', mail.html);
@@ -82,12 +82,15 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
 }
 
 /**
- * Beside the structural ones only we write Reply-To, and SES takes names with `X-SES-` as orders
- * (tags, configuration set, sending identity).
+ * Besides the structural ones, only we write Reply-To, and SES treats names with `X-SES-` as
+ * commands (tags, configuration set, sending identity).
  */
 const ours = /^(reply-to|x-ses-.*)$/i;
 
-/** Whether a name is one, and leaves room in its line. Requests with another are refused. */
+/**
+ * Whether a header name is valid and short enough for its line. Requests with other names are
+ * refused.
+ */
 function canStand(name: string): boolean {
   return isHeaderName(name) && name.length <= limits.headerNameChars;
 }
@@ -96,7 +99,7 @@ function envelopeOf(mail: ComposedMail): string[] {
   return [...sharedHeaders(mail), ...recipientHeaders(mail)];
 }
 
-/** The headers that one recipient's message has for itself. */
+/** The headers that differ per recipient. */
 export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'date'>): string[] {
   return [
     mailbox('To', mail.to),
@@ -124,11 +127,11 @@ export function sharedHeaders(
   ];
 }
 
-/** nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
+/** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
 const encoder = new MimeNode();
 
 function mailbox(headerName: 'From' | 'To' | 'Reply-To', { name, address }: Mailbox): string {
-  // A name comes from contact data: line breaks and the like in it are only noise.
+  // A name comes from contact data: line breaks and control characters in it are noise.
   const plain = (name ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return header(headerName, encoder.encodeHeaderValue(headerName, { name: plain, address }));
 }
@@ -137,9 +140,9 @@ function header(name: string, value: string): string {
   return mimeFuncs.foldLines(`${name}: ${value}`, lineChars);
 }
 
-/** A free text header. What cannot be folded into legal lines is encoded, whatever its letters. */
+/** A free text header. What cannot be folded into legal lines is encoded, even if it is ASCII. */
 function unstructured(name: string, value: string): string {
-  // Any name but the structured ones makes nodemailer keep the value as it is.
+  // For any name but the structured ones, nodemailer keeps the value as it is.
   const line = header(name, encoder.encodeHeaderValue('Comments', value));
   if (line.split('\r\n').every((part) => part.length <= lineCharsMax)) return line;
   const oneLine = value.replace(/\r?\n|\r/g, ' ');
@@ -165,11 +168,11 @@ export function quotedPrintable(content: string, lineLength = lineChars): string
 
 function filePart(file: MailAttachment): Part {
   const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
-  // Some readers take a name from the type, past the one that is cleaned.
+  // Some readers take the file name from the type, bypassing the sanitized one.
   const params = Object.fromEntries(
     Object.entries(given).filter(([name]) => !/^(file)?name\b/i.test(name)),
   );
-  // A "multipart" file would be taken for structure of this message.
+  // A "multipart" file would be read as structure of this message.
   const type = /^multipart\//i.test(value) ? 'application/octet-stream' : value;
   const disposition = {
     value: file.disposition,
@@ -189,7 +192,7 @@ function filePart(file: MailAttachment): Part {
   };
 }
 
-/** Without control characters, which end or confuse a header. */
+/** Removes control characters, which end or confuse a header. */
 function plain(text: string): string {
   return text.replace(/\p{Cc}+/gu, '');
 }
@@ -206,18 +209,18 @@ function serialized({ headers, body }: Part): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Bytes of a letter in UTF-8 at most. */
+/** Most bytes of a UTF-16 unit in UTF-8. */
 const utf8Bytes = 3;
-/** Quoted-printable makes 3 characters of a byte at worst, and breaks the line every 24 bytes. */
+/** Quoted-printable turns a byte into at most 3 characters, and breaks the line every 24 bytes. */
 const qpGrowth = 3 + 3 / 24;
-/** Base64 makes 4 characters of 3 bytes and breaks the line every 76. */
+/** Base64 turns 3 bytes into 4 characters and breaks the line every 76. */
 const base64LineGrowth = 1 + 2 / 76;
 /** All fixed headers, boundaries and part headers. */
 const frameBytes = 10_000;
 
 /**
- * An upper bound of the finished message in bytes, without composing it. Far above the truth for
- * mail in Latin letters; only when it exceeds the size limit is it worth composing to know.
+ * An upper bound of the message size in bytes, without composing it. For mail in Latin letters it
+ * is far too high; only when it exceeds the size limit is the message composed to find out.
  */
 export function messageBytesEstimate(
   mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
@@ -231,16 +234,16 @@ export function messageBytesEstimate(
     (sum, file) => sum + file.content.length * base64LineGrowth + frameBytes,
     0,
   );
-  // An encoded word of the worst kind carries four letters in a line of 75 characters.
+  // In the worst case, an encoded word carries four letters in a line of 75 characters.
   return Math.ceil(textBytes * qpGrowth + headerChars * 20 + fileChars + frameBytes);
 }
 
-/** Limits of the text part. It serves readers without HTML; nobody reads a book in it. */
+/** Limits of the text part, which serves readers without HTML. */
 const textCharsMax = 250_000;
 /** Five nested layout tables are 20 levels. Each level of lists indents all lines below it. */
 const htmlDepthMax = 100;
 
-/** An image is its alternative text. */
+/** An image becomes its alternative text. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const alt: unknown = element.attribs?.alt;
   if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
@@ -260,7 +263,7 @@ const convertHtml = compile({
   selectors: [
     { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
     { selector: 'img', format: 'alternativeText' },
-    // Quote marks in front of every line of every level multiply a hostile input.
+    // Quote marks before every line of every level would multiply a hostile input.
     { selector: 'blockquote', format: 'block' },
     // Mail is laid out with tables: a line for each row, a space between cells.
     { selector: 'tr', format: 'block' },
@@ -272,10 +275,10 @@ const convertHtml = compile({
 
 /**
  * The text part of a mail: HTML without tags, links as `text (url)`, images as their alternative
- * text. Very long or deeply nested input is cut, so that its cost stays under a second.
+ * text. Very long or deeply nested input is cut, so that this takes less than a second.
  */
 export function textFromHtml(html: string): string {
-  // A picture written into the HTML can be larger than all the rest, and is no text.
+  // An embedded image can be larger than all the rest, and is no text.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
   const text = convertHtml(cutHtml(withoutData));
   return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;

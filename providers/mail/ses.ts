@@ -13,21 +13,21 @@ export interface SesSettings {
   /** Without keys the SDK finds credentials itself: environment, profile, or the machine's role. */
   accessKeyId?: string | undefined;
   secretAccessKey?: string | undefined;
-  /** Another endpoint than the region's own. */
+  /** An endpoint other than the region's own. */
   endpoint?: string | undefined;
   /** Configuration set for mail in which SES tracks opens and clicks; empty = none. */
   configurationSet: string;
   /** Configuration set for all other mail; empty = none. */
   configurationSetNoTracking: string;
-  /** Silence after which SES counts as gone, in ms. Default 60,000. */
+  /** Idle time after which SES counts as unavailable, in ms. Default 60,000. */
   timeoutMs?: number | undefined;
 }
 
 const connections = 50;
 const connectMs = 5_000;
 /**
- * A kept connection that the other side has just closed looks like one that died with our
- * request: uncertain. So idle ones are dropped long before a server would.
+ * A pooled connection that the server has just closed looks like one that died with our request:
+ * uncertain. So idle ones are closed long before the server would.
  */
 const idleMs = 5_000;
 const retryAfterMsMax = 5 * 60_000;
@@ -39,13 +39,13 @@ export function sesMailer(settings: SesSettings): Mailer {
     region: settings.region,
     ...(accessKeyId && secretAccessKey ? { credentials: { accessKeyId, secretAccessKey } } : {}),
     ...(settings.endpoint ? { endpoint: settings.endpoint } : {}),
-    // The SDK would repeat a request whose answer was lost, and so send twice.
+    // The SDK would retry a request whose response was lost, and so send twice.
     maxAttempts: 1,
     requestHandler: wire(settings.timeoutMs ?? 60_000),
   });
   return {
     reportsDelivery: true,
-    // What SES commonly allows an account that has left its sandbox.
+    // What SES commonly allows an account outside its sandbox.
     defaultRatePerSecond: 14,
     maxConcurrency: connections,
     async send(message) {
@@ -77,7 +77,7 @@ function commandFor(message: OutgoingMessage, settings: SesSettings): SendEmailC
   });
 }
 
-/** Refusals with a 4xx that say nothing about the message. A suspended account stays suspended. */
+/** 4xx errors that say nothing about the message. A suspended account stays suspended. */
 const passing = new Set([
   'LimitExceededException',
   'SendingPausedException',
@@ -90,12 +90,12 @@ function outcomeOf(error: unknown): SendOutcome {
   if (error instanceof WireError) {
     return { kind: error.requestSent ? 'uncertain' : 'retry', error: error.message };
   }
-  // The SDK marks every error that follows an answer, also when it cannot read the answer.
+  // The SDK marks every error that follows a response, also when it cannot parse the response.
   const { name, message, $metadata, $response } = error as Partial<SESv2ServiceException>;
   const status = $metadata?.httpStatusCode ?? 0;
   if (status < 400) return { kind: 'uncertain', error: String(error) };
   if (status === 401 || status === 403) {
-    // Our credentials: for the operator to put right. The text may quote the signed request.
+    // Our credentials: the operator must fix them. The text may quote the signed request.
     return { kind: 'retry', error: `SES refused our credentials: ${name}` };
   }
   const text = `${name} (${status}): ${message}`;
@@ -110,7 +110,7 @@ function retryAfter(header: string | undefined): { retryAfterMs?: number } {
   return ms > 0 ? { retryAfterMs: Math.min(ms, retryAfterMsMax) } : {};
 }
 
-/** No answer came. `requestSent`: the service may have read the whole request. */
+/** No response. `requestSent`: the service may have read the whole request. */
 class WireError extends Error {
   readonly requestSent: boolean;
   constructor(message: string, requestSent: boolean) {
@@ -136,8 +136,8 @@ interface WireResponse {
 }
 
 /**
- * The SDK's HTTP, done by hand for the one thing its own handler does not tell: whether a failed
- * request had left this machine. `timeoutMs`: the longest silence on a connection.
+ * The SDK's HTTP handler, replaced because the original does not tell whether a failed request had
+ * been sent. `timeoutMs`: the longest idle time on a connection.
  */
 function wire(timeoutMs: number) {
   const options = { keepAlive: true, maxSockets: connections, timeout: idleMs };
@@ -149,7 +149,7 @@ function wire(timeoutMs: number) {
       agents.http.destroy();
       agents.https.destroy();
     },
-    // The rest of what the SDK expects of a handler; there is nothing to configure.
+    // Required by the SDK's handler interface; there is nothing to configure.
     metadata: { handlerProtocol: 'http/1.1' },
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
@@ -173,7 +173,7 @@ function exchange(
     });
     let sent = false;
     const fail = (error: Error) => reject(new WireError(`SES: ${error.message}`, sent));
-    // From the socket on: waiting for a free one is no fault of the service.
+    // Starts with the socket: waiting for a free one is not the service's fault.
     sending.once('socket', (socket) => {
       if (!socket.connecting) return;
       const connecting = setTimeout(
@@ -184,7 +184,7 @@ function exchange(
       socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);
       sending.once('close', ready);
     });
-    // "finish": the operating system has all of the request. Before that the service cannot.
+    // "finish": the operating system has the whole request. Before that the service cannot have it.
     sending.once('finish', () => (sent = true));
     sending.setTimeout(timeoutMs, () =>
       sending.destroy(new Error(`no answer within ${timeoutMs} ms`)),

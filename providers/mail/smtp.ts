@@ -11,15 +11,15 @@ export interface SmtpSettings {
   secure: boolean;
   user?: string | undefined;
   password?: string | undefined;
-  /** Silence after which the server counts as gone, in ms. Default 120,000. */
+  /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
   timeoutMs?: number | undefined;
 }
 
 const connections = 20;
-/** A message is handed to the connection in pieces, so that we know how far it came. */
+/** A message is written in chunks, so that we know how far it got. */
 const chunkBytes = 64 * 1024;
 
-/** A mailer that hands messages to one SMTP server over a pool of kept connections. */
+/** A mailer that hands messages to one SMTP server over a connection pool. */
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const transport = createTransport(poolOptions(settings));
   return {
@@ -55,13 +55,14 @@ function poolOptions(settings: SmtpSettings) {
     port,
     secure,
     ...(user ? { auth: { user, pass: password ?? '' } } : {}),
-    // Mail servers encrypt among themselves without checking certificates, and so do we; but a
-    // password, or an operator who asked for TLS, deserves to know who is at the other end.
+    // Mail servers encrypt among themselves without checking certificates, and so do we. With a
+    // password, or when the operator asked for TLS, the certificate is checked.
     tls: { rejectUnauthorized: secure || Boolean(user) },
     maxConnections: connections,
-    // Each replaced connection idles for 100 ms first; the default of 100 would show.
+    // Replacing a connection takes 100 ms; with nodemailer's default of 100 messages this would be
+    // noticeable.
     maxMessages: 1000,
-    // The pool must never repeat a message on its own: whether that is safe is for us to say.
+    // The pool must never retry a message by itself: only we know whether that is safe.
     maxRequeues: 0,
     connectionTimeout: Math.min(timeoutMs, 10_000),
     greetingTimeout: Math.min(timeoutMs, 10_000),
@@ -70,14 +71,14 @@ function poolOptions(settings: SmtpSettings) {
 }
 
 /**
- * A message that knows how far it was handed over. nodemailer reads the stream only after the
- * server has agreed to DATA, and writes the final dot only after the stream has ended; its errors
- * do not tell the two apart. So: not ended = the server cannot have the whole message.
- * It is what the transport asks of a message, and no more: a message of nodemailer's own costs as
- * much as sending it.
+ * A message that records how far it was handed over. nodemailer reads the stream only after the
+ * server has accepted DATA, and writes the final dot only after the stream has ended; its errors do
+ * not tell the two apart. So: not ended = the server cannot have the whole message. It implements
+ * only what the transport needs of a message, because creating nodemailer's own costs as much as
+ * sending it.
  */
 class Handover {
-  /** The connection has taken the last byte: the end of the data may be under way. */
+  /** The connection has taken the last byte: the end of the data may have been sent. */
   complete = false;
   readonly #message: OutgoingMessage;
 
@@ -119,17 +120,17 @@ function outcomeOf(
   complete: boolean,
 ): SendOutcome {
   const text = error.message;
-  // Answers about this message: to MAIL, RCPT and DATA (EENVELOPE), to the data (EMESSAGE).
+  // Responses about this message: to MAIL, RCPT and DATA (EENVELOPE), to the data (EMESSAGE).
   if (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
     const reply = error.responseCode;
-    // No reply: nodemailer itself says no, to an impossible address or to a message larger than
-    // the server announced.
+    // No reply: nodemailer itself rejects an impossible address or a message larger than the server
+    // announced.
     if (reply === undefined) return { kind: 'refused', error: text };
     // 503 (bad sequence of commands) is about the session, not about the message.
     if (reply >= 500 && reply !== 503) return { kind: 'refused', error: text };
     if (reply >= 400) return { kind: 'retry', error: text };
   }
-  // All else is about the session, whatever its number: a greeting with 554, a refused password
-  // or a bad certificate is for the operator to put right and no reason to give up a message.
+  // Anything else is about the session, whatever its code: a greeting with 554, a refused password
+  // or a bad certificate is for the operator to fix, not a reason to give up a message.
   return { kind: complete ? 'uncertain' : 'retry', error: text };
 }

@@ -3,24 +3,23 @@ import type { FetchBytes } from '../web/bounded-fetch.ts';
 
 export interface CertificateStore {
   /**
-   * The key of a certificate that is SNS's, vouched for by an authority, and valid now; null when it
-   * is not.
-   * @throws Error when the certificate, or one that vouches for it, cannot be fetched.
+   * The key of a certificate that is issued to SNS, trusted and valid now; otherwise null.
+   * @throws Error when the certificate, or one of its chain, cannot be fetched.
    */
   findKey(url: URL): Promise<KeyObject | null>;
 }
 
-/** A certificate is 2 KB long; a file may hold those that vouch for it, too. */
+/** A certificate has 2 KB; a file may also contain its chain. */
 const fileBytesMax = 64 * 1024;
-/** How long a verdict is kept, in ms; a certificate may end before. */
+/** How long a valid result is cached, in ms; a certificate may expire earlier. */
 const verdictMs = 24 * 3_600_000;
-/** A refusal is kept shortly: a certificate may begin to be valid, or be mended. */
+/** A refusal is cached shortly: a certificate may become valid, or be fixed. */
 const refusalMs = 60_000;
 /** SNS has one certificate for each region at a time. */
 const verdictsMax = 100;
-/** Addresses that are asked at once: whoever makes them up must not keep others from theirs for long. */
+/** Concurrent fetches: made-up URLs must not block the real ones for long. */
 const fetchesMax = 10;
-/** Certificates from that of SNS to an authority: there are two or three. */
+/** Certificates from SNS's own to an authority: there are two or three. */
 const chainMax = 5;
 
 /**
@@ -44,7 +43,10 @@ export function createCertificateStore(services: {
   const isCurrent = ({ validFrom, validTo }: X509Certificate): boolean =>
     Date.parse(validFrom) <= now() && now() <= Date.parse(validTo);
 
-  /** Whether an authority vouches for a certificate, by way of others: found in its file, or named. */
+  /**
+   * Whether an authority certifies a certificate, by way of a chain in its file, or of named
+   * issuers.
+   */
   async function isTrusted(leaf: X509Certificate, file: X509Certificate[]): Promise<boolean> {
     let certificate = leaf;
     for (let length = 1; length < chainMax; length += 1) {
@@ -59,7 +61,7 @@ export function createCertificateStore(services: {
     return false;
   }
 
-  /** The file of SNS holds its own certificate alone, which names where its issuer's is. */
+  /** The file of SNS contains only its own certificate, which names the URL of its issuer's. */
   async function fetchIssuer(certificate: X509Certificate): Promise<X509Certificate | undefined> {
     const [address = ''] = certificate.toLegacyObject().infoAccess?.['CA Issuers - URI'] ?? [];
     const url = URL.parse(address);
@@ -106,12 +108,12 @@ function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boole
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** Whether a certificate was made out to SNS. */
+/** Whether a certificate was issued to SNS. */
 function isOfSns(certificate: X509Certificate): boolean {
   const { CN: commonName = [] } = certificate.toLegacyObject().subject;
   const listed = certificate.subjectAltName?.split(', ').map((name) => name.replace(/^DNS:/, ''));
   const names = listed ?? [commonName].flat();
-  // The list is text of who made it; that a name stands in it is for the library to say.
+  // The list is text from the issuer's file; the library checks that the name is really in it.
   return names.some((name) => snsName.test(name) && certificate.checkHost(name) !== undefined);
 }
 

@@ -3,43 +3,44 @@ import { rootCertificates } from 'node:tls';
 import { createCertificateStore } from './sns-certificates.ts';
 import { createFetcher, type Network } from '../web/bounded-fetch.ts';
 
-/** What Amazon SNS posts to a subscriber; only the signature says that it is from there. */
+/** What Amazon SNS posts to a subscriber; only the signature proves where it is from. */
 export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
   /**
-   * What keeps an envelope from being a message SNS has signed of late, as a sentence, as far as it
-   * shows without asking anybody; null: nothing.
+   * Why an envelope cannot be a recent message signed by SNS, as a sentence, from what can be
+   * checked without a request; null: no objection.
    */
   findFlaw(envelope: SnsEnvelope): string | null;
   /**
-   * Whether SNS itself has signed this, of late.
+   * Whether SNS has signed this recently.
    * @throws Error when the certificates cannot be fetched.
    */
   isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
   /** Whether an address belongs to SNS. */
   isSnsUrl(url: string): boolean;
-  /** Asks for the notifications of a topic. @throws Error when SNS does not answer 2xx. */
+  /** Confirms the subscription to a topic. @throws Error when SNS does not answer 2xx. */
   confirm(subscribeUrl: string): Promise<void>;
 }
 
 export interface SnsSettings extends Network {
-  /** Authorities that may vouch for a certificate of SNS, as PEM. Default: those of Node.js. */
+  /** Trusted authorities for certificates of SNS, as PEM. Default: those of Node.js. */
   authorities?: readonly string[];
   /** Milliseconds since 1970. Default: the clock. */
   now?: () => number;
 }
 
-/** For the confirmation, in bytes: a few hundred. */
+/** Largest confirmation response, in bytes: a few hundred are usual. */
 const confirmationBytesMax = 64 * 1024;
 /**
- * How far the time of a message may be from now, in ms. SNS tries a message for an hour at most
- * (SNS developer guide, message delivery retries); the same room is left for clocks that are late.
+ * Largest difference between a message's time and now, in ms. SNS retries a message for an hour at
+ * most (SNS developer guide, message delivery retries); the same tolerance covers clocks that are
+ * late.
  */
 const ageMsMax = 3_600_000;
 
 const snsHost = /^sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?$/;
-/** All of it: no port, user name, query or fragment. */
+/** The whole URL: no port, user name, query or fragment. */
 const certificateUrl =
   /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
 
@@ -58,13 +59,13 @@ const confirmationTypes = new Set(['SubscriptionConfirmation', 'UnsubscribeConfi
 
 const digests: Record<string, string> = { '1': 'sha1', '2': 'sha256' };
 
-/** Certificates are fetched once a day and kept. */
+/** Certificates are fetched once a day and cached. */
 export function createSns(settings: SnsSettings = {}): Sns {
   const { authorities = rootCertificates, now = Date.now } = settings;
   const fetchBytes = createFetcher(settings);
   const certificates = createCertificateStore({ fetchBytes, authorities, now });
 
-  /** The parts a signature is checked with, or a sentence. */
+  /** The parts needed to check a signature, or what is wrong, as a sentence. */
   function read(envelope: SnsEnvelope) {
     const { SignatureVersion: version, Signature: signature } = envelope;
     const digest = typeof version === 'string' ? digests[version] : undefined;
@@ -116,7 +117,7 @@ function isSnsAddress(written: string): boolean {
   );
 }
 
-/** The text SNS signs; null when a field is none. */
+/** The text that SNS signs; null when a field is not a text. */
 function signedText(envelope: SnsEnvelope): string | null {
   const isConfirmation = confirmationTypes.has(envelope['Type'] as string);
   let text = '';
