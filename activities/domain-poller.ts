@@ -14,11 +14,13 @@ import type { Identities } from '../providers/mail/identities.ts';
 
 export interface DomainActivities {
   /**
-   * Makes the regular check of a domain if it is due. Returns its state and when the next one is,
-   * in milliseconds from now (null: never); null when the domain is gone.
+   * Makes the regular check of a domain if it is due. Returns its state and in how many
+   * milliseconds the next check is due (null: never); null when the domain is gone.
    */
   CHECK_DOMAIN(domainId: string): Promise<{ status: DomainStatus; dueMs: number | null } | null>;
-  /** Has the mail provider forget a domain that nobody claims any more, if this server has made it. */
+  /**
+   * Makes the mail provider remove a domain that nobody claims any more, if this server created it.
+   */
   FORGET_DOMAIN(name: string): Promise<void>;
 }
 
@@ -26,7 +28,7 @@ export interface DomainServices {
   db: Database;
   dns: Dns;
   identities: Identities;
-  /** Of the address the platform itself sends from; null: it sends nothing. */
+  /** Domain of the platform's own sender address; null: it sends nothing. */
   platformDomain: string | null;
   log: { warn(details: object, message: string): void };
 }
@@ -47,14 +49,14 @@ export function createDomainActivities(services: DomainServices): DomainActiviti
         const finding = await inspectDomain(claimOf(domain), services);
         await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
-        // Who does not answer says nothing about the domain.
+        // No response says nothing about the domain.
         log.warn({ error, domainId }, 'A domain could not be checked; the next try is in minutes');
         await postponeDomainCheck(db, domainId);
       }
       return (await findDomainDue(db, domainId)) ?? null;
     },
     async FORGET_DOMAIN(name) {
-      // A project had it before the platform did.
+      // A project had claimed it before the platform used it.
       if (name === platformDomain) return;
       await forgetUnclaimedIdentity(db, name, () => identities.remove(name));
     },

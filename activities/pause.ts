@@ -1,4 +1,4 @@
-/** Waits so many milliseconds, or until `stop` is aborted. */
+/** Waits `ms` milliseconds, or until `stop` is aborted. */
 export function pause(ms: number, stop: AbortSignal): Promise<void> {
   if (ms <= 0 || stop.aborted) return Promise.resolve();
   return new Promise((resolve) => {

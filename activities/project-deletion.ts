@@ -13,46 +13,46 @@ import { pause } from './pause.ts';
 import { timeBoxed } from './time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 
-/** How a project was taken out of reach. */
+/** How a project was removed. */
 export type Removal = 'reset' | 'delete';
 
-/** One removed project: the id of its rows. */
+/** One removed project, by the id of its rows. */
 export interface RemovalCall {
   id: string;
   removal: Removal;
 }
 
 export interface RemovalBulk {
-  /** Deletes rows for a while. Returns how many, and whether that were all. */
+  /** Deletes rows for one time slice. Returns how many, and whether none are left. */
   DELETE_PROJECT_DATA(call: RemovalCall): Promise<{ deleted: number; isOver: boolean }>;
 }
 
 export interface RemovalControl {
-  /** The removed projects the outside knew by `projectId`. */
+  /** The removed projects whose public id was `projectId`. */
   LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
-  /** Asks what still runs to stop, or ends it. Returns how many runs were open. */
+  /** Cancels or terminates open runs. Returns how many were open. */
   STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;
-  /** Deletes the last of it: files and subscription of a deleted project, and its row. */
+  /** Deletes the rest: files and subscription of a deleted project, and its row. */
   FORGET_PROJECT(call: RemovalCall): Promise<void>;
 }
 
 export interface RemovalServices {
   db: Database;
   dispatcher: Dispatcher;
-  /** null: nothing can be uploaded. */
+  /** null: uploads are off. */
   files: Files | null;
   /** null: billing is off. */
   payments: Payments | null;
   log: { warn(details: object, message: string): void };
-  /** Ends the open runs of a project's rows. Returns how many there were. */
+  /** Stops the open runs of a project's rows. Returns how many there were. */
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 
-/** Runs of executions told to stop at once. */
+/** Runs of executions cancelled at once. */
 const pageSize = 500;
-/** How long until what could not go yet is looked at again. */
+/** When to look again for rows that cannot be deleted yet. */
 const waitMs = 1_000;
-/** Longest wait for the last usage to be reported, well within what FORGET_PROJECT may take. */
+/** Longest wait for reporting the last usage, well within the timeout of FORGET_PROJECT. */
 const settlingMs = 5 * 60_000;
 
 export function createRemovalActivities(services: RemovalServices): {
@@ -99,7 +99,7 @@ export function createRemovalActivities(services: RemovalServices): {
 
   /**
    * Bills what was sent until the end, and ends the subscription. What cannot be reported now is
-   * left to the sweep: nobody is to be charged on for a project that is gone.
+   * left to the sweep: nobody must be charged further for a deleted project.
    */
   async function settle(customer: string, subscription: string | null, to: Payments) {
     const options = { customer, forMs: settlingMs };

@@ -1,14 +1,16 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 
-/** One activity stays at work this long, in milliseconds: fewer history events than one for each
- * batch, and short enough that others get their turn on a busy worker. */
+/**
+ * Length of an activity's time slice, in milliseconds: fewer history events than one activity per
+ * batch, and short enough to let others run on a busy worker.
+ */
 const usualSliceMs = 10_000;
-/** How often the activity says that it is alive; its run gives it up after five times that. */
+/** Heartbeat interval; the heartbeat timeout is five times as long. */
 const heartbeatMs = 3_000;
 
-/** Works as the activity in whose context this is called, which says meanwhile that it is alive. */
+/** Runs `work` in the current activity, with heartbeats. */
 export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
-  // By the clock: a slow database or provider is no dead worker.
+  // By a timer: a slow database or provider does not mean a dead worker.
   const beat = setInterval(heartbeat, heartbeatMs);
   try {
     return await work();
@@ -18,9 +20,9 @@ export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Works in batches, as the activity in whose context this is called.
- * @param work goes on with the next batch while `goesOn` says so: the slice is not over and nobody
- *   has asked the worker to stop; `stop` is aborted when somebody does
+ * Works in batches, in the current activity.
+ * @param work starts the next batch while `goesOn` returns true: the slice is not over and the
+ *   worker is not shutting down; `stop` is aborted on shutdown
  */
 export function timeBoxed<T>(
   work: (goesOn: () => boolean, stop: AbortSignal) => Promise<T>,

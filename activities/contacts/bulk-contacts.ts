@@ -6,7 +6,7 @@ import type { Dispatcher } from '../../domain/runs.ts';
 import { timeBoxed } from '../time-box.ts';
 
 export interface BulkActivities {
-  /** Does a time slice of a bulk action; returns how far it is. */
+  /** Runs a bulk action for one time slice. Returns its progress. */
   BULK_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 

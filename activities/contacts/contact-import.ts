@@ -13,7 +13,7 @@ import { countContactRows, readContactRows } from './csv.ts';
 import { timeBoxed } from '../time-box.ts';
 
 export interface ImportActivities {
-  /** Does a time slice of an import; returns how far it is. */
+  /** Runs an import for one time slice. Returns its progress. */
   IMPORT_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 
@@ -37,7 +37,7 @@ export function createImportActivities(services: ImportServices): ImportActiviti
   };
 }
 
-/** Reads the whole file before anything is done: one that cannot be read changes nothing. */
+/** Reads the whole file first: an unreadable file changes nothing. */
 async function checkFile(db: Database, job: JobRef): Promise<void> {
   const { state } = await findJobProgress(db, job);
   if (state !== 'waiting') return;
@@ -66,10 +66,10 @@ async function importRows(
     while (goesOn()) {
       const { value: piece } = await reading;
       if (!piece) break;
-      // Read on while the database is at work; a fault of that comes up when it is waited for.
+      // Reads on while the database works; a read error surfaces when the result is awaited.
       reading = pieces.next();
       reading.catch(() => {});
-      // An earlier slice may have done a part.
+      // An earlier slice may have imported a part of it.
       const rows = piece.filter(({ row }) => row - firstRow >= position);
       if (rows.length === 0) continue;
       const due = await recordImportBatch(db, job, { position, rows });

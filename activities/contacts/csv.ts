@@ -9,14 +9,14 @@ import {
 import { CsvRecords } from '../../domain/contact/csv-records.ts';
 import type { RowError } from '../../domain/contact/job.ts';
 
-/** The bytes of a file, piece by piece. */
+/** The bytes of a file, in chunks. */
 export type FileBytes = Iterable<Buffer> | AsyncIterable<Buffer>;
 
 /**
- * The rows of a contact file, without empty lines; those that end in one piece of the file
- * together, so that memory holds two pieces. A cell over several lines is part of one row. A line
- * whose quotes make no sense is a row with an error, and no other line suffers from it.
- * @throws CsvFault when the file is empty, has no column for the address, or is no CSV in UTF-8.
+ * The rows of a contact file, without empty lines. Rows that end in the same chunk of the file come
+ * together, so that memory holds two chunks. A cell may span several lines. A line with invalid
+ * quotes becomes a row with an error and affects no other line.
+ * @throws CsvFault when the file is empty, has no column for the address, or is not CSV in UTF-8.
  */
 export async function* readContactRows(
   file: FileBytes,
@@ -37,7 +37,7 @@ export async function* readContactRows(
   if (header === null) throw new CsvFault('The file is empty.');
 }
 
-/** How many rows `readContactRows` has. @throws CsvFault as it does. */
+/** The number of rows that `readContactRows` yields. @throws CsvFault likewise. */
 export async function countContactRows(file: FileBytes): Promise<number> {
   let count = 0;
   for await (const lines of readLines(file)) {
@@ -57,10 +57,13 @@ function headerOf([first]: readonly Line[]): string[] {
   return first ?? [];
 }
 
-/** Stands in for a line with a fault while the others are parsed: no such cell can be stored. */
+/** Replaces a faulty line while the others are parsed: no stored cell can equal it. */
 const sampleRecipient = '\0fault';
 
-/** The lines that end in each piece, at least one. Waiting for each alone would cost most of all. */
+/**
+ * The lines that end in each chunk, at least one. Awaiting each line separately would dominate the
+ * cost.
+ */
 async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefined> {
   let lines: Line[] = [];
   const faults = new Map<string, string>();
@@ -102,14 +105,14 @@ async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefin
   if (lines.length > 0) yield lines;
 }
 
-/** Waits until the parser has taken what it is given. @throws CsvError */
+/** Waits until the parser has taken its input. @throws CsvError */
 function told(give: (done: (error?: Error | null) => void) => void, parser: Parser): Promise<void> {
   return new Promise((resolve, reject) => {
     parser.once('error', reject);
     give((error) => {
       parser.off('error', reject);
       if (!error) return resolve();
-      // It is told a second time, by its event.
+      // The parser reports the error again, as an event.
       parser.on('error', () => {});
       reject(error);
     });

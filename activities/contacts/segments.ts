@@ -6,13 +6,15 @@ import type { Dispatcher } from '../../domain/runs.ts';
 
 /** Minutes after which a segment is counted or computed again. */
 const everyMinutes = 5;
-/** Milliseconds the other tasks of the sweep wait for this one: the next sweep goes on. */
+/**
+ * Most milliseconds that the other tasks of the sweep wait for this one: the next sweep continues.
+ */
 const budgetMs = 20_000;
 
 /**
- * Brings segments up to date that nobody has looked at for a while: tracked ones with events, the
- * others by counting. One that cannot be evaluated does not keep the others from it.
- * @throws the first failure, once all are done.
+ * Updates segments that are overdue: tracked ones by computing their members with events, the
+ * others by counting. One that cannot be evaluated does not stop the others.
+ * @throws the first error, once all are done.
  */
 export async function recomputeSegments(db: Database, dispatcher: Dispatcher): Promise<void> {
   const end = Date.now() + budgetMs;

@@ -8,7 +8,7 @@ import { transact } from '../../db/transaction.ts';
 
 export interface WarningServices {
   db: Database;
-  /** null: billing is off, and nothing is limited. */
+  /** null: billing is off, no limits. */
   billingRules: { freeTierPerMonth: number } | null;
   /** Sender of account mail; null: none is sent. */
   platformFrom: string | null;
@@ -16,8 +16,8 @@ export interface WarningServices {
 }
 
 /**
- * Writes to the administrators of projects that have used most of a limit, once a month and
- * category; the free tier is one for all categories. Returns the runs that send the mails.
+ * Writes to the administrators of projects that have used most of a limit, once per month and
+ * category; the free tier covers all categories. Returns the runs that send the mails.
  */
 export async function warnOfLimits({
   db,

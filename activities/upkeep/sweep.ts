@@ -20,62 +20,64 @@ import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
 import { reportDueUsage, type UsageServices } from './usage.ts';
 
-/** What the sweep does, one activity for each kind of care. Each may be repeated. */
+/** The tasks of the sweep, one activity each. Each may be repeated. */
 export interface SweepTasks {
-  /** Tells Temporal of committed rows it has not heard of: a process died, or it was away. */
+  /**
+   * Dispatches committed rows that Temporal does not have: a process died, or Temporal was down.
+   */
   DISPATCH_FORGOTTEN(): Promise<void>;
-  /** Ends executions whose run was ended by somebody in Temporal instead of through the API. */
+  /** Ends executions whose run somebody ended in Temporal instead of through the API. */
   REPAIR_EXECUTIONS(): Promise<void>;
-  /** Ends executions that an event started just as their project was being disabled. */
+  /** Ends executions that an event started while their project was being disabled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
-  /** Lets campaigns go on whose run is gone. */
+  /** Signals campaigns whose run is gone. */
   WAKE_STALLED_CAMPAIGNS(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
   /** Folds what was appended to the counts of events. */
   FOLD_EVENT_TALLY(): Promise<void>;
-  /** Lets jobs go on whose run is gone. */
+  /** Signals jobs whose run is gone. */
   WAKE_STALLED_JOBS(): Promise<void>;
-  /** Removes jobs that nobody can read any more. */
+  /** Deletes jobs that are too old to be read. */
   CLEAR_JOBS(): Promise<void>;
-  /** Computes or counts the segments that have waited for it for five minutes. */
+  /** Computes or counts the segments that are due, every five minutes each. */
   RECOMPUTE_SEGMENTS(): Promise<void>;
-  /** Forgets sessions, security events, links of account mails and events of providers that are too old. */
+  /** Deletes expired sessions, security events, links of account mails and events of providers. */
   CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
-  /** Removes bodies and attachments of messages that are older than they are kept. */
+  /** Deletes bodies and attachments of messages after their retention time. */
   CLEAR_MAIL_BODIES(): Promise<void>;
   /** Writes to the administrators of projects that have used most of a limit. */
   WARN_OF_LIMITS(): Promise<void>;
-  /** Tells the payment provider of messages that were sent. */
+  /** Reports sent messages to the payment provider. */
   REPORT_USAGE(): Promise<void>;
 }
 
 export interface SweepActivities extends SweepTasks {
-  /** The tasks of this worker's version, in the order they are done. */
+  /** The tasks of this worker's version, in order. */
   LIST_TASKS(): Promise<(keyof SweepTasks)[]>;
-  /** Its former name, for the runs that began with it. */
+  /** Its former name, for runs that began with it. */
   LIST_CHORES(): Promise<(keyof SweepTasks)[]>;
 }
 
 export interface SweepServices extends WarningServices, UsageServices {
   db: Database;
   dispatcher: Dispatcher;
-  /** The runs of executions that did not complete and were closed since a moment. */
+  /** The runs of executions that were closed since a moment without completing. */
   listBrokenRuns(since: Date): AsyncIterable<BrokenRun>;
   settleMinutes: number;
   unknownPolicy: 'fail' | 'resend';
   idempotencyTtlHours: number;
-  /** 0: bodies are kept for ever. */
+  /** 0: bodies are kept forever. */
   bodyRetentionDays: number;
   securityLogDays: number;
 }
 
-/** How far back closed runs are looked at, in milliseconds: many sweeps, should some be missed. */
+/** How far back closed runs are checked, in milliseconds: many sweeps, in case some are missed. */
 const repairWindowMs = 15 * 60_000;
-/** How long one sweep removes old bodies, in milliseconds: the next one goes on. */
+/** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
 const clearingMs = 10_000;
-/** Rows handed to the dispatcher, or repaired, at once. */
+/** Rows dispatched or repaired at once. */
 const pageSize = 500;
 
 export function createSweepActivities(services: SweepServices): SweepActivities {

@@ -13,21 +13,21 @@ export interface UsageServices {
   log: { warn(details: object, message: string): void };
 }
 
-/** Reports under way at once. */
+/** Concurrent reports. */
 const concurrency = 16;
-/** Messages taken from the database at once. */
+/** Messages read from the database at once. */
 const pageSize = 500;
-/** Other tasks wait for this one, and the rest comes with the next sweep. */
+/** Other tasks wait for this one; the next sweep does the rest. */
 const sliceMs = 20_000;
 /**
- * Stripe takes no meter event that is older (docs.stripe.com/api/billing/meter-event/create). A
- * younger one it refuses is kept, as somebody may still set up the meter.
+ * Stripe accepts no meter event that is older (docs.stripe.com/api/billing/meter-event/create). A
+ * younger one that it refuses is kept: the meter may still be set up.
  */
 const oldestMs = 35 * 86_400_000;
 
 /**
- * Reports what was sent, oldest first, for a while: by all, or by one customer.
- * @throws the first failure, after the others were tried.
+ * Reports sent messages, oldest first, for one time slice: of all customers, or of one.
+ * @throws the first error, after the others were tried.
  */
 export async function reportDueUsage(
   { db, payments, log }: UsageServices,
@@ -44,15 +44,15 @@ export async function reportDueUsage(
     const over = [...told, ...refused];
     if (over.length > 0) await deleteUsageReports(db, over);
     failures.push(...failed);
-    // What could not be told stays, and must not be all that is ever looked at.
+    // Continue after reports that failed, so that they do not block the rest.
     after = page.length < pageSize ? undefined : page.at(-1);
   } while (after && Date.now() < end);
   if (failures.length > 0) throw failures[0];
 }
 
 /**
- * Tells the payment provider of sent messages, each by its id, until `end`. Who dies before they
- * are forgotten tells them again, and the provider knows the id.
+ * Reports sent messages to the payment provider, each by its id, until `end`. After a crash they
+ * are reported again, and the provider ignores ids that it has.
  */
 async function tell(
   payments: Pick<Payments, 'reportUsage'>,
@@ -61,7 +61,7 @@ async function tell(
 ) {
   const queue = reports.values();
   const told: string[] = [];
-  /** Nobody will ever take them. */
+  /** Will never be accepted. */
   const refused: string[] = [];
   const failed: unknown[] = [];
   async function work(): Promise<void> {

@@ -6,7 +6,7 @@ import { lockUser } from './users.ts';
 export interface InvitationRow {
   /** The id of the project's rows. */
   projectId: string;
-  /** The id the outside knows the project by: another one once it was reset. */
+  /** The project's public id, which differs after a reset. */
   publicId: string;
   projectName: string;
   /** Of the project. */
@@ -27,7 +27,7 @@ function invitations(db: Database, userId: string) {
     .where('invitation.user_id', '=', userId);
 }
 
-/** What a user is invited to, newest first. */
+/** The projects a user is invited to, newest first. */
 export async function listInvitations(db: Database, userId: string): Promise<InvitationRow[]> {
   const rows = await invitations(db, userId)
     .orderBy('invitation.created_at', 'desc')
@@ -36,7 +36,7 @@ export async function listInvitations(db: Database, userId: string): Promise<Inv
   return rows as InvitationRow[];
 }
 
-/** The invitation of a user to the project that the outside knows by an id. */
+/** The invitation of a user to the project with a public id. */
 export async function findInvitation(
   db: Database,
   publicId: string,
@@ -49,8 +49,8 @@ export async function findInvitation(
 }
 
 /**
- * Makes who is invited a member; the invitation ends with that. Returns the role it now gives, or
- * undefined when it was taken back meanwhile.
+ * Turns an invitation into a membership. Returns the role it gives now, or undefined when it was
+ * withdrawn meanwhile.
  */
 export async function acceptInvitation(
   tx: Database,

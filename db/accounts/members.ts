@@ -3,7 +3,7 @@ import type { Role } from '../../domain/roles.ts';
 import type { Database } from '../database.ts';
 import { lockUser } from './users.ts';
 
-/** `invited`: may become a member, and is none. */
+/** `invited`: may become a member, and is none yet. */
 export type MemberStatus = 'active' | 'invited';
 
 export interface MemberRow {
@@ -25,7 +25,7 @@ function people(db: Database, table: MemberTable, projectId: string) {
     .where('m.project_id', '=', projectId);
 }
 
-/** Members and who is invited: the owner first, then the oldest. */
+/** Members and invited users: the owner first, then the oldest. */
 export async function listMembersAndInvited(db: Database, projectId: string): Promise<MemberRow[]> {
   const rows = await db
     .selectFrom(
@@ -53,7 +53,7 @@ export async function isMemberAddress(
   return row !== undefined;
 }
 
-/** Somebody who is a member or invited. */
+/** A member or an invited user. */
 export async function findMember(
   db: Database,
   projectId: string,
@@ -74,7 +74,7 @@ export async function insertMember(
   tx: Database,
   member: { projectId: string; userId: string; role: Role; status: MemberStatus },
 ): Promise<'added' | 'exists' | 'missing'> {
-  // Who accepts at this moment, or is invited by somebody else, comes before or after.
+  // Serializes this with accepting and with other invitations of the user.
   if (!(await lockUser(tx, member.userId))) return 'missing';
   if (await findMember(tx, member.projectId, member.userId)) return 'exists';
   await tx
@@ -84,7 +84,7 @@ export async function insertMember(
   return 'added';
 }
 
-/** Gives another role. False when there is no such member any more. Never the owner's. */
+/** Changes a member's role. False when there is no such member any more. Never the owner's. */
 export async function updateMemberRole(
   tx: Database,
   projectId: string,
@@ -106,7 +106,7 @@ export async function updateMemberRole(
 }
 
 /**
- * Ends a membership, or takes an invitation back. False when there is neither any more. Never the
+ * Ends a membership, or withdraws an invitation. False when there is neither any more. Never the
  * owner's.
  */
 export async function deleteMember(

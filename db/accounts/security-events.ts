@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** The words of the security log. They stay what they are: alerts are built on them. */
+/** The event names of the security log. They must not change: alerts are built on them. */
 export type SecurityEventName =
   | 'account.created'
   | 'account.claimed'
@@ -34,15 +34,15 @@ export interface SecurityEvent {
   event: SecurityEventName;
   /** Who did it; null: a secret key, or somebody who is not logged in. */
   userId: string | null;
-  /** null: it is about the user alone, or its row has to outlive the project. */
+  /** null: it concerns only the user, or its row must outlive the project. */
   projectId: string | null;
   ip: string;
   requestId: string;
-  /** What it was about: ids and words, never a secret. */
+  /** Ids and words, never a secret. */
   details: Record<string, string>;
 }
 
-/** How many are kept of one user, or of one project where a key did it. The log has them all. */
+/** Rows kept per user, or per project for events of a key. The log has them all. */
 const eventsMax = 10_000;
 
 export async function insertSecurityEvent(db: Database, event: SecurityEvent): Promise<void> {
@@ -65,7 +65,7 @@ export async function insertSecurityEvent(db: Database, event: SecurityEvent): P
       order by id desc offset ${eventsMax} limit 100)`.execute(db);
 }
 
-/** From where the user of an address has logged in, or chosen a new password by mail. */
+/** IP addresses from which the user of an address has logged in, or reset the password by mail. */
 export async function listLoginAddresses(db: Database, email: string): Promise<string[]> {
   const rows = await db
     .selectFrom('security_event')
@@ -78,7 +78,7 @@ export async function listLoginAddresses(db: Database, email: string): Promise<s
   return rows.flatMap(({ ip }) => ip ?? []);
 }
 
-/** Forgets old events, some at a time. Returns whether there may be more. */
+/** Deletes old events, in limited steps. Returns whether there may be more. */
 export async function deleteOldSecurityEvents(
   db: Database,
   days: number,

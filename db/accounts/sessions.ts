@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Where a session is used from, as the request says. */
+/** The client of a session, from the request. */
 export interface Client {
   ip: string;
-  /** null: the request names none. */
+  /** null: the request has none. */
   userAgent: string | null;
 }
 
@@ -18,13 +18,13 @@ export interface SessionRow {
 
 const sessionColumns = ['id', 'created_at', 'last_seen_at', 'ip', 'user_agent'] as const;
 
-/** How many sessions a user may have; one more ends the one that was not seen for longest. */
+/** Sessions per user; one more ends the one that was not used for longest. */
 const sessionsMax = 200;
-/** How exactly `last_seen_at` is known: a request within this time of the last one writes nothing. */
+/** Precision of `last_seen_at`: a request within this time of the last one writes nothing. */
 const seenEvery = sql`interval '5 minutes'`;
 
 /**
- * Notes a new session of `seconds`. Undefined: the user is gone, or all sessions have been ended
+ * Stores a new session of `seconds`. Undefined: the user is gone, or all sessions have been ended
  * since `version` was read.
  */
 export async function insertSession(
@@ -45,16 +45,16 @@ export async function insertSession(
   return id;
 }
 
-/** The user of a session cookie. `sessionId`: null for cookies that name no row. */
+/** The user of a session cookie. `sessionId`: null for cookies without a row. */
 export interface SessionUser {
   id: string;
   email: string;
   emailVerified: boolean;
-  /** Whether the row of the session has not been written for some minutes. */
+  /** Whether the row's `last_seen_at` is some minutes old. */
   isUnseen: boolean;
 }
 
-/** Undefined: the session is over, or there never was one. */
+/** Undefined: the session has ended, or never existed. */
 export async function findSessionUser(
   db: Database,
   session: { userId: string; version: number; id: string | null },
@@ -77,7 +77,7 @@ export async function findSessionUser(
     .executeTakeFirst();
 }
 
-/** Notes that a session was used now. Of many requests at once, one writes. */
+/** Records that a session was used now. Of many concurrent requests, one writes. */
 export async function updateSessionSeen(db: Database, id: string, client: Client): Promise<void> {
   await db
     .updateTable('session')
@@ -87,7 +87,7 @@ export async function updateSessionSeen(db: Database, id: string, client: Client
     .execute();
 }
 
-/** The sessions of a user that can be used, the last seen first. */
+/** The valid sessions of a user, the last used first. */
 export async function listSessions(db: Database, userId: string): Promise<SessionRow[]> {
   return db
     .selectFrom('session')
@@ -104,7 +104,7 @@ export async function listSessions(db: Database, userId: string): Promise<Sessio
     .execute();
 }
 
-/** Ends one session. False: the user has none of this id. */
+/** Ends one session. False: the user has no session with this id. */
 export async function deleteSession(db: Database, userId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('session')
@@ -114,7 +114,7 @@ export async function deleteSession(db: Database, userId: string, id: string): P
   return numDeletedRows > 0n;
 }
 
-/** Forgets sessions whose time is over, some at a time. Returns whether there may be more. */
+/** Deletes expired sessions, in limited steps. Returns whether there may be more. */
 export async function deleteExpiredSessions(db: Database, max = 1000): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('session')

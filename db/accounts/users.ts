@@ -27,7 +27,7 @@ export async function findUserByEmail(db: Database, email: string): Promise<User
 /** How an account logs in. */
 export type UserType = 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH';
 
-/** Makes an account, or answers undefined when the address has one already. */
+/** Creates an account; undefined when the address has one already. */
 export async function insertUser(
   db: Database,
   user: { email: string; emailVerified: boolean } & (
@@ -65,7 +65,7 @@ export async function findUserByProvider(
 const newSessions = { session_version: sql<number>`session_version + 1` };
 const touched = { updated_at: sql<Date>`now()` };
 
-/** Ends all sessions of a user: their cookies carry the version before. */
+/** Ends all sessions of a user: their cookies have the previous version. */
 export async function updateSessionVersion(db: Database, userId: string): Promise<void> {
   await db
     .updateTable('app_user')
@@ -103,8 +103,9 @@ export async function updateEmailVerified(db: Database, userId: string): Promise
 }
 
 /**
- * Gives an account made with a password to whoever proves its address through a provider: its
- * password and its sessions are dead. Undefined when the address is verified, or the account gone.
+ * Takes over an account created with a password, for a user who proves its address through a
+ * provider: its password and sessions become invalid. Undefined when the address is verified, or
+ * the account is gone.
  */
 export async function replacePassword(
   db: Database,
@@ -123,8 +124,8 @@ export async function replacePassword(
 }
 
 /**
- * Deletes an account with its memberships, unless it owns a project. A project it is being made
- * the owner of at this moment comes before or after.
+ * Deletes an account with its memberships, unless it owns a project. Serialized with a transfer of
+ * ownership to it.
  */
 export async function deleteUser(
   db: Database,
@@ -140,7 +141,7 @@ export async function deleteUser(
       .where('role', '=', 'OWNER')
       .executeTakeFirst();
     if (owned) return 'owner';
-    // What is of a project stays with it, and names the user no longer.
+    // Rows of projects stay, without the user.
     await tx
       .deleteFrom('security_event')
       .where('user_id', '=', userId)
@@ -151,7 +152,7 @@ export async function deleteUser(
   });
 }
 
-/** Holds an account until the transaction ends. */
+/** Locks an account until the transaction ends. */
 export async function lockUser(tx: Database, userId: string): Promise<UserRow | undefined> {
   return tx
     .selectFrom('app_user')
@@ -162,24 +163,24 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 }
 
 /**
- * What the link of an account mail is good for; the first two for the same. That of an invitation
- * leads to a page and is good for nothing: it is only counted.
+ * The purpose of a link in an account mail; the first two work for the same. An invitation's link
+ * opens a page and needs no token: it is only counted.
  */
 export type TokenPurpose = 'sign_up' | 'verify_email' | 'reset_password' | 'invitation';
 
-/** How long a link works, and the time over which they are counted. */
+/** How long a link works, and the period over which links are counted. */
 const tokenLife = sql<Date>`now() - interval '1 hour'`;
 
 /**
- * Notes the token of a link by its hash. False: the user has got `perHour` of them within the
- * hour, and this is none.
+ * Stores the token of a link by its hash. False: the user has got `perHour` of them within the
+ * hour, and this one was not stored.
  */
 export async function insertToken(
   tx: Database,
   token: { userId: string; purpose: TokenPurpose; hash: Buffer },
   perHour = 3,
 ): Promise<boolean> {
-  // One after the other, so that not even requests sent all at once get more.
+  // Serialized, so that concurrent requests do not exceed the limit.
   if (!(await lockUser(tx, token.userId))) return false;
   const { count } = await tx
     .selectFrom('account_token')
@@ -196,7 +197,7 @@ export async function insertToken(
   return true;
 }
 
-/** Whose token it is, as long as it can be used. */
+/** The user of a token that is still valid. */
 export async function findTokenOwner(
   db: Database,
   purposes: readonly TokenPurpose[],
@@ -214,8 +215,8 @@ export async function findTokenOwner(
 }
 
 /**
- * Uses up a token, and with it all others of its purposes. Returns whose it was. Of several that
- * ask at once, one gets it.
+ * Uses up a token, and all others of its purposes. Returns the user. Of several concurrent calls,
+ * one gets it.
  */
 export async function useToken(
   tx: Database,
@@ -223,7 +224,7 @@ export async function useToken(
   hash: Buffer,
 ): Promise<string | undefined> {
   const ownerId = await findTokenOwner(tx, purposes, hash);
-  // The account first, as whoever changes it does: the change may end the token meanwhile.
+  // Locks the account first, like every change of it: that change may invalidate the token.
   if (ownerId === undefined || !(await lockUser(tx, ownerId))) return undefined;
   const used = await tx
     .updateTable('account_token')
@@ -236,12 +237,12 @@ export async function useToken(
   return used.some((token) => token.token_hash.equals(hash)) ? ownerId : undefined;
 }
 
-/** Forgets links that no longer work. */
+/** Deletes expired links. */
 export async function deleteExpiredTokens(db: Database): Promise<void> {
   await db.deleteFrom('account_token').where('created_at', '<', tokenLife).execute();
 }
 
-/** Whether anybody has an account. */
+/** Whether any account exists. */
 export async function hasUsers(db: Database): Promise<boolean> {
   const user = await db.selectFrom('app_user').select('id').limit(1).executeTakeFirst();
   return user !== undefined;

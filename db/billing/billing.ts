@@ -11,7 +11,7 @@ import { Problem } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
 import { transact } from '../transaction.ts';
 
-/** How much may be sent without a subscription; null where nothing is billed and nothing limited. */
+/** How much may be sent without a subscription; null: no billing and no limits. */
 export type BillingRules = { freeTierPerMonth: number } | null;
 
 export interface BillingProject {
@@ -36,7 +36,7 @@ export async function findBillingProject(
   return { customer, subscription, limits };
 }
 
-/** Sets some of a project's own limits; null takes one away. */
+/** Sets some of a project's own limits; null removes one. */
 export async function updateOwnLimits(
   db: Database,
   projectId: string,
@@ -52,12 +52,12 @@ export async function updateOwnLimits(
     .execute();
 }
 
-/** The month that counts now, as its first day. */
+/** The current month, as its first day. */
 const thisMonth = sql<string>`date_trunc('month', now() at time zone 'UTC')::date`;
 
 /**
- * What a project has sent or received in a time, by day (UTC) and category. A message with files
- * counts twice, a failed one not at all.
+ * What a project has sent or received in a period, by day (UTC) and category. A message with
+ * attachments counts twice, a failed one not at all.
  */
 export async function listUsage(
   db: Database,
@@ -86,9 +86,9 @@ export async function listUsage(
 }
 
 /**
- * Takes the share of one message, in the transaction that stores it: parallel ones come one after
- * the other, so that none gets what is not there. Call it last before the insert. Returns what
- * belongs into the row as `allowance_month`; null: nothing is limited.
+ * Takes the allowance of one message, in the transaction that stores it. Parallel ones are
+ * serialized, so that none exceeds the limit. Call it last before the insert. Returns the row's
+ * `allowance_month`; null: no limits.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function takeAllowance(
@@ -105,7 +105,7 @@ export async function takeAllowance(
 }
 
 /**
- * Refuses what would pass a limit, without taking anything.
+ * Refuses what would exceed a limit, without taking anything.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function requireAllowance(
@@ -119,7 +119,7 @@ export async function requireAllowance(
   refuseOver(cap, taken, given.category, given.units);
 }
 
-/** A claimed message, as far as its share goes. */
+/** The columns of a claimed message that its allowance needs. */
 export interface ClaimedShare {
   id: string;
   source_type: string;
@@ -128,8 +128,8 @@ export interface ClaimedShare {
 }
 
 /**
- * Takes the shares of claimed workflow and campaign mail that has none yet. Returns the ids of
- * those for which nothing is left: they must not leave, and fail with `billing_limit`.
+ * Takes the allowance of claimed workflow and campaign mail that has none yet. Returns the ids of
+ * those for which nothing is left: they must not be sent, and fail with `billing_limit`.
  */
 export async function takeAllowances(
   db: Database,
@@ -199,8 +199,8 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 }
 
 /**
- * Holds what a project has taken this month until the transaction ends. The first time it is
- * counted from the messages.
+ * Locks what a project has used this month until the transaction ends. The first time it is counted
+ * from the messages.
  */
 async function lockAllowance(
   tx: Database,
@@ -220,7 +220,7 @@ async function lockAllowance(
   }
 }
 
-/** What was sent this month, and what waits: accepted from the API, or with its share taken. */
+/** What was sent this month, and what waits: accepted by the API, or with its allowance taken. */
 async function countAllowance(tx: Database, projectId: string): Promise<void> {
   const start = sql`(${thisMonth})::timestamp at time zone 'UTC'`;
   // Each has its own index.
@@ -271,7 +271,7 @@ async function addTaken(
     .execute();
 }
 
-/** What the projects have taken this month, where it is counted. */
+/** What the projects have used this month, where it is counted. */
 export async function listAllowances(
   db: Database,
 ): Promise<
@@ -296,7 +296,7 @@ export async function listAllowances(
   return rows.map((row) => ({ ...row, taken: { ...none, ...row.taken } }));
 }
 
-/** Notes that a project was warned this month. False: it was before. */
+/** Records that a project was warned this month. False: it was warned before. */
 export async function insertAllowanceWarning(
   tx: Database,
   projectId: string,

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** What the payment provider tells of projects. */
+/** The payment provider's data about projects. */
 
-/** Notes an event of the provider. False: it was handled before. */
+/** Records an event of the provider. False: it was handled before. */
 export async function insertPaymentReceipt(tx: Database, eventId: string): Promise<boolean> {
   const row = await tx
     .insertInto('payment_receipt')
@@ -14,14 +14,14 @@ export async function insertPaymentReceipt(tx: Database, eventId: string): Promi
   return row !== undefined;
 }
 
-/** Lets the events of one customer have their effects one after the other. */
+/** Serializes the events of one customer. */
 export async function lockCustomer(tx: Database, customer: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`customer ${customer}`}, 0))`.execute(
     tx,
   );
 }
 
-/** Forgets events the provider no longer repeats. */
+/** Deletes events that the provider no longer repeats. */
 export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
   await db
     .deleteFrom('payment_receipt')
@@ -43,7 +43,7 @@ export async function findProjectOfCustomer(
     .executeTakeFirst();
 }
 
-/** The subscription of a project. `publicId`: the id the checkout was made with. */
+/** The subscription of a project. `publicId`: the id used in the checkout. */
 export async function findSubscriber(
   db: Database,
   publicId: string,
@@ -81,7 +81,7 @@ export async function updateCustomer(
   return updated !== undefined;
 }
 
-/** Notes the subscription of a customer. */
+/** Stores the subscription of a customer. */
 export async function updateSubscription(
   tx: Database,
   customer: string,
@@ -96,7 +96,7 @@ export async function updateSubscription(
     .execute();
 }
 
-/** Notes that a subscription has ended; the limits that came with it go. */
+/** Records that a subscription has ended; its limits are removed. */
 export async function deleteSubscription(
   tx: Database,
   customer: string,

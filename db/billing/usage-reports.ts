@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** A sent message that the payment provider has not been told of. */
+/** A sent message that was not reported to the payment provider yet. */
 export interface UsageReport {
   emailId: string;
   customer: string;
@@ -9,7 +9,10 @@ export interface UsageReport {
   sentAt: Date;
 }
 
-/** The oldest unreported messages, of one customer or of all; `after`: the last of the page before. */
+/**
+ * The oldest unreported messages, of one customer or of all; `after`: the last of the previous
+ * page.
+ */
 export async function listUsageReports(
   db: Database,
   max: number,
@@ -26,7 +29,7 @@ export async function listUsageReports(
   return query.orderBy('sent_at').orderBy('email_id').limit(max).execute();
 }
 
-/** Forgets messages that were reported, or never can be. */
+/** Deletes messages that were reported, or never can be. */
 export async function deleteUsageReports(db: Database, emailIds: readonly string[]): Promise<void> {
   await db
     .deleteFrom('usage_report')

@@ -30,7 +30,7 @@ interface BatchOutcome {
   due: Due;
 }
 
-/** Takes a bulk action, in the caller's transaction. */
+/** Accepts a bulk action, in the caller's transaction. */
 export async function insertBulk(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -57,7 +57,7 @@ export async function insertBulk(
     .execute();
 }
 
-/** The first slice of a job: its contacts are fixed, those made later are not among them. */
+/** The first slice of a job: fixes its contacts, without those created later. */
 export async function startBulk(db: Database, job: JobRef): Promise<void> {
   await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
@@ -79,7 +79,7 @@ export async function startBulk(db: Database, job: JobRef): Promise<void> {
   });
 }
 
-/** Writes down the matching contacts of this moment, in batches. Returns how many there are. */
+/** Stores the currently matching contacts, in batches. Returns how many there are. */
 async function insertMatching(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -90,7 +90,7 @@ async function insertMatching(
     sql`project_id = ${projectId}`,
     ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
-    // A subselect of its own is hashed: not every contact is held against every id.
+    // A separate subselect is hashed, so that contacts are not compared with each id.
     ...(excludeIds.length === 0 ? [] : [sql`id not in (select unnest(${excludeIds}::uuid[]))`]),
   ];
   const { rows } = await sql<{ total: number }>`
@@ -109,8 +109,8 @@ async function insertMatching(
 }
 
 /**
- * Does the first batch that is left, and counts it, both or neither. Null when there is nothing to
- * be done: the job has ended.
+ * Processes and counts the next batch, both or neither. Null when there is nothing to do: the job
+ * has ended.
  */
 export async function recordBulkBatch(db: Database, job: JobRef): Promise<Due | null> {
   return transact(db, async (tx) => {
@@ -187,7 +187,7 @@ async function applyTo(
   };
 }
 
-/** Changes the subscription of contacts that the caller holds, with the events that tells of it. */
+/** Changes the subscription of contacts that the caller has locked, with its events. */
 async function recordChanges(
   tx: Database,
   projectId: string,

@@ -11,7 +11,7 @@ export type ContactRow = Omit<Selectable<Contact>, 'data'> & {
   data: Record<string, unknown> | null;
 };
 
-/** Who changed a subscription, as the event tells it. */
+/** Who changed a subscription, for the event. */
 export type SubscriptionSource =
   | 'api'
   | 'import'
@@ -20,11 +20,11 @@ export type SubscriptionSource =
   | 'one_click'
   | 'workflow';
 
-/** What is absent stays as it is. */
+/** Absent fields stay as they are. */
 export interface ContactChange {
   email?: string | undefined;
   subscribed?: boolean | undefined;
-  /** null: all of it goes. */
+  /** null: removes all of it. */
   data: ContactDataChange | null;
   source: SubscriptionSource;
 }
@@ -51,7 +51,7 @@ export async function findContact(
   return row as ContactRow | undefined;
 }
 
-/** Which contacts a list shows; what is absent chooses nothing. */
+/** Filters of a list of contacts; absent ones do not apply. */
 export interface ContactFilter {
   /** Part of the address, in any case. */
   search?: string | undefined;
@@ -77,7 +77,7 @@ function matching(projectId: string, { search, subscribed }: ContactFilter): Raw
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
 
-/** How many contacts there are. Counts them: 0.1 to 0.2 s for a million. */
+/** Counts contacts: 0.1 to 0.2 s for a million. */
 export async function countContacts(
   db: Database,
   projectId: string,
@@ -92,9 +92,9 @@ export async function countContacts(
 }
 
 /**
- * Contacts in order of their creation or address, from a place on. An address is unique: it needs
- * no id beside it to have a place. By creation, who is shown is searched for in the index alone,
- * however few match; only they are read.
+ * Contacts in order of their creation or address, from a position. An address is unique, so its
+ * position needs no id. By creation, the matching contacts are searched in the index alone, however
+ * few match; only those shown are read.
  */
 export async function listContacts(
   db: Database,
@@ -136,10 +136,10 @@ export async function listKnownEmails(
 }
 
 /**
- * Makes or changes the contact of an address, inside the caller's transaction. The contact stays
- * locked until that ends: what is recorded about one contact happens one after the other.
- * Two parallel writes of a new address make one contact; `isNew` is true for one of them.
- * @throws Problem VALIDATION_ERROR when the merged data breaks a limit.
+ * Creates or updates the contact of an address, inside the caller's transaction. The contact stays
+ * locked until it ends: changes of one contact are serialized. Two parallel writes of a new address
+ * create one contact; `isNew` is true for one of them.
+ * @throws Problem VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function recordContact(
   tx: Database,
@@ -150,7 +150,7 @@ export async function recordContact(
     const before = await lockContact(tx, projectId, { email: write.email });
     if (!before) {
       const contact = await insertContact(tx, projectId, write);
-      // Nothing inserted: somebody else just made it.
+      // Nothing inserted: another transaction has just created it.
       if (contact) return { contact: withinLimits(contact), isNew: true, due: nothingDue };
       continue;
     }
@@ -159,9 +159,9 @@ export async function recordContact(
 }
 
 /**
- * Changes a contact, inside the caller's transaction, which ends with a conflict: two requests for
+ * Updates a contact, inside the caller's transaction, which ends with a conflict: two requests for
  * one new address do not both get it. Undefined when the project has no such contact.
- * @throws Problem CONTACT_EXISTS, VALIDATION_ERROR when the merged data breaks a limit.
+ * @throws Problem CONTACT_EXISTS, VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function updateContact(
   tx: Database,
@@ -214,7 +214,7 @@ async function insertContact(tx: Database, projectId: string, write: ContactWrit
   return row as ContactRow | undefined;
 }
 
-/** Merged by the database, which keeps stored numbers as they are. */
+/** Merged by the database, which keeps the precision of stored numbers. */
 async function mergeContact(tx: Database, before: ContactRow, change: ContactChange) {
   const { email = before.email, subscribed = before.subscribed, data } = change;
   const { set, remove } = data ?? { set: {}, remove: [] };
@@ -243,12 +243,15 @@ async function mergeContact(tx: Database, before: ContactRow, change: ContactCha
 /** SQLSTATE: another contact has the address. */
 const uniqueViolation = '23505';
 
-/** Records the event of a subscription that has just changed to what `contact`, locked, says. */
+/**
+ * Records the event of a subscription that has just changed to the state of `contact`, which is
+ * locked.
+ */
 export async function recordSubscription(
   tx: Database,
   contact: Pick<ContactRow, 'id' | 'project_id' | 'subscribed'>,
   source: SubscriptionSource,
-  /** The message that held the link which was followed. */
+  /** The message whose link was followed. */
   emailId: string | null = null,
 ): Promise<Due> {
   const { due } = await recordEvents(

@@ -5,15 +5,15 @@ import { activeStatuses } from '../workflows/executions.ts';
 
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
- * caller's transaction. The runs of active executions are due to be told: their rows are gone, so
- * a trigger keeps the ids. Returns the ids of those that were there.
+ * caller's transaction. The runs of active executions must still be cancelled although their rows
+ * are gone, so a trigger keeps the ids. Returns the ids of those that existed.
  */
 export async function deleteContacts(
   tx: Database,
   projectId: string,
   ids: readonly string[],
 ): Promise<{ deleted: string[]; due: Due }> {
-  // The contacts first, in order, as everywhere: see `enterStep`.
+  // Locks the contacts first, in order, as everywhere: see `enterStep`.
   const contacts = await tx
     .selectFrom('contact')
     .select('id')

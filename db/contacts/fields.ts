@@ -9,7 +9,7 @@ import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 
-/** What the keys of contact data are, have and are used for. */
+/** The keys of contact data: their types, values and uses. */
 
 export type DataFieldType = 'string' | 'number' | 'boolean' | 'date';
 
@@ -18,15 +18,14 @@ export interface DataField {
   type: DataFieldType;
 }
 
-/** Contacts in which the types of most fields are found. */
+/** The types of most fields are found among this many contacts. */
 const newestContacts = 5000;
 
 /**
  * The keys of the data of all contacts, sorted, with how many contacts have each. A key's type is
  * that of most of its newest values.
- *
- * Reads the data of every contact once: 1 to 2 s for a million of them with six keys each. Keys
- * too rare among the newest contacts to say their type are looked for in a second reading.
+ * Reads the data of every contact once: 1 to 2 s for a million of them with six keys each. A second
+ * read finds the types of keys too rare among the newest contacts.
  */
 export async function listContactDataFields(
   db: Database,
@@ -64,8 +63,8 @@ export async function listContactDataFields(
 }
 
 /**
- * The type of each key among rows (key, value, created_at, id): the most frequent one of its
- * newest values. null says nothing, lists and objects count as text.
+ * The type of each key among rows (key, value, created_at, id): the most frequent one of its newest
+ * values. null is ignored, lists and objects count as text.
  */
 export function typedSql(valued: RawBuilder<unknown>): RawBuilder<DataField> {
   return sql<DataField>`
@@ -83,7 +82,7 @@ export function typedSql(valued: RawBuilder<unknown>): RawBuilder<DataField> {
       order by key, count(*) filter (where not empty) desc, type`;
 }
 
-/** The texts, numbers and booleans a key has, the most frequent first, then in order. */
+/** The texts, numbers and booleans of a key, the most frequent first, then in order. */
 export async function listFieldValues(
   db: Database,
   projectId: string,
@@ -123,8 +122,8 @@ interface Named {
 }
 
 /**
- * What names a field, by name: segments, workflows enabled or not, and campaigns that are still to
- * choose whom they go to, or might choose again.
+ * The names of what uses a field: segments, workflows (enabled or not), and campaigns whose
+ * audience is still to be fixed or may be fixed again.
  */
 export async function findFieldUsers(
   db: Database,
@@ -169,8 +168,8 @@ function named({ id, name }: Named): Named {
 
 /**
  * Removes a key from the data of all contacts of a project. Returns how many had it. The contacts
- * are locked in order, as everywhere: nobody who locks several of them can deadlock with this.
- * A million holders take half a minute to a minute, in which nobody else changes them.
+ * are locked in order, as everywhere, so this cannot deadlock with others that lock several. A
+ * million contacts take half a minute to a minute, in which they stay locked.
  */
 export async function deleteContactField(
   db: Database,

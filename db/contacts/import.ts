@@ -8,10 +8,10 @@ import { type Due, mergeDue, nothingDue, recordEvents } from '../events/events.t
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from './jobs.ts';
 import { transact } from '../transaction.ts';
 
-/** Some thousand rows: what is imported in one transaction. */
+/** Some thousand rows, imported in one transaction. */
 const pieceBytes = 128 * 1024;
 
-/** What came of some rows of a file. */
+/** The result of some rows of a file. */
 interface RowsOutcome {
   created: number;
   updated: number;
@@ -23,12 +23,12 @@ interface LockedContact {
   id: string;
   email: string;
   subscribed: boolean;
-  /** Of its data, as the database writes it: no less than as JSON elsewhere. */
+  /** Size of its data as the database writes it: at least its size as JSON elsewhere. */
   bytes: number;
   keys: number;
 }
 
-/** Takes a file for import, in the caller's transaction. */
+/** Accepts a file for import, in the caller's transaction. */
 export async function insertImport(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -42,7 +42,7 @@ export async function insertImport(
     .execute();
 }
 
-/** The file of an open import, piece by piece: memory never holds the whole. */
+/** The file of an open import, in chunks: memory never holds the whole. */
 export async function* readImportFile(
   db: Database,
   { jobId }: JobRef,
@@ -53,13 +53,13 @@ export async function* readImportFile(
       .select(sql<Buffer>`substring(content from ${at}::int for ${pieceBytes}::int)`.as('piece'))
       .where('job_id', '=', jobId)
       .executeTakeFirst();
-    // Gone with the job that has ended.
+    // Deleted when the job ended.
     if (!row || row.piece.length === 0) return;
     yield row.piece;
   }
 }
 
-/** The file was read and can be imported: the job is active, or complete when there is no row. */
+/** The file is valid: the job becomes active, or complete when there is no row. */
 export async function startImport(db: Database, job: JobRef, totalRows: number): Promise<void> {
   await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
@@ -86,8 +86,8 @@ export async function failImport(db: Database, job: JobRef, reason: string): Pro
 }
 
 /**
- * Imports the rows that follow the first `position` of the file, and counts them, both or
- * neither. Null when they are not to be imported: the job has ended, or they are done already.
+ * Imports the rows that follow the first `position` of the file, and counts them, both or neither.
+ * Null when they must not be imported: the job has ended, or they are done already.
  */
 export async function recordImportBatch(
   db: Database,
@@ -136,7 +136,7 @@ async function recordRows(
   };
 }
 
-/** Rows of one address in chunks one after the other; in each chunk every address is there once. */
+/** Splits rows into chunks in which every address occurs once, in the order of the file. */
 function chunksOf(rows: readonly ImportRow[]): ImportRow[][] {
   const chunks: ImportRow[][] = [];
   const seen = new Map<string, number>();
@@ -154,7 +154,7 @@ async function recordChunk(
   chunk: readonly ImportRow[],
 ): Promise<RowsOutcome[]> {
   const outcomes: RowsOutcome[] = [];
-  // Again for addresses that somebody else made between the look and the insert.
+  // Again for addresses that another transaction inserted between the select and the insert.
   for (let rows = chunk; rows.length > 0;) {
     const contacts = await lockContacts(tx, projectId, rows);
     const known = rows.filter((row) => contacts.has(row.email));
@@ -185,7 +185,7 @@ async function lockContacts(
   return new Map(contacts.map((contact) => [contact.email, contact]));
 }
 
-/** Returns the addresses that were made. In order: two imports must not wait for each other. */
+/** Returns the inserted addresses. In order, so that two imports do not deadlock. */
 async function insertRows(
   tx: Database,
   projectId: string,
@@ -216,7 +216,7 @@ async function mergeRows(
   const refused = new Set(errors.map(({ row }) => row));
   const merged = given.filter(({ row }) => !refused.has(row));
   const change = merged.map(({ contact: { id }, subscribed, data }) => ({ id, subscribed, data }));
-  // The database merges, which keeps stored numbers as they are.
+  // The database merges, which keeps the precision of stored numbers.
   const data = sql`nullif(coalesce(contact.data, '{}') || given.data, '{}')`;
   const subscribed = sql`coalesce(given.subscribed, contact.subscribed)`;
   await sql`
@@ -240,7 +240,7 @@ async function mergeRows(
   return { created: 0, updated: merged.length, errors, due };
 }
 
-/** The rows whose contact would hold too much. Those that might are looked at one by one. */
+/** The rows whose contact would exceed a limit. Candidates are checked one by one. */
 async function findOverfull(
   tx: Database,
   given: readonly (ImportRow & { contact: LockedContact })[],

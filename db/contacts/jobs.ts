@@ -10,7 +10,7 @@ import { transact } from '../transaction.ts';
 
 export type JobRow = Selectable<Job>;
 
-/** A job as its run names it. */
+/** A job's ids, as its run has them. */
 export interface JobRef {
   projectId: string;
   jobId: string;
@@ -18,7 +18,7 @@ export interface JobRef {
 
 const openStates = ['waiting', 'active'] as const;
 
-/** What the runs of jobs are called in Temporal. */
+/** The run type of each kind of job. */
 const runOf: Record<JobKind, { kind: RunKind & ('contactImport' | 'bulkContacts'); name: string }> =
   {
     import: { kind: 'contactImport', name: 'Contact import' },
@@ -26,8 +26,8 @@ const runOf: Record<JobKind, { kind: RunKind & ('contactImport' | 'bulkContacts'
   };
 
 /**
- * Puts a job into the database and asks for its run, in the caller's transaction. `summary` is for
- * operators. Hand the id to the dispatcher as a run once that is committed.
+ * Inserts a job and requests its run, in the caller's transaction. `summary` is for operators.
+ * Dispatch the id as a run once the transaction is committed.
  */
 export async function insertJob(
   tx: Database,
@@ -70,9 +70,9 @@ export async function findJob(
 }
 
 /**
- * The job, locked for the caller's transaction, or null when nothing is to be done for it any
- * more: it has ended or is gone. In a disabled project it ends here. The project is held first, so
- * that it is disabled, reset or deleted before this transaction or after it.
+ * The job, locked for the caller's transaction, or null when there is nothing left to do: it has
+ * ended or is gone. In a disabled project it ends here. The project is locked first, so disabling,
+ * reset and deletion are serialized with this transaction.
  */
 export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   const project = await tx
@@ -97,7 +97,7 @@ export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   return job ?? null;
 }
 
-/** Notes how far a locked job is, and what came of it so far. */
+/** Stores the progress and results of a locked job. */
 export async function updateJobProgress(
   tx: Database,
   jobId: string,
@@ -110,7 +110,7 @@ export async function updateJobProgress(
       started_at: sql<Date>`coalesce(started_at, clock_timestamp())`,
       touched_at: sql<Date>`clock_timestamp()`,
       position: done,
-      // A hundred is said of a completed job alone.
+      // 100 only for a completed job.
       progress: Math.min(99, Math.floor((100 * done) / Math.max(1, total))),
       result: JSON.stringify(result),
       ...(data ? { data: JSON.stringify(data) } : {}),
@@ -119,7 +119,7 @@ export async function updateJobProgress(
     .execute();
 }
 
-/** Ends a locked job. What it was given to work with goes. */
+/** Ends a locked job and deletes its input. */
 export async function endJob(
   tx: Database,
   jobId: string,
@@ -146,7 +146,7 @@ export async function endJob(
 
 /**
  * Cancels the open jobs of a project, in the caller's transaction that disables, resets or deletes
- * it and holds its row. Their runs see it before their next batch; nobody has to be told. Returns
+ * it and holds its row. Their runs see it before their next batch; they need no signal. Returns
  * their ids.
  */
 export async function cancelJobs(tx: Database, projectId: string): Promise<string[]> {
@@ -168,7 +168,7 @@ async function deleteJobInput(tx: Database, ids: readonly string[]): Promise<voi
   await tx.deleteFrom('job_batch').where('job_id', 'in', ids).execute();
 }
 
-/** How far a job is, as its run tells it. A job that is gone counts as cancelled. */
+/** The progress of a job, for its run. A job that is gone counts as cancelled. */
 export async function findJobProgress(db: Database, { projectId, jobId }: JobRef) {
   const row = await db
     .selectFrom('job')
@@ -187,9 +187,8 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
 }
 
 /**
- * Asks anew for the runs of open jobs for which nothing was done for ten minutes: somebody ended
- * them in Temporal, or Temporal lost them. A run that is there finds nothing changed. Returns the
- * ids of the runs.
+ * Requests the runs of open jobs without progress for ten minutes: somebody ended them in Temporal,
+ * or Temporal lost them. For a running one this changes nothing. Returns the ids of the runs.
  */
 export async function signalStalledJobs(db: Database, max: number): Promise<string[]> {
   return transact(db, async (tx) => {
@@ -217,7 +216,7 @@ export async function signalStalledJobs(db: Database, max: number): Promise<stri
   });
 }
 
-/** Removes jobs that ended longer ago than they can be read. */
+/** Deletes jobs that ended too long ago to be read. */
 export async function deleteOldJobs(db: Database): Promise<void> {
   await sql`
     delete from job where finished_at

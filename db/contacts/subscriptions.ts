@@ -3,7 +3,7 @@ import { recordSubscription, type SubscriptionSource } from './contacts.ts';
 import type { Database } from '../database.ts';
 import { type Due, nothingDue } from '../events/events.ts';
 
-/** A contact as the public pages know it: they are called with its id alone. */
+/** A contact for the public pages, which are called with its id alone. */
 export interface PublicContact {
   id: string;
   project_id: string;
@@ -35,16 +35,17 @@ function publicContact(db: Database, id: string) {
 }
 
 /**
- * Changes a subscription as a link of a mail asks, in the caller's transaction: the event only
- * when something changes, with the message it came from, if that was sent to this contact. There
- * an opt-out is noted, and counted once for its campaign. Undefined when there is no such contact.
+ * Changes a subscription as a mail's link asks, in the caller's transaction. It records an event
+ * only for an actual change, with the message, if that was sent to this contact. An opt-out is
+ * stored in the message, and counted once for its campaign. Undefined when there is no such
+ * contact.
  */
 export async function recordLinkSubscription(
   tx: Database,
   change: {
     contactId: string;
     subscribed: boolean;
-    /** The message that held the link. */
+    /** The message with the link. */
     emailId: string | null;
     source: SubscriptionSource;
   },
@@ -68,7 +69,7 @@ export async function recordLinkSubscription(
   return { contact, due };
 }
 
-/** The id of a message, when it was one to this contact. */
+/** The id of a message, if it was sent to this contact. */
 async function ownEmailId(tx: Database, contactId: string, id: string): Promise<string | null> {
   const row = await tx
     .selectFrom('email')
@@ -79,7 +80,7 @@ async function ownEmailId(tx: Database, contactId: string, id: string): Promise<
   return row?.id ?? null;
 }
 
-/** There is one message for a contact and a campaign, so its note counts the contact once. */
+/** There is one message per contact and campaign, so this counts each contact once. */
 async function noteOptOut(tx: Database, emailId: string): Promise<void> {
   await sql`
     with noted as (

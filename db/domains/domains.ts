@@ -28,7 +28,7 @@ export type DomainRow = Pick<
 > & {
   name: string;
   status: DomainStatus;
-  /** Found state of each DNS record, by the record's type and name. */
+  /** State of each DNS record found by the last check, by the record's type and name. */
   record_statuses: Record<string, DomainStatus>;
 };
 
@@ -48,7 +48,7 @@ const domainColumns = [
   'updated_at',
 ] as const;
 
-/** A domain as its checks take it. */
+/** A domain in the form that its checks need. */
 export function claimOf(row: DomainRow) {
   return {
     name: row.name,
@@ -100,19 +100,21 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
   return row as DomainRow | undefined;
 }
 
-/** How long a claim may stay without tokens: who began to register it has died then. */
+/**
+ * How long a claim may stay without tokens: after that, the process that registered it has died.
+ */
 const registeringMax = sql`interval '2 minutes'`;
 
-/** What its run has to know of a domain. */
+/** What a domain's run needs. */
 type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 /** A claim that is not registered yet. */
 export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
 
 /**
  * Claims a name for a project. Returns `taken` when the project has claimed it already or any
- * project holds it, and `releasing` while the mail provider is being told to forget it: that is over
- * in a moment. The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes
- * it; its run does when nobody has done either in two minutes.
+ * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
+ * The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes it. If
+ * neither happens within two minutes, its run removes it.
  */
 export async function insertDomain(
   db: Database,
@@ -151,7 +153,7 @@ export async function insertDomain(
   });
 }
 
-/** Removes a claim that is not completed, and has its run clean up after it. Returns the run. */
+/** Removes an incomplete claim; its run cleans up. Returns the run. */
 export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<string> {
   return transact(db, async (tx) => {
     const isUnfinished = sql<boolean>`not ${isComplete}`;
@@ -160,7 +162,7 @@ export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<
   });
 }
 
-/** Removes a claim that nobody has completed in time. */
+/** Removes a claim that was not completed in time. */
 export async function deleteOverdueDomain(db: Database, id: string): Promise<void> {
   await db
     .deleteFrom('domain')
@@ -169,7 +171,7 @@ export async function deleteOverdueDomain(db: Database, id: string): Promise<voi
     .execute();
 }
 
-/** Whether another project holds the name. Under the lock of the name this stays true. */
+/** Whether another project holds the name. Stable while the name is locked. */
 async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
   const holder = await tx
     .selectFrom('domain')
@@ -181,7 +183,7 @@ async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' 
   return holder !== undefined;
 }
 
-/** Gives a claim that holds the name its plain form, by which the version before finds it. */
+/** Sets the plain `name` of a claim that holds the name, for the previous version. */
 async function takePlainName(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
   await tx
     .updateTable('domain')
@@ -193,8 +195,8 @@ async function takePlainName(tx: Database, { id, name }: Pick<DomainRow, 'id' | 
 }
 
 /**
- * Completes a claim and tells its run. `verified`: there is nothing to check. Returns `taken` when
- * another project has come to hold the name meanwhile, and undefined when the claim is gone.
+ * Completes a claim and signals its run. `verified`: nothing has to be checked. Returns `taken`
+ * when another project holds the name by now, and undefined when the claim is gone.
  */
 export async function updateDomainTokens(
   db: Database,
@@ -235,9 +237,9 @@ function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Prom
 }
 
 /**
- * Notes what a check has found. A claim of a name that another project holds is not verified by it.
- * `isScheduled`: only when the regular check is due, so that one that is repeated counts once.
- * Undefined when the domain is gone; `runId` when its run has to look at it again.
+ * Stores the result of a check. It does not verify a claim of a name that another project holds.
+ * `isScheduled`: only when the regular check is due, so that a repeated one counts once. Undefined
+ * when the domain is gone; `runId` when its run must be signalled.
  */
 export async function recordDomainCheck(
   db: Database,
@@ -246,7 +248,7 @@ export async function recordDomainCheck(
   { isScheduled }: { isScheduled: boolean },
 ): Promise<{ row: DomainRow; runId: string | null } | undefined> {
   return transact(db, async (tx) => {
-    // Before the row: of two projects that are verified at one moment, one waits here for the other.
+    // Before the row: if two projects are verified at the same time, one waits here for the other.
     await lockDomainName(tx, name);
     const before = await tx
       .selectFrom('domain')
@@ -285,13 +287,13 @@ export async function recordDomainCheck(
       .where('id', '=', id)
       .returning(domainColumns)
       .executeTakeFirstOrThrow()) as DomainRow;
-    // A failed domain is not looked at; once it is verified, it is again.
+    // A failed domain is no longer checked; once it is verified, it is again.
     const isBack = before.status === 'failed' && status === 'verified';
     return { row, runId: isBack ? await signalPoller(tx, row) : null };
   });
 }
 
-/** Puts a regular check off that could not be made: who had to be asked did not answer. */
+/** Postpones a regular check that could not be made: a server did not respond. */
 export async function postponeDomainCheck(db: Database, id: string): Promise<void> {
   await db
     .updateTable('domain')
@@ -301,7 +303,9 @@ export async function postponeDomainCheck(db: Database, id: string): Promise<voi
     .execute();
 }
 
-/** When the regular check of a domain is due, in milliseconds from now; undefined when it is gone. */
+/**
+ * When the regular check of a domain is due, in milliseconds from now; undefined when it is gone.
+ */
 export async function findDomainDue(
   db: Database,
   id: string,
@@ -341,8 +345,8 @@ export async function listDomainUsers(
 }
 
 /**
- * Removes domains: one, or all of a project. Returns the runs to be told; they end, and have the
- * mail provider forget the names.
+ * Deletes domains: one, or all of a project. Returns the runs to signal; they end, and make the
+ * mail provider remove the names.
  */
 export async function deleteDomains(
   tx: Database,

@@ -7,14 +7,14 @@ import { transact } from '../transaction.ts';
  * deleted: the account may have others, which are somebody else's.
  */
 
-/** Until the transaction ends, nobody else claims this name, is verified, or gives it up. */
+/** Until the transaction ends, nobody else can claim, verify or release this name. */
 export async function lockDomainName(tx: Database, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`domain ${name}`}, 0))`.execute(tx);
 }
 
 /**
- * Notes that the identity of a name is this server's. To be called before it is made, when the
- * provider has none: who dies in between leaves nothing behind that nobody knows.
+ * Records that the identity of a name is this server's. Call it before creating the identity, if
+ * the provider has none: then a crash in between leaves no unknown identity behind.
  */
 export async function insertSesIdentity(db: Database, name: string): Promise<void> {
   await db
@@ -34,7 +34,7 @@ export async function isOwnIdentity(db: Database, name: string): Promise<boolean
   return row !== undefined;
 }
 
-/** Whether somebody is having the provider forget a name. Under the lock of the name this stays. */
+/** Whether the provider is removing a name right now. Stable while the name is locked. */
 export async function isBeingForgotten(tx: Database, name: string): Promise<boolean> {
   const row = await tx
     .selectFrom('ses_identity')
@@ -46,16 +46,16 @@ export async function isBeingForgotten(tx: Database, name: string): Promise<bool
 }
 
 /**
- * Longer than the provider is waited for, and shorter than the activity that waits for it: when that
- * is tried again, this is over.
+ * Longer than the call to the provider may take, and shorter than the timeout of its activity: when
+ * that is retried, this has expired.
  */
 const forgettingMax = sql`interval '1 minute'`;
 
 /**
- * Has the provider forget the identity of a name that no project claims any more, when it is this
- * server's; else does nothing. `forget` runs without a transaction, which a provider that does not
- * answer would hold: meanwhile nobody can claim the name. What fails may be tried again at once; who
- * dies leaves it to who comes a minute later.
+ * Makes the provider remove the identity of a name that no project claims any more, if it is this
+ * server's; otherwise does nothing. `forget` runs outside a transaction, so that a silent provider
+ * holds none open; meanwhile nobody can claim the name. A failure may be retried at once; after a
+ * crash, the next call a minute later does it.
  */
 export async function forgetUnclaimedIdentity(
   db: Database,

@@ -7,20 +7,20 @@ import { readBodies } from '../emails/bodies.ts';
 import type { Period } from './statistics.ts';
 import { isoTime } from '../instants.ts';
 
-/** What happened in a project, read from the rows that it happened to. */
+/** The activity of a project, read from the rows that it is about. */
 
 type Table = 'event' | 'email' | 'campaign' | 'execution';
 
-/** Where the items of a type come from. An index on (project_id, at, id) serves each. */
+/** The source of one type's items. An index on (project_id, at, id) serves each. */
 interface Source {
   table: Table;
   /** When it happened, to the millisecond. */
   at: RawBuilder<Date>;
-  /** The rows that are items. */
+  /** Which rows are items. */
   where: RawBuilder<boolean>;
 }
 
-// The expressions stand in the indexes letter by letter: without parameters, or they would not fit.
+// The expressions must match the indexes exactly: without parameters.
 const column = (name: string) => sql.raw<Date>(name);
 const named = (name: string): Source => ({
   table: 'event',
@@ -33,7 +33,7 @@ const mailed = (at: string): Source => ({
   where: sql.raw(`${at} is not null`),
 });
 
-/** Mail that was accepted to be sent: neither failed nor inbound. */
+/** Mail that was accepted for sending: neither failed nor inbound. */
 export const isSent = sql.raw<boolean>(
   `sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
 );
@@ -76,10 +76,10 @@ const sources: Readonly<Record<PastType, Source>> = {
   },
 };
 
-/** A place in the feed: after the item with this time and id. */
+/** A position in the feed: after the item with this time and id. */
 export interface FeedPosition {
   at: Date;
-  /** '' after everything of this moment. */
+  /** '' after all items of this moment. */
   id: string;
 }
 
@@ -93,16 +93,16 @@ export interface FeedQuery {
 }
 
 /**
- * One page of what happened, newest first; items of one millisecond by their id, from the last to
- * the first. Each type gives its own newest rows, and the newest of all make the page. It ends before
- * `limit` where the bodies on it would be more than a process should hold.
+ * One page of the feed, newest first; items of one millisecond by descending id. The newest rows of
+ * each type are merged into the page. It ends before `limit` when its bodies would take too much
+ * memory.
  */
 export async function listActivity(
   db: Database,
   projectId: string,
   query: FeedQuery,
 ): Promise<{ rows: ActivityRow[]; hasMore: boolean }> {
-  // One row more than asked for tells whether there is a next page.
+  // One row more than asked for shows whether there is a next page.
   const more = { ...query, limit: query.limit + 1 };
   const parts = query.types
     .filter((type) => query.contactId === undefined || sources[type].table !== 'campaign')
@@ -145,10 +145,10 @@ export async function listActivity(
   return { rows, hasMore: found.length > rows.length };
 }
 
-/** A row of the feed without the body of its mail, which is read once the page is known. */
+/** A row of the feed without its mail's body, which is read once the page is known. */
 type ListedRow = Omit<ActivityRow, 'body'> & { email_id: string | null; body_bytes: number };
 
-/** How many rows have bodies that go into one page: one at least. */
+/** How many rows have bodies that fit into one page, at least one. */
 function countThatFit(rows: readonly ListedRow[]): number {
   let bytes = 0;
   const end = rows.findIndex(({ body_bytes: own }, index) => {
@@ -158,7 +158,7 @@ function countThatFit(rows: readonly ListedRow[]): number {
   return end < 0 ? rows.length : end;
 }
 
-/** The bodies of the mails on a page, by the id of the mail: several items may be of one. */
+/** The bodies of the mails on a page, by mail id: several items may share one. */
 async function readPageBodies(
   db: Database,
   projectId: string,
@@ -204,7 +204,7 @@ export interface ActivityRow {
   exit_reason: string | null;
 }
 
-/** The newest rows of one type on the page. */
+/** The newest rows of one type for the page. */
 function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBuilder<unknown> {
   const { table, at, where } = sources[type];
   const { prefix, suffix } = itemForms[type];
@@ -214,7 +214,8 @@ function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBui
     const before = sql.raw(inclusive ? '<=' : '<');
     conditions.push(sql`(${at}, id) ${before} (${query.after.at}::timestamptz, ${id}::uuid)`);
   }
-  // Of one contact first, and sorted then: an index by time would be read for ever to find a few.
+  // Filter by the contact first, then sort: an index by time would be scanned for a long time to
+  // find a few.
   const from =
     query.contactId === undefined
       ? sql.table(table)
@@ -241,7 +242,7 @@ function within(
   ];
 }
 
-/** How many items of each type there are in a period: the feed's, counted. */
+/** How many items of each type are in a period of the feed. */
 export async function countActivity<T extends PastType>(
   db: Database,
   projectId: string,
@@ -287,8 +288,8 @@ export interface UpcomingRow {
 }
 
 /**
- * What will happen up to a moment, soonest first: campaigns (also those that are late), and
- * executions whose next step has a time, or whose wait has an end.
+ * The future up to a moment, soonest first: campaigns (also overdue ones), and executions whose
+ * next step has a time, or whose wait has an end.
  */
 export async function listUpcoming(
   db: Database,

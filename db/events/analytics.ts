@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { isSent } from './activity.ts';
 import type { Database } from '../database.ts';
 
-/** Numbers over whole UTC days. `from` is the beginning of the first of `days`. */
+/** Statistics over whole UTC days. `from` is the start of the first of `days`. */
 export interface Days {
   from: Date;
   days: number;
@@ -18,7 +18,7 @@ export interface EmailDay {
   delivered: number;
 }
 
-/** What became of emails on each day, oldest first: each email counts once, on its own day. */
+/** The outcome of emails by day, oldest first: each email counts once, on its own day. */
 export async function listEmailDays(
   db: Database,
   projectId: string,
@@ -60,12 +60,12 @@ export interface CampaignNumbers {
   clickRate: number;
 }
 
-/** Percent of what was sent, 0 when nothing was. */
+/** Percent of sent mail; 0 when nothing was sent. */
 const rateOf = (count: string) =>
   sql<number>`case when sent_count = 0 then 0
     else ${sql.ref(count)} * 100.0::float8 / sent_count end`;
 
-/** The best campaigns of those that were sent on the days. */
+/** The best campaigns among those sent on the days. */
 export async function listTopCampaigns(
   db: Database,
   projectId: string,
@@ -82,7 +82,7 @@ export async function listTopCampaigns(
   return rows;
 }
 
-/** How many of the campaigns made on the days stand where, and how the sent ones did. */
+/** The campaigns created on the days, by status, and the results of the sent ones. */
 export async function findCampaignStats(db: Database, projectId: string, days: Days) {
   const averageOf = (count: string) => sql`
     coalesce(round(avg(${rateOf(count)}) filter (where status = 'SENT' and sent_count > 0)::numeric,

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { dispatchGrace } from '../outbox/outbox.ts';
 import { isoTime } from '../instants.ts';
 
-/** Ids of rows that Temporal must hear about once their transaction is committed. */
+/** Ids of rows to dispatch once their transaction is committed. */
 export interface Due {
   /** Executions to start. */
   executions: string[];
@@ -34,12 +34,11 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all they cause, in the caller's transaction: ends the waits of their
+ * Records events with all their effects, in the caller's transaction: ends the waits of their
  * contacts, then starts executions of the enabled workflows they trigger, each at most once. In a
- * disabled project (people can opt out, and providers report) nothing starts.
- * The contacts are locked first and in order, unless the caller holds them: a wait being
- * registered at this moment (see `registerWait`) comes before or after these events, never in
- * between.
+ * disabled project (people can opt out, and providers report) nothing starts. The contacts are
+ * locked first and in order, unless the caller holds them: a wait that is being registered (see
+ * `registerWait`) comes before or after these events, never in between.
  */
 export async function recordEvents(
   tx: Database,
@@ -56,7 +55,7 @@ export async function recordEvents(
       data: event.data,
     })),
   );
-  // One statement, so one moment: its snapshot is younger than the locks above.
+  // One statement: its snapshot is taken after the locks above.
   const { rows } = await sql<{
     recorded: { id: string; created_at: string }[];
     waits: string[];
@@ -167,7 +166,7 @@ export async function listContactEvents(
       .select(columnsOf('event'))
       .where('project_id', '=', projectId)
       .where('contact_id', '=', contactId)
-      // To the microsecond: mail is sent and delivered within one millisecond.
+      // To the microsecond: mail may be sent and delivered within one millisecond.
       .orderBy('recorded_at', 'desc')
       .orderBy('id', 'desc')
       .limit(limit)
@@ -177,7 +176,7 @@ export async function listContactEvents(
 
 /**
  * Records an event of a contact, of an email or of neither, in the caller's transaction. Returns
- * what it names that the project does not have, if anything; then nothing is recorded.
+ * which of these the project does not have, if any; then nothing is recorded.
  */
 export async function recordContactEvent(
   tx: Database,

@@ -3,14 +3,14 @@ import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.t
 import type { Database } from '../database.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 
-/** Numbers about events. Counts come from `event_tally`: as exact as the rows, and always fast. */
+/** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
 
 export interface EventCount {
   name: string;
   count: number;
 }
 
-/** A stretch of time, both ends included; null: no end. */
+/** A period, both ends included; null: open. */
 export interface Period {
   from: Date;
   to: Date | null;
@@ -26,8 +26,8 @@ export async function listEventNames(db: Database, projectId: string): Promise<s
 }
 
 /**
- * How often each event was recorded in a period, the most frequent first. Whole UTC days are
- * looked up, what is left at both ends is counted, by an index that has the names.
+ * How often each event was recorded in a period, the most frequent first. Whole UTC days are looked
+ * up, the remainders at both ends are counted, by an index that has the names.
  */
 export async function listEventCounts(
   db: Database,
@@ -57,10 +57,10 @@ export async function listEventCounts(
 
 const dayMs = 86_400_000;
 
-/** The whole UTC days of a period, and what it has of other days: each within one day. */
+/** The whole UTC days of a period, and its remainders: each within one day. */
 function splitPeriod({ from, to }: Period) {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
-  // The last millisecond is within; `end` is not.
+  // The last millisecond is included; `end` is exclusive.
   const end = to && new Date(to.getTime() + 1);
   const endDay = end && new Date(Math.floor(end.getTime() / dayMs) * dayMs);
   if (end && endDay && endDay < firstDay) {
@@ -76,17 +76,19 @@ function splitPeriod({ from, to }: Period) {
   return { days, edges };
 }
 
-/** A moment's UTC day as a date of the database. */
+/** A moment's UTC day as a database date. */
 export function utcDay(moment: Date): RawBuilder<Date> {
   return sql<Date>`(${moment}::timestamptz at time zone 'UTC')::date`;
 }
 
 export interface EventTrend extends EventCount {
-  /** The count of the period before. */
+  /** The count of the previous period. */
   before: number;
 }
 
-/** The most frequent events of `days` UTC days from `from` on, with as many days before. */
+/**
+ * The most frequent events of `days` UTC days from `from` on, compared with as many days before.
+ */
 export async function listTopEvents(
   db: Database,
   projectId: string,
@@ -161,15 +163,15 @@ function namesEvent(condition: Condition, eventName: string): boolean {
 const deletedAtOnce = 10_000;
 
 /**
- * Deletes the events of a name that were recorded up to now, in many short transactions. Those
- * recorded meanwhile stay, and so does one that has just ended a wait: its run has still to read
- * it. Returns how many are gone.
+ * Deletes the events of a name recorded until now, in many short transactions. It keeps later ones,
+ * and those that have just ended a wait: the run must still read them. Returns how many were
+ * deleted.
  */
 export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
   const until = sql`${rows[0]?.now ?? ''}::timestamptz`;
   let deleted = 0;
-  // From the newest to the oldest: no page looks again at what the ones before have deleted.
+  // From the newest to the oldest: no page scans the deleted rows of earlier ones again.
   let after = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
   for (;;) {
     const pages = await sql<{ deleted: number; at: string | null; id: string | null }>`
@@ -199,8 +201,8 @@ export async function deleteEvents(db: Database, projectId: string, name: string
 }
 
 /**
- * Folds the rows of each key that has fresh ones into one; a key that came to nothing goes. Exact
- * whoever else folds or records at the same time: what is deleted here is what is summed here.
+ * Folds the rows of each key that has fresh ones into one; a key whose sum is 0 is deleted. Exact
+ * also when others fold or record at the same time: it sums exactly the rows that it deletes.
  */
 export async function foldEventTally(db: Database): Promise<void> {
   await sql`

@@ -8,14 +8,14 @@ import { enqueue } from '../outbox/outbox.ts';
 import { transact } from '../transaction.ts';
 
 /**
- * Reset and deletion of a project. Its row is taken out of everybody's reach in one short
- * transaction; a run then removes what belongs to it, page by page. A reset project goes on in a
- * new row that takes over what is kept.
+ * Reset and deletion of a project. One short transaction makes its row unreachable; a run then
+ * deletes its data, page by page. A reset project continues in a new row that takes over what is
+ * kept.
  */
 
 /**
- * Deletes a project: keys, members and domains are gone at once. Returns the runs that must hear of
- * it once that is committed; undefined when it was gone.
+ * Deletes a project: keys, members and domains are gone at once. Returns the runs to dispatch after
+ * the commit; undefined when it was gone.
  */
 export async function removeProject(tx: Database, id: string): Promise<string[] | undefined> {
   const publicId = await detach(tx, id, 'delete');
@@ -39,7 +39,9 @@ export const keptOnReset = [
   'secret',
 ] as const;
 
-/** Empties a project: all but its settings, keys, members, domains, secrets and billing. As above. */
+/**
+ * Empties a project: all but its settings, keys, members, domains, secrets and billing. As above.
+ */
 export async function resetProject(tx: Database, id: string): Promise<string[] | undefined> {
   const before = await tx
     .selectFrom('project')
@@ -64,7 +66,7 @@ export async function resetProject(tx: Database, id: string): Promise<string[] |
   return runs;
 }
 
-/** Makes a project's row unreachable. Returns the id the outside knows it by. */
+/** Makes a project's row unreachable. Returns its public id. */
 async function detach(
   tx: Database,
   id: string,
@@ -75,10 +77,10 @@ async function detach(
     .set({
       removal,
       public_id: sql<string>`coalesce(public_id, id)`,
-      // No key is written like these, and none has this hash.
+      // No real key looks like these, and none has this hash.
       public_key: sql<string>`'removed ' || id`,
       secret_key_hash: sql<Buffer>`sha256(('removed ' || id)::bytea)`,
-      // Whatever still finds the row sends nothing.
+      // Nothing is sent by code that still finds the row.
       disabled_reason: sql<string>`coalesce(disabled_reason, 'MANUAL')`,
       updated_at: sql<Date>`now()`,
     })
@@ -90,8 +92,8 @@ async function detach(
 }
 
 /**
- * Ends campaigns and jobs of a project that may send or write no more. Its executions are
- * cancelled by whoever calls, or removed. Returns the runs to signal.
+ * Ends campaigns and jobs of a project that must not send or write any more. The caller cancels or
+ * deletes its executions. Returns the runs to signal.
  */
 export async function stopRuns(tx: Database, projectId: string): Promise<string[]> {
   const campaigns = await tx
@@ -101,7 +103,7 @@ export async function stopRuns(tx: Database, projectId: string): Promise<string[
     .where('status', 'in', ['SCHEDULED', 'SENDING', 'PAUSED'])
     .returning(['id', 'name'])
     .execute();
-  // Their runs look at the row by themselves.
+  // Their runs read the row without a signal.
   await cancelJobs(tx, projectId);
   const runs: string[] = [];
   for (const { id, name } of campaigns) {
@@ -110,23 +112,23 @@ export async function stopRuns(tx: Database, projectId: string): Promise<string[
   return runs;
 }
 
-/** Rows of one table at a time: small enough that no lock is held for long. */
+/** Rows deleted at once from a table: few enough that no lock is held for long. */
 interface Page {
   table: string;
   rows: number;
-  /** Where it has no `project_id` that an index finds by. */
+  /** The rows of the project, where no index has `project_id`. */
   of?: string;
-  /** Rows that cannot go yet. As long as there are any, they keep what follows. */
+  /** Rows that cannot be deleted yet. While there are any, the later tables wait. */
   later?: string;
 }
 
 /**
- * All that belongs to a project, in an order in which little cascades: what runs first, then what
- * there is most of. What is not named goes with its parent; `goneWithParent` says which.
+ * The data of a project, in an order that cascades little: first what runs, then the largest
+ * tables. Tables not listed are deleted with their parent; `goneWithParent` lists them.
  */
 export const removedTables: readonly Page[] = [
   { table: 'execution', rows: 500 },
-  // Being handed over: what the provider accepts is billed by its row. A lease ends in two minutes.
+  // Being handed over: accepted mail is billed by its row. A lease ends in two minutes.
   { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
   { table: 'attachment', rows: 20 },
   { table: 'segment_member', rows: 5000, of: 'segment_id in (select id from segment' },
@@ -155,7 +157,7 @@ export const goneWithParent = [
   'idempotency_email',
 ] as const;
 
-/** The projects the outside knew by an id and whose rows are still to be removed. */
+/** Removed projects of a public id whose rows are still to be deleted. */
 export async function listRemovals(
   db: Database,
   publicId: string,
@@ -172,8 +174,8 @@ export async function listRemovals(
 }
 
 /**
- * Deletes one page of what belongs to a project. Returns how many rows, and whether there are no
- * more; none and more: what is left cannot go yet, for two minutes at most.
+ * Deletes one page of a project's data. Returns how many rows, and whether there are no more; none
+ * and more: the rest cannot be deleted yet, for two minutes at most.
  */
 export async function deleteProjectPage(
   db: Database,
@@ -184,7 +186,7 @@ export async function deleteProjectPage(
       ? sql`${sql.raw(of)} where project_id = ${projectId})`
       : sql`project_id = ${projectId}`;
     const isLater = sql`(${sql.raw(later ?? 'false')})`;
-    // Asked of the row as well, which may have changed since it was found.
+    // Checked again: the row may have changed since it was found.
     const { numAffectedRows } = await sql`
       delete from ${sql.table(table)}
         where not ${isLater} and ctid = any (array(
@@ -202,7 +204,7 @@ export async function deleteProjectPage(
   return { deleted, isOver: deleted === 0 };
 }
 
-/** Runs of deleted executions that Temporal has not been told to stop. */
+/** Runs of deleted executions that Temporal must still cancel. */
 export async function listOrphanRuns(
   db: Database,
   projectId: string,
@@ -218,12 +220,12 @@ export async function listOrphanRuns(
 }
 
 /**
- * Runs that are asked for in the name of a project and outlive it: the one that removes it may be
- * once more; that of a domain goes on after a reset, and else has the mail provider forget it.
+ * Runs of a project that outlive it: its removal may have to run once more; a domain poller
+ * continues after a reset, and otherwise makes the mail provider remove the domain.
  */
 const signalsThatStay: readonly RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
 
-/** Removes the last of a project, its row. */
+/** Deletes the project's row, the last of its data. */
 export async function deleteRemovedProject(db: Database, id: string): Promise<void> {
   await transact(db, async (tx) => {
     for (const table of [...keptOnReset, 'run_wake'] as const) {

@@ -11,14 +11,14 @@ export type MemberProjectRow = Selectable<Project> & { role: Role };
 
 interface ProjectState {
   id: string;
-  /** The id the outside knows it by: another one once the project was reset. */
+  /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
 }
 
 const publicId = sql<string>`coalesce(project.public_id, project.id)`;
 
-/** The keys of a project in the form in which they are stored. */
+/** The keys of a project, as stored. */
 export interface StoredKeys {
   publicKey: string;
   secretKeyHash: Buffer;
@@ -37,9 +37,8 @@ export async function findProject(
 }
 
 /**
- * Keeps a project from being reset or deleted until the transaction ends. For what a request
- * writes: a client may take minutes for its body, and by then all that belonged to the project may
- * have been removed.
+ * Prevents reset and deletion of a project until the transaction ends. For writes of a request: a
+ * client may take minutes to send its body, and the project's data may have been removed by then.
  * @throws Problem PROJECT_NOT_FOUND when it was reset or deleted since it was looked up.
  */
 export async function holdProject(tx: Database, id: string): Promise<void> {
@@ -54,9 +53,9 @@ export async function holdProject(tx: Database, id: string): Promise<void> {
 }
 
 /**
- * As `holdProject`, and keeps it from being disabled: who disables it finds what is started here,
- * or nothing is. Before any contact is locked. Not for what comes all the time: whoever changes
- * the project waits until nobody holds it so.
+ * Like `holdProject`, and also prevents disabling: disabling either finds what is started here, or
+ * nothing is started. Call it before any contact is locked. Not for frequent operations: a change
+ * of the project waits until no transaction holds it.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
  */
 export async function holdEnabledProject(tx: Database, id: string): Promise<void> {
@@ -72,7 +71,7 @@ export async function holdEnabledProject(tx: Database, id: string): Promise<void
   if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
 }
 
-/** Whether there is a project that the outside knows by an id: a reset one goes on under its own. */
+/** Whether there is a project with a public id, which a reset keeps. */
 export async function projectExists(db: Database, publicId: string): Promise<boolean> {
   const row = await db
     .selectFrom('project')
@@ -83,7 +82,7 @@ export async function projectExists(db: Database, publicId: string): Promise<boo
   return row !== undefined;
 }
 
-/** The project of a key. Asked on every request, so that a replaced key is dead at once. */
+/** The project of a key. Queried on every request, so that a replaced key is invalid at once. */
 export async function findProjectByKey(
   db: Database,
   key: { secretKeyHash: Buffer } | { publicKey: string },
@@ -97,8 +96,8 @@ export async function findProjectByKey(
 }
 
 /**
- * What a user may do in a project; undefined for strangers and for unknown projects.
- * `projectId`: the id the outside knows, or that of the rows.
+ * A user's membership in a project; undefined for non-members and unknown projects. `projectId`:
+ * the public id, or that of the rows.
  */
 export async function findMembership(
   db: Database,
@@ -135,7 +134,7 @@ export async function listProjects(db: Database, userId: string): Promise<Member
   return rows as MemberProjectRow[];
 }
 
-/** Makes a project with its owner, both or neither. */
+/** Creates a project with its owner, both or neither. */
 export async function insertProject(
   db: Database,
   project: StoredKeys & { name: string; webhookSigningSecret: Buffer; ownerId: string },
@@ -168,7 +167,7 @@ export async function insertProject(
   return { ...row, role: 'OWNER' };
 }
 
-/** Changes settings; what is not given stays. Undefined when the project is gone. */
+/** Updates settings; absent ones stay. Undefined when the project is gone. */
 export async function updateProject(
   db: Database,
   id: string,
@@ -221,7 +220,7 @@ function keyColumns(keys: StoredKeys) {
   };
 }
 
-/** How far a project is set up. */
+/** Which setup steps a project has done. */
 export async function findSetupState(db: Database, projectId: string) {
   const { rows } = await sql<{
     hasSubscription: boolean;

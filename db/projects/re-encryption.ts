@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /**
- * Columns of encrypted values that stay. `idempotency.response` is encrypted, too, and is gone within
- * `IDEMPOTENCY_KEY_TTL_HOURS`.
+ * Columns of encrypted values that stay. `idempotency.response` is encrypted, too, but deleted
+ * within `IDEMPOTENCY_KEY_TTL_HOURS`.
  */
 export const encryptedColumns = [
   { table: 'project', key: 'id', column: 'webhook_signing_secret' },
@@ -13,9 +13,9 @@ export const encryptedColumns = [
 const pageRows = 500;
 
 /**
- * Brings what is encrypted with former keys under the key in use. Returns how many values it has
- * changed. May run beside everything else, be stopped, and be repeated.
- * @throws Error when a value is under a key that is not known; those before it are done.
+ * Re-encrypts values of former keys under the current key. Returns how many values it has changed.
+ * It may run at any time, be stopped, and be repeated.
+ * @throws Error when a value is under an unknown key; those before it are done.
  */
 export async function reEncrypt(
   db: Database,
@@ -34,7 +34,7 @@ export async function reEncrypt(
       for (const { id, value } of page.rows) {
         const reencrypted = cipher.reencrypt(value);
         if (!reencrypted) continue;
-        // A value that was replaced meanwhile stays: it is under the key in use already.
+        // A value replaced meanwhile is skipped: it is under the current key already.
         const { numAffectedRows } = await sql`update ${sql.table(table)}
           set ${sql.ref(column)} = ${reencrypted}
           where ${sql.ref(key)} = ${id} and ${sql.ref(column)} = ${value}`.execute(db);

@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
 import { disableProject } from './suspension.ts';
 
 /**
- * What a project has sent and what came back, by time. Mail to the simulator is not counted.
+ * What a project has sent and the feedback on it, by time. Mail to the simulator is not counted.
  */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
   const { rows } = await sql<{
@@ -41,7 +41,7 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 
 /**
  * Disables a project, in the caller's transaction that holds its row, when the measure that has
- * just moved is critical. Returns what Temporal must hear of.
+ * just changed is critical. Returns what to dispatch.
  */
 export async function disableForReputation(
   tx: Database,
@@ -61,8 +61,8 @@ export async function disableForReputation(
 }
 
 /**
- * One measure by time. What was sent is counted no further than it matters, and in indexes alone,
- * as this is asked at every bounce and complaint.
+ * One measure by time. Sent mail is counted only as far as it matters, and in indexes alone, as
+ * this runs at every bounce and complaint.
  */
 async function findMeasure(
   db: Database,
@@ -87,7 +87,7 @@ async function findMeasure(
     total: await countSent(db, projectId, window, sentThatMatters(measure, count)),
   });
   return {
-    // Rates of a day are not judged.
+    // Rates of a day are not evaluated.
     twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: all.day - simulated.day },
     sevenDay: await feedback(all.week - simulated.week, sql`sent_at >= now() - interval '7 days'`),
     allTime: await feedback(all.all - simulated.all, sql`sent_at is not null`),
@@ -96,7 +96,7 @@ async function findMeasure(
 
 const isSimulated = sql`to_email like '%@simulator.test'`;
 
-/** How many messages were sent, but to the simulator; no more than `max` are counted. */
+/** How many messages were sent, without those to the simulator; counted up to `max`. */
 async function countSent(
   db: Database,
   projectId: string,

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { holdProject } from './projects.ts';
 import { transact } from '../transaction.ts';
 
-/** Where a secret is named. */
+/** Where a secret is used. */
 export interface SecretUse {
   workflowId: string;
   stepId: string;
@@ -16,7 +16,7 @@ export interface SecretEntry {
   usedIn: SecretUse[];
 }
 
-/** The secrets of a project by name, with the steps that name them; values stay where they are. */
+/** The secrets of a project by name, with the steps that use them; never the values. */
 export async function listSecrets(db: Database, projectId: string): Promise<SecretEntry[]> {
   const rows = await db
     .selectFrom('secret')
@@ -32,7 +32,7 @@ export async function listSecrets(db: Database, projectId: string): Promise<Secr
   }));
 }
 
-/** Sealed values of a project by name; names without a secret are left out. */
+/** Encrypted values of a project by name; names without a secret are left out. */
 export async function findSecrets(
   db: Database,
   projectId: string,
@@ -47,7 +47,7 @@ export async function findSecrets(
 }
 
 /**
- * Sets a secret. False: the project has as many as it may have, and this would be one more.
+ * Sets a secret. False: the project has the maximum number, and this would be one more.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function recordSecret(
@@ -79,7 +79,7 @@ export async function recordSecret(
 }
 
 /**
- * Removes a secret that no step names. Returns the steps that do; null: there is no such secret.
+ * Deletes a secret that no step uses. Returns the steps that do; null: there is no such secret.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function deleteSecret(
@@ -103,7 +103,7 @@ export async function deleteSecret(
   });
 }
 
-/** Of two changes of a project's secrets the second waits: it has to count what the first made. */
+/** Serializes changes of a project's secrets: each must count those of the others. */
 async function lockSecrets(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`secret ${projectId}`}, 0))`.execute(
     tx,

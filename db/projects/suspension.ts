@@ -14,9 +14,9 @@ export type DisabledReason =
 
 /**
  * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
- * executions and jobs are cancelled; the runs of the campaigns withhold their waiting mail. Returns
- * what Temporal must hear of once that is committed, or null when it was disabled already. Call it
- * before other rows of the project are locked.
+ * executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Returns
+ * what to dispatch after the commit, or null when it was disabled already. Call it before other
+ * rows of the project are locked.
  */
 export async function disableProject(
   tx: Database,
@@ -46,16 +46,15 @@ export async function disableProject(
 }
 
 /**
- * Cancels executions of disabled projects, at most so many: an event that was recorded just as its
- * project was being disabled has started them, or somebody disabled it in the database. Returns
- * them, for Temporal to be told.
+ * Cancels up to `max` executions of disabled projects: an event started them while their project
+ * was being disabled, or somebody disabled it in the database. Returns them, to be dispatched.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<string[]> {
   return transact(db, async (tx) => {
     const late = await tx
       .selectFrom('project')
       .innerJoin('workflow', 'workflow.project_id', 'project.id')
-      // By workflow: that index holds active executions alone.
+      // By workflow: that index has only active executions.
       .innerJoin('execution', 'execution.workflow_id', 'workflow.id')
       .select('execution.id')
       .where('project.disabled_reason', 'is not', null)
@@ -86,7 +85,9 @@ export async function enableProject(
   return enabled !== undefined;
 }
 
-/** Not the campaigns' mail: there may be a million, and their runs withhold it page by page. */
+/**
+ * Not the campaigns' mail: it may be a million messages, which their runs suppress page by page.
+ */
 async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
   await sql`
     update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),

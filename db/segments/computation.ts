@@ -12,11 +12,11 @@ import { transact } from '../transaction.ts';
 type TrackedSegment = SegmentRow & { type: 'DYNAMIC' };
 
 export interface ComputationOptions {
-  /** The moment the condition is evaluated for. */
+  /** The moment for which the condition is evaluated. */
   now: Date;
-  /** Given what every committed part makes due: Temporal must hear of it. */
+  /** Called after each commit with what to dispatch. */
   onDue(due: Due): void;
-  /** True when it is time to stop: the rest is left to the next computation. */
+  /** True when it is time to stop: the next computation does the rest. */
   isOver?: () => boolean;
 }
 
@@ -25,21 +25,21 @@ export interface Computation {
   removed: number;
   /** Members afterwards. */
   total: number;
-  /** False when it was cut short: time was over, or the segment was changed meanwhile. */
+  /** False when it was interrupted: time was over, or the segment was changed meanwhile. */
   isComplete: boolean;
 }
 
-/** Contacts that come or go, looked for at once. Their ids take some 10 MB of memory. */
+/** Contacts that enter or leave, searched at once. Their ids take some 10 MB of memory. */
 const changesMax = 100_000;
-/** Contacts in one transaction: so many are locked at a time, for some tens of milliseconds. */
+/** Contacts in one transaction, which locks them for some tens of milliseconds. */
 const pageSize = 1000;
 
 /**
- * Brings the stored members of a tracked segment to what its condition says now and records an
- * entry or exit event for each contact that came or went. Page by page: a page changes
- * memberships and records their events in one transaction, under the locks of the segment and its
- * contacts and after looking at the condition again. So each change has its event exactly once,
- * however many computations run at once and wherever one of them ends.
+ * Updates the stored members of a tracked segment to its condition, with an entry or exit event for
+ * each contact that changed. A page changes memberships and records their events in one
+ * transaction, under the locks of the segment and its contacts, after checking the condition again.
+ * So each change has exactly one event, however many computations run at once and wherever one of
+ * them ends.
  * @returns null when the segment is gone.
  * @throws Problem CONDITION_TOO_HEAVY
  */
@@ -77,11 +77,11 @@ async function finish(
   return { ...computed, total };
 }
 
-/** Contacts whose stored membership is not what the condition says; `changesMax` at most. */
+/** Contacts whose stored membership differs from the condition; `changesMax` at most. */
 async function listChanged(db: Database, segment: TrackedSegment, now: Date): Promise<string[]> {
   return withinConditionTime(db, async (tx) => {
     const holds = await membershipSql(tx, segment.project_id, segment.condition, now);
-    // Both sides in one pass over the contacts.
+    // Both directions in one scan of the contacts.
     const { rows } = await sql<{ id: string }>`
       with matching as (
         select contact.id from contact where contact.project_id = ${segment.project_id} and ${holds}
@@ -96,7 +96,7 @@ async function listChanged(db: Database, segment: TrackedSegment, now: Date): Pr
   });
 }
 
-/** Returns null when the segment is no longer what is being computed. */
+/** Returns null when the segment has been changed meanwhile. */
 async function recordChanges(
   db: Database,
   computed: TrackedSegment,
@@ -128,7 +128,7 @@ async function recordChanges(
   });
 }
 
-/** Stores who is a member and who is none. Returns those for whom that was a change. */
+/** Stores who is a member and who is not. Returns those whose membership has changed. */
 async function updateMembers(
   tx: Database,
   segment: SegmentRow,

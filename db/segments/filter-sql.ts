@@ -20,33 +20,33 @@ import {
 } from '../../domain/filter/value.ts';
 import { references } from '../columns.ts';
 
-/** What a condition means, as SQL. All that a customer wrote travels as a parameter. */
+/** Conditions as SQL. Everything a customer wrote is passed as a parameter. */
 
 type Sql = RawBuilder<boolean>;
 
 export interface ConditionSqlOptions {
   now: Date;
-  /** The segments of the project; a segment that is not among them has no members. */
+  /** The segments of the project; unknown ones have no members. */
   segments: Segments;
-  /** The name of the table `contact` in the query. */
+  /** The alias of the table `contact` in the query. */
   contact?: string;
-  /** The project of all contacts in the query, if it is one: its events and mail are found faster. */
+  /** The project, if all contacts of the query belong to one: speeds up finding events and mail. */
   projectId?: string;
 }
 
 /**
- * A condition as an expression on a row of `contact`, true or false and never null. It says
- * nothing of the project: the query does.
- * @param condition as `parseCondition` gives it.
+ * A condition as an expression on a row of `contact`, true or false and never null. The query must
+ * filter by project.
+ * @param condition as `parseCondition` returns it.
  */
 export function conditionSql(condition: Condition, options: ConditionSqlOptions): Sql {
   const { now, segments, contact = 'contact', projectId } = options;
   const { repeated, order } = findRepeated(condition, segments);
   const shared = new Map<string, Sql>();
   const scope: Scope = { now, segments, contact, projectId, repeated, shared };
-  // A segment named twice is evaluated once for each contact: a few segments that name each other
-  // often would else grow beyond all bounds. Each is one column more of a row that is made from
-  // the inside out; `offset 0` keeps the planner from undoing this.
+  // A segment that is named twice is evaluated once per contact; otherwise a few segments that name
+  // each other could grow exponentially. Each becomes a column of a nested row; `offset 0` keeps
+  // the planner from undoing this.
   let row: RawBuilder<unknown> | null = null;
   const names: string[] = [];
   for (const [index, id] of order.entries()) {
@@ -110,7 +110,7 @@ function joined(word: RawBuilder<unknown>, parts: Sql[]): Sql {
 
 const no = sql<boolean>`false`;
 
-/** All but what is said of JSON is true or false. */
+/** Everything but expressions on JSON is true or false. */
 function not(expression: Sql): Sql {
   return sql<boolean>`not (${expression})`;
 }
@@ -141,7 +141,7 @@ function memberSql(scope: Scope, id: string): Sql {
     return sql<boolean>`exists (select from segment_member as member
       where member.segment_id = ${id} and member.contact_id = ${contactId})`;
   }
-  // A repeated one that is not compiled yet leads back to itself, which no checked condition does.
+  // A repeated one that is not compiled yet is circular, which checked conditions never are.
   return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
 }
 
@@ -215,7 +215,7 @@ function onDay(at: RawBuilder<unknown>, instant: number): Sql {
   return sql<boolean>`(${at} >= ${start} and ${at} < ${start} + interval '24 hours')`;
 }
 
-/** An instant in milliseconds since 1970, or one before all others. */
+/** An instant in milliseconds since 1970, or `-infinity`. */
 function instantSql(instant: number): RawBuilder<Date> {
   const text = instant < firstInstant ? '-infinity' : new Date(instant).toISOString();
   return sql<Date>`${text}::timestamptz`;
@@ -231,13 +231,13 @@ const symbols: Readonly<Record<OrderOperator, RawBuilder<unknown>>> = {
 /** The JSON value at a path, null when it is missing. */
 function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
   if (path.length === 1) return sql`nullif(${data} -> ${path[0]}::text, 'null')`;
-  // `#>` is quick, but with a number it would step into a list.
+  // `#>` is fast, but a number would index a list.
   return path.some((key) => /[0-9]$/.test(key))
     ? sql`filter_value(${data}, ${path}::text[])`
     : sql`nullif(${data} #> ${path}::text[], 'null')`;
 }
 
-/** A filter on a JSON value; may be null for false. */
+/** A filter on a JSON value; null may stand for false. */
 function dataSql(filter: Filter, value: RawBuilder<unknown>, now: Date): Sql {
   const { operator, value: given } = filter;
   const isPresent = sql<boolean>`${value} is not null`;
@@ -268,14 +268,17 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
   if (quick) return sql<boolean>`coalesce(${quick}, false)`;
   const holds = dataSql(filter, valueSql(data, path), now);
   if (!showsInText(filter)) return sql<boolean>`coalesce(${holds}, false)`;
-  // Most values fall at this first look, which costs a third of the whole one.
+  // This quick test, a third of the cost of the full one, excludes most values.
   const text =
     path.length === 1 ? sql`${data} ->> ${path[0]}::text` : sql`${data} #>> ${path}::text[]`;
   return sql<boolean>`case when strpos(${text}, ${filter.value}) > 0
     then coalesce(${holds}, false) else false end`;
 }
 
-/** True when a value that contains the given text, as a list or as a text, shows it as text. */
+/**
+ * Whether a value that contains the given text, as a list or as a text, also contains it as JSON
+ * text.
+ */
 function showsInText({ operator, value }: Filter): boolean {
   return (
     operator === 'contains' &&
@@ -285,8 +288,8 @@ function showsInText({ operator, value }: Filter): boolean {
 }
 
 /**
- * `equals` with a plain value, where containment says the same and costs half: in objects it asks
- * for the same keys and, at their end, for an equal scalar. Null for all other filters.
+ * `equals` with a plain value, where containment is equivalent and costs half: in objects it
+ * requires the same keys and, at their end, an equal scalar. Null for all other filters.
  */
 function dataEqualsSql(
   { operator, value: given }: Filter,

@@ -10,8 +10,8 @@ import { listConditionsFor, type SegmentRow, updateMemberCount } from './segment
 import { transact } from '../transaction.ts';
 
 /**
- * Runs queries that evaluate a condition of a customer over all contacts, in one transaction that
- * the database ends when it takes too long.
+ * Runs queries that evaluate a customer's condition over all contacts, in one transaction with a
+ * statement timeout.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function withinConditionTime<Result>(
@@ -26,13 +26,13 @@ export async function withinConditionTime<Result>(
     });
   } catch (error) {
     const { code } = error as { code?: unknown };
-    // Took too long; nested deeper than the server's stack allows.
+    // Statement timeout; or nested deeper than the server's stack allows.
     if (code === '57014' || code === '54001') throw new Problem('CONDITION_TOO_HEAVY');
     throw error;
   }
 }
 
-/** What a condition of a project says of a contact in the query. */
+/** A project's condition as an expression on a contact of the query. */
 export async function membershipSql(
   db: Database,
   projectId: string,
@@ -77,7 +77,10 @@ export async function refreshSegment(
   return total;
 }
 
-/** Counts the stored members of a segment and notes the count. Returns it; 0 when it is gone. */
+/**
+ * Counts the stored members of a segment and stores the count. Returns it; 0 when the segment is
+ * gone.
+ */
 export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
   const row = await db
     .updateTable('segment')
@@ -95,13 +98,13 @@ export async function recordStoredCount(db: Database, segmentId: string): Promis
 export interface MembersQuery {
   page: number;
   pageSize: number;
-  /** Absent: the newest member of a STATIC segment comes first, else the newest contact. */
+  /** Absent: the newest member of a STATIC segment first, otherwise the newest contact. */
   sort?: 'createdAt' | 'email' | undefined;
   dir: 'asc' | 'desc';
 }
 
 /**
- * One page of the contacts that are in a segment at the moment `now`, and how many there are.
+ * One page of the contacts in a segment at the moment `now`, and how many there are.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function listMembers(
@@ -137,9 +140,9 @@ const sortColumns = {
 } as const;
 
 /**
- * Puts the contacts of addresses into a STATIC segment that is locked, in the caller's
- * transaction. Returns the addresses that are in it now, and how many contacts were made.
- * @param options.create given: contacts that are missing are made with this subscription.
+ * Adds the contacts of addresses to a STATIC segment that is locked, in the caller's transaction.
+ * Returns the addresses that are in it now, and how many contacts were created.
+ * @param options.create set: missing contacts are created with this subscription.
  */
 export async function recordMembers(
   tx: Database,
@@ -149,7 +152,7 @@ export async function recordMembers(
 ): Promise<{ found: string[]; created: number }> {
   let created = 0;
   let contacts = await lockContacts(tx, segment.project_id, emails);
-  // Again while somebody else deletes what was just there.
+  // Again while other transactions delete what was just found.
   while (options.create && contacts.length < emails.length) {
     created += await insertContacts(tx, segment.project_id, emails, options.create.subscribed);
     contacts = await lockContacts(tx, segment.project_id, emails);
@@ -163,7 +166,9 @@ export async function recordMembers(
   return { found: contacts.map(({ email }) => email), created };
 }
 
-/** Takes contacts out of a STATIC segment that is locked. Returns how many contacts there are. */
+/**
+ * Removes contacts from a STATIC segment that is locked. Returns how many of the contacts exist.
+ */
 export async function deleteMembers(
   tx: Database,
   segment: SegmentRow,
@@ -177,12 +182,12 @@ export async function deleteMembers(
   return contacts.length;
 }
 
-/** Forgets who is in a segment; nobody hears of it. */
+/** Deletes the members of a segment, without events. */
 export async function deleteAllMembers(tx: Database, segmentId: string): Promise<void> {
   await tx.deleteFrom('segment_member').where('segment_id', '=', segmentId).execute();
 }
 
-/** The contacts of addresses, kept from being deleted until the transaction ends. */
+/** The contacts of addresses, protected from deletion until the transaction ends. */
 async function lockContacts(tx: Database, projectId: string, emails: readonly string[]) {
   return tx
     .selectFrom('contact')
@@ -194,7 +199,7 @@ async function lockContacts(tx: Database, projectId: string, emails: readonly st
     .execute();
 }
 
-/** Makes the contacts that are missing. In order of address: two such requests never deadlock. */
+/** Creates the missing contacts. In order of address, so that two requests never deadlock. */
 async function insertContacts(
   tx: Database,
   projectId: string,

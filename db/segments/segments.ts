@@ -35,8 +35,8 @@ export async function findSegment(
 }
 
 /**
- * Finds a segment and locks it until the transaction ends; contacts are locked after it, never
- * before. `for: 'delete'` also keeps campaigns and members from being added to it.
+ * Finds a segment and locks it until the transaction ends; lock contacts after it, never before.
+ * `for: 'delete'` also prevents adding campaigns and members to it.
  */
 export async function lockSegment(
   tx: Database,
@@ -56,8 +56,8 @@ export async function lockSegment(
 }
 
 /**
- * What the segments of a project say of each other changes one transaction after the other: two
- * that make segments name each other would both find nothing wrong otherwise.
+ * Serializes changes of the references between a project's segments: otherwise two transactions
+ * could create a circle that neither sees.
  */
 export async function lockSegmentReferences(tx: Database, projectId: string): Promise<void> {
   await tx
@@ -94,7 +94,7 @@ export async function listSegmentConditions(db: Database, projectId: string): Pr
   return new Map(rows.map(({ id, condition }) => [id, condition as unknown as Condition | null]));
 }
 
-/** The conditions that are needed to evaluate one: those of all segments if it names any. */
+/** The conditions needed to evaluate one: those of all segments if it names any. */
 export async function listConditionsFor(
   db: Database,
   projectId: string,
@@ -118,7 +118,7 @@ export async function insertSegment(
   return row as unknown as SegmentRow;
 }
 
-/** Writes an edit by a person; a new count alone is none (see `updateMemberCount`). */
+/** Stores an edit by a person; a new count alone is not one (see `updateMemberCount`). */
 export async function updateSegment(
   tx: Database,
   id: string,
@@ -137,7 +137,7 @@ export async function updateSegment(
   return row as unknown as SegmentRow;
 }
 
-/** Stores a count that was made just now. */
+/** Stores a count made just now. */
 export async function updateMemberCount(
   db: Database,
   id: string,
@@ -154,19 +154,19 @@ export async function deleteSegment(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('segment').where('id', '=', id).execute();
 }
 
-/** What would be left without a segment, or mean something else. */
+/** What would break or change its meaning without a segment. */
 export interface SegmentUsers {
   campaigns: { id: string; name: string; status: string }[];
   segments: { id: string; name: string }[];
 }
 
-/** Campaigns that are not over and segments that refer to a segment, oldest first. */
+/** Campaigns that have not ended and segments that refer to a segment, oldest first. */
 export async function listSegmentUsers(
   db: Database,
   projectId: string,
   id: string,
 ): Promise<SegmentUsers> {
-  // A condition can hold the words in another place, too: the exact look is the second one.
+  // The text may occur elsewhere in a condition, too: the exact check comes second.
   const mentions = (column: 'audience_condition' | 'condition') =>
     sql<boolean>`strpos(${sql.ref(column)}::text, ${`"segment.${id}"`}) > 0`;
   const names = (condition: unknown) =>
@@ -198,9 +198,9 @@ export async function listSegmentUsers(
 }
 
 /**
- * Claims the segment that was not counted or computed for longest, if it is that many minutes ago
- * and nobody works on it. The claim is its new time: should this process die, it is done the next
- * time round.
+ * Claims the segment whose last count or computation is the oldest, if it is that many minutes ago
+ * and nobody works on it. The claim sets its time to now: if this process dies, it becomes due
+ * again later.
  */
 export async function claimDueSegment(
   db: Database,
@@ -216,7 +216,7 @@ export async function claimDueSegment(
   return rows[0];
 }
 
-/** Makes a segment due again, after those that are due for longer: its computation was cut short. */
+/** Makes a segment due again, after those due for longer: its computation was interrupted. */
 export async function updateSegmentDue(
   db: Database,
   id: string,

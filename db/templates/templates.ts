@@ -71,7 +71,7 @@ export async function insertTemplate(
     .executeTakeFirstOrThrow();
 }
 
-/** Changes a template; undefined when there is none. */
+/** Updates a template; undefined when there is none. */
 export async function updateTemplate(
   db: Database,
   projectId: string,
@@ -87,7 +87,7 @@ export async function updateTemplate(
     .executeTakeFirst();
 }
 
-/** Locks templates until the transaction ends: no step can begin to use them. Returns their ids. */
+/** Locks templates until the transaction ends: no step can start to use them. Returns their ids. */
 export async function lockTemplates(
   tx: Database,
   projectId: string,
@@ -104,7 +104,7 @@ export async function lockTemplates(
   return new Set(rows.map((row) => row.id));
 }
 
-/** True when the template exists; until the transaction ends nobody can delete it. */
+/** True when the template exists; it cannot be deleted until the transaction ends. */
 export async function holdTemplate(tx: Database, projectId: string, id: string): Promise<boolean> {
   const row = await tx
     .selectFrom('template')
