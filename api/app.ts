@@ -12,10 +12,10 @@ import { docsAssets } from './meta/docs.ts';
 import { pipeline } from './http/pipeline.ts';
 import { logRefusedAccess } from './access/security-log.ts';
 
-/** The API as a Koa application. It listens nowhere yet. */
+/** The API as a Koa application, not listening yet. */
 export function createApp(services: Services): Koa {
   const { config } = services;
-  // The address that the proxy saw, the last one: those before it are what the client wrote.
+  // The last address, which the proxy added: the client may have written the others.
   const app = new Koa({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.silent = true;
   const router = new Router();
@@ -36,7 +36,7 @@ export function createApp(services: Services): Koa {
 }
 
 function routePath(endpoint: AnyEndpoint): string {
-  // The key of a file is the rest of the path, slashes and all.
+  // The key of a file is the rest of the path, including slashes.
   return endpoint.path.replace('{key}', '*key').replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
@@ -46,7 +46,7 @@ function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
   return list.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
-/** What the router knows of a path: its patterns that fit, the most precise one first. */
+/** The router's matches of a path, the most precise pattern first. */
 interface Matched {
   path: string;
   methods: string[];
@@ -54,10 +54,16 @@ interface Matched {
 
 const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
 
-/** Parameters whose values customers choose: an event may be called `names`, and is deleted by it. */
+/**
+ * Parameters whose values customers choose: an event may be called `names`, and can be deleted by
+ * it.
+ */
 const namedByCustomers = /\{(eventName|field)\}/;
 
-/** A fixed word stays one under a method it does not take: `PATCH /contacts/fields` is no contact. */
+/**
+ * A fixed word stays one for methods that it does not support: `PATCH /contacts/fields` is not a
+ * contact.
+ */
 const refuseWordAsId: Middleware = (ctx, next) => {
   const [first] = matchedBy(ctx);
   if (first && first.path !== ctx['_matchedRoute']) refuseMethod(ctx);
@@ -81,8 +87,8 @@ const requestId: Middleware = async (ctx, next) => {
 };
 
 /**
- * The path of a request, without its query, which may carry a token or an address. What anybody
- * may call is called by what only some know: its path is logged as it is declared.
+ * The path of a request, without its query, which may contain a token or an address. Open endpoints
+ * have secret ids in their path: it is logged as declared.
  */
 function loggedPath(ctx: Context): string {
   const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
@@ -110,12 +116,12 @@ function requestLog({ config, log }: Services): Middleware {
   };
 }
 
-/** Of what is no page: should a browser show it as one, it may do nothing at all. */
+/** For anything but pages: if a browser renders it as a page, it may do nothing. */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * What every answer carries, errors and files too. The pages replace the policy by one that
- * lets them do what they need.
+ * The headers of every response, including errors and files. Pages replace the policy by one that
+ * fits them.
  */
 function securityHeaders(apiUrl: string): Middleware {
   return async (ctx, next) => {
@@ -151,12 +157,12 @@ function errors({ log }: Services): Middleware {
   };
 }
 
-/** Refused for who asked; wrong passwords have events of their own. */
+/** Refused because of the caller; wrong passwords have events of their own. */
 function isRefusedAccess({ status, code }: Problem): boolean {
   return (status === 401 || status === 403) && code !== 'INVALID_CREDENTIALS';
 }
 
-/** No endpoint ran: the path is unknown, or known with other methods. */
+/** No endpoint ran: the path is unknown, or has other methods. */
 const unmatched: Middleware = (ctx: Context) => {
   if (matchedBy(ctx).length === 0) throw new Problem('ROUTE_NOT_FOUND');
   refuseMethod(ctx);

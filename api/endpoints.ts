@@ -41,7 +41,7 @@ import { trackingEndpoints } from './emails/tracking.ts';
 import { snsEndpoints } from './webhooks/sns.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
 
-/** Every endpoint of the API: what is routed, documented and swept by the tests. */
+/** Every endpoint of the API: routed, documented and swept by the tests. */
 export const endpoints: readonly AnyEndpoint[] = [
   send,
   track,

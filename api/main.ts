@@ -8,9 +8,9 @@ import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
 import { createServices } from './services.ts';
 
-/** A request that runs when we are asked to stop has this long to end, in milliseconds. */
+/** How long running requests may take to end when the process is asked to stop, in milliseconds. */
 const requestsEndMs = 10_000;
-/** The whole stop, in milliseconds: what hangs then is left to the sweep. */
+/** Limit for the whole stop, in milliseconds: the sweep does what is left. */
 const stopMs = 20_000;
 /** Longer than load balancers keep idle connections (60 s), so that they close first. */
 const keepAliveMs = 65_000;
@@ -46,7 +46,7 @@ async function stopAsked(): Promise<void> {
   await Promise.race(asked);
 }
 
-/** @throws Error with a sentence for the operator when the port cannot be had. */
+/** @throws Error with a sentence for the operator when the port is not available. */
 async function listen(server: Server, { host, port }: Config): Promise<void> {
   server.listen(port, host);
   try {
@@ -62,12 +62,12 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
   }
 }
 
-/** Takes no new requests and waits for the running ones. */
+/** Accepts no new requests and waits for the running ones. */
 async function endRequests(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const deadline = Date.now() + requestsEndMs;
-  // A kept connection becomes idle when its request ends, and nobody tells.
+  // A keep-alive connection becomes idle when its request ends, without an event.
   while (Date.now() < deadline) {
     server.closeIdleConnections();
     const isClosed = await Promise.race([closed.then(() => true), sleep(100, false)]);

@@ -9,7 +9,7 @@ import type { Temporal } from '../workflows/client/connection.ts';
 import { createRateLimits } from './http/rate-limit.ts';
 import type { Services } from './http/services.ts';
 
-/** What the handlers may use, made from the settings. `overrides` take the place of what is made. */
+/** Creates the handlers' services from the settings. `overrides` replace some of them. */
 export function createServices(
   opened: { config: Config; database: OpenDatabase; temporal: Temporal; log: Logger },
   overrides: Partial<Services> = {},

@@ -10,7 +10,7 @@ import type { Access, Caller, Project, ProjectCaller, UserCaller } from './calle
 import { clientOf, hasSessionCookie, readSession } from './session.ts';
 
 /**
- * Finds out who calls, or refuses.
+ * Identifies the caller.
  * @throws Problem MISSING_AUTH, INVALID_API_KEY, UNAUTHORIZED, ORIGIN_NOT_ALLOWED,
  *   PROJECT_ID_REQUIRED, PROJECT_ACCESS_DENIED, EMAIL_VERIFICATION_REQUIRED.
  */
@@ -52,7 +52,7 @@ async function keyCaller(
   return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null, isPublic };
 }
 
-/** The form in which a secret key is stored and looked up. */
+/** The hash by which a secret key is stored and looked up. */
 export function hashSecret(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
@@ -64,7 +64,7 @@ async function sessionCaller(ctx: Context, services: Services): Promise<UserCall
 }
 
 /**
- * The user of a valid session cookie, or null: for endpoints that work without one, too.
+ * The user of a valid session cookie, or null: for endpoints that also work without one.
  * @throws Problem ORIGIN_NOT_ALLOWED when another site makes the browser send the cookie.
  */
 export async function findSessionUser(
@@ -83,7 +83,7 @@ export async function findSessionUser(
     kind: 'user',
     userId: user.id,
     email: user.email,
-    // Who was asked when mail was sent, and cannot be asked any more, is not locked out for ever.
+    // A user whose address was never verified is not locked out when the server stops sending mail.
     emailVerified: user.emailVerified || config.platformFrom === null,
     sessionId: session.id,
     isFresh: minutes === 0 || age <= minutes * 60,
@@ -92,12 +92,12 @@ export async function findSessionUser(
 }
 
 /**
- * Keeps other sites from using a visitor's cookie. A browser names the origin on every
- * cross-site write; a request without any sign of one is no browser's.
+ * Prevents other sites from using a visitor's cookie (CSRF). A browser sends the origin with every
+ * cross-site write; a request without any such header is not from a browser.
  */
 function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
-  // The router takes paths in any case and with a slash at the end.
+  // The router accepts paths in any case and with a trailing slash.
   if (reads && !/^\/auth\/logout\/?$/i.test(ctx.path)) return;
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl)];
@@ -133,8 +133,7 @@ export function requireVerified(user: UserCaller): void {
 }
 
 /**
- * Keeps a session that was stolen, or left open, from what cannot be undone: the user has to log
- * in anew for it.
+ * Protects irreversible actions from a stolen or abandoned session: the user must log in again.
  * @throws Problem REAUTHENTICATION_REQUIRED
  */
 export function requireFresh(caller: ProjectCaller | UserCaller): void {
@@ -142,8 +141,8 @@ export function requireFresh(caller: ProjectCaller | UserCaller): void {
 }
 
 /**
- * The caller as a member of a project, or null for strangers. What is done to the project is done
- * to the `projectId` of the answer: a project that was reset has another id inside than outside.
+ * The caller as a member of a project, or null for non-members. Use the `projectId` of the result:
+ * the internal id of a project that was reset differs from the public one.
  * @throws Problem EMAIL_VERIFICATION_REQUIRED
  */
 export async function findMember(
@@ -161,7 +160,7 @@ export async function findMember(
   return member(membership, caller);
 }
 
-/** What the declaration of an endpoint asks of members. */
+/** What the declaration of an endpoint requires of members. */
 export interface ProjectNeeds {
   method: string;
   whileDisabled?: boolean;
@@ -170,7 +169,7 @@ export interface ProjectNeeds {
 }
 
 /**
- * Refuses members who may not do in their project what an endpoint does there.
+ * Refuses members who lack the rights that an endpoint requires in their project.
  * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, REAUTHENTICATION_REQUIRED.
  */
 export function requireRights(
@@ -183,7 +182,7 @@ export function requireRights(
   if (needs.fresh) requireFresh(caller);
 }
 
-/** Whether a disabled project is closed to an endpoint. */
+/** Whether a disabled project refuses an endpoint. */
 export function writes({ method, whileDisabled }: ProjectNeeds): boolean {
   return method !== 'GET' && !whileDisabled;
 }

@@ -5,7 +5,7 @@ import type { Role } from '../../domain/roles.ts';
  * - `open`: anybody
  * - `either`: public or secret key, or a session with `X-Project-Id`
  * - `secret`: secret key, or a session with `X-Project-Id`
- * - `session`: a session alone
+ * - `session`: only a session
  * - `project`: a secret key or a session; the path or the body names the project
  */
 export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
@@ -13,7 +13,7 @@ export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 export interface Project {
   /** The id of its rows. */
   id: string;
-  /** The id the outside knows it by: another one once the project was reset. */
+  /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
 }
@@ -26,7 +26,7 @@ export interface ProjectCaller {
   role: Role;
   /** null for a key. */
   userId: string | null;
-  /** Called with the public key, which is no secret: anybody may be behind it. */
+  /** Called with the public key, which anybody may have. */
   isPublic: boolean;
 }
 
@@ -35,13 +35,13 @@ export interface UserCaller {
   kind: 'user';
   userId: string;
   email: string;
-  /** True also where no account mail is sent: there, addresses count as verified. */
+  /** Also true where no account mail is sent: there, addresses count as verified. */
   emailVerified: boolean;
   /** The row of the session; null for cookies made before sessions had one. */
   sessionId: string | null;
   /** Whether the user has logged in within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
-  /** The projects this call turned out to be about. */
+  /** The projects of this call. */
   projects: Project[];
 }
 

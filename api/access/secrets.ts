@@ -6,7 +6,7 @@ import { secretName } from '../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 
-/** Credentials for the receivers of webhooks: written here, and never read again by anybody. */
+/** Credentials for the receivers of webhooks: the API stores them and never returns them. */
 
 const tag = 'Secrets';
 

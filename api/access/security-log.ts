@@ -8,29 +8,29 @@ import {
 } from '../../db/accounts/security-events.ts';
 import type { Caller } from './caller.ts';
 
-/** What a handler says of an event; who did it and from where is known. */
+/** An event as a handler reports it; who did it and from where is known. */
 export interface NotedEvent {
   event: SecurityEventName;
-  /** Where the caller is not who did it: nobody is logged in yet. */
+  /** Where the actor is not the caller: nobody is logged in yet. */
   userId?: string | null;
   projectId?: string | null;
-  /** What it was about: ids and words, never a secret. */
+  /** Ids and words, never a secret. */
   details?: Record<string, string>;
 }
 
-/** What one request has to say to the security log. */
+/** The security log of one request. */
 export interface SecurityLog {
   /**
-   * Stores an event, in the transaction of what it tells of where one is given. Its line is
-   * written when the request has succeeded.
+   * Stores an event, in the given transaction if any. Its log line is written when the request has
+   * succeeded.
    */
   note(event: NotedEvent, tx?: Database): Promise<void>;
   /**
-   * Writes the line of a refusal at once and stores it where it is of a known user, without
-   * anybody waiting: the time of the answer must not tell whether there is an account.
+   * Logs a refusal at once, and stores it if its user is known, without waiting: the response time
+   * must not show whether there is an account.
    */
   noteRefusal(event: NotedEvent): void;
-  /** Writes the lines of what was noted. */
+  /** Writes the log lines of the stored events. */
   flush(): void;
 }
 
@@ -40,11 +40,11 @@ export function securityLog(
   caller: Caller,
 ): SecurityLog {
   const write = (event: SecurityEvent) => {
-    // As the outside knows a project that was reset.
+    // The public id of a project that was reset.
     const projectId = (ctx.state['projectId'] as string | undefined) ?? event.projectId;
     log.info({ ...event, projectId }, 'security');
   };
-  // By their text: a transaction that is tried again notes the same once more.
+  // Keyed by their text: a retried transaction reports the same event again.
   const noted = new Map<string, SecurityEvent>();
   const complete = (given: NotedEvent): SecurityEvent => ({
     event: given.event,
@@ -78,7 +78,7 @@ export function securityLog(
   };
 }
 
-/** The line of a request that was refused for who made it. */
+/** The log line of a request that was refused because of its caller. */
 export function logRefusedAccess(
   log: Logger,
   ctx: Context,

@@ -9,23 +9,23 @@ import type { Services } from '../http/services.ts';
 
 /** Seven days, in seconds. */
 const sessionSeconds = 7 * 24 * 60 * 60;
-/** Of what a browser calls itself, this much is kept. */
+/** Characters of the User-Agent header that are stored. */
 const userAgentMax = 300;
 
-/** What a session cookie says. */
+/** The content of a session cookie. */
 export interface Session {
   userId: string;
   /** Equals the user's `session_version` as long as the session is valid. */
   version: number;
   /** Its row; null for cookies made before sessions had one. */
   id: string | null;
-  /** When its user has proved who they are, in seconds since 1970. */
+  /** When its user last logged in, in seconds since 1970. */
   authenticatedAt: number;
 }
 
 /**
- * The name of a cookie. With https browsers take it from this very host alone, for all paths, and
- * never over http (`__Host-`, RFC 6265bis 4.1.3.2): no other host of the domain can plant one.
+ * The name of a cookie. With https, browsers accept it only from this host, for all paths, and
+ * never over http (`__Host-`, RFC 6265bis 4.1.3.2): no other host of the domain can set one.
  */
 export function cookieName(name: 'everpost_session' | 'everpost_oauth', apiUrl: string): string {
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;
@@ -38,7 +38,7 @@ export function setCookie(name: string, value: string, maxAge: number, apiUrl: s
 }
 
 /**
- * Starts a session of a user who has just proved who they are. Returns its `Set-Cookie` value.
+ * Starts a session of a user who has just logged in. Returns its `Set-Cookie` value.
  * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, since
  *   the row of the user was read.
  */
@@ -62,7 +62,7 @@ export async function startSession(
   return setCookie(name, token, sessionSeconds, config.apiUrl);
 }
 
-/** The `Set-Cookie` values that empty the cookie, the one of before https, too. */
+/** The `Set-Cookie` values that clear the cookie, including the one used before https. */
 export function endSession({ apiUrl }: Pick<Config, 'apiUrl'>): string[] {
   const names = new Set([cookieName('everpost_session', apiUrl), 'everpost_session']);
   return [...names].map((name) => setCookie(name, '', 0, apiUrl));
@@ -70,16 +70,16 @@ export function endSession({ apiUrl }: Pick<Config, 'apiUrl'>): string[] {
 
 type Cookies = (name: string) => string | undefined;
 
-/** Whether a request has a session cookie at all, good or bad. */
+/** Whether a request has a session cookie, valid or not. */
 export function hasSessionCookie(cookies: Cookies, { apiUrl }: Pick<Config, 'apiUrl'>): boolean {
   const names = [cookieName('everpost_session', apiUrl), 'everpost_session'];
   return names.some((name) => cookies(name) !== undefined);
 }
 
 /**
- * What the session cookie of a request says, or null when it is missing, forged or expired. With
- * https a cookie of the plain name counts only as one from before the name was changed: those
- * sessions have no row, so none that was begun since can be planted by another host.
+ * The session in a request's cookie, or null when it is missing, forged or expired. With https, a
+ * cookie of the plain name is accepted only if it has no session row, as those from before the name
+ * changed: so another host cannot set a newer one.
  */
 export async function readSession(
   cookies: Cookies,
@@ -92,7 +92,7 @@ export async function readSession(
   return former?.id === null ? former : null;
 }
 
-/** Where a request comes from. */
+/** The client of a request. */
 export function clientOf(ctx: Context): Client {
   return { ip: ctx.ip, userAgent: ctx.get('user-agent').slice(0, userAgentMax) || null };
 }
@@ -109,7 +109,7 @@ async function readToken(
   return { userId: id, version: sv, id: sid ?? null, authenticatedAt: iat };
 }
 
-/** Of a token under the secret in use or one before it. Tokens older than key ids name none. */
+/** Verifies a token with the current or a former secret. Tokens older than key ids have none. */
 async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPayload | null> {
   for (const secret of [secrets.jwtSecret, ...secrets.jwtSecretsPrevious]) {
     const verified = await jwtVerify(

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** How many of the list are refused: what is guessed first, by whoever guesses. */
+/** Size of the list: the passwords that are guessed first. */
 const refusedMax = 10_000;
 
-/** Passwords shorter than this are refused for their length and need not be remembered. */
+/** Shorter passwords are refused for their length, so the list need not have them. */
 export const passwordCharsMin = 8;
 
 let common: Set<string> | undefined;
@@ -16,8 +16,8 @@ export function isCommonPassword(password: string): boolean {
 }
 
 /**
- * The list that zxcvbn estimates the strength of passwords with: passwords of published leaks in
- * lower case, the most common first. Read at first use, once; about a third of it is kept.
+ * zxcvbn's list for estimating password strength: passwords of published leaks in lower case, the
+ * most common first. Read once, on first use; about a third of it is kept.
  */
 function readCommonPasswords(): Set<string> {
   const require = createRequire(import.meta.url);

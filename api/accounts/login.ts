@@ -48,7 +48,7 @@ const signUp = endpoint({
       const made = await insertUser(tx, {
         email: body.email,
         passwordHash,
-        // Where nothing can send the mail that would ask, the address counts as verified.
+        // Where no verification mail can be sent, the address counts as verified.
         emailVerified: config.platformFrom === null,
       });
       if (!made) throw new Problem('EMAIL_TAKEN');
@@ -121,12 +121,11 @@ const logOut = endpoint({
 export const loginEndpoints = [signUp, logIn, logOut];
 
 /**
- * Counts a login before the password is looked at, so that not even guesses sent all at once get
- * more than their number; a right one is given back. Whoever guesses is stopped at their own
- * network. Where many networks guess for one account, those that have never logged in to it have to
- * wait: its owner gets in from where they have been before, and from anywhere once they have chosen a
- * new password by mail. So nobody can lock somebody else out. Known and unknown addresses are
- * counted alike; the counters hold no address.
+ * Counts a login before the password is checked, so that concurrent guesses cannot exceed the
+ * limit; a correct one is not counted in the end. A guesser is limited per network. When many
+ * networks guess for one account, those that have never logged in to it must wait: its owner can
+ * log in from known networks, and from anywhere after a password reset by mail. So nobody can lock
+ * out somebody else. Known and unknown addresses are counted alike; the counters hold no address.
  * @throws Problem RATE_LIMIT_EXCEEDED
  */
 async function countLogin(
@@ -152,7 +151,7 @@ async function countLogin(
   return { source, account };
 }
 
-/** The answer that starts a session. */
+/** The response that starts a session. */
 async function loggedIn(call: Parameters<typeof startSession>[0], user: UserRow) {
   const cookie = await startSession(call, user);
   return answer({ id: user.id, email: user.email }, { headers: { 'Set-Cookie': cookie } });

@@ -17,12 +17,12 @@ export const Token = z
   .string()
   .regex(/^[0-9a-f]{64}$/, fault('invalid_string', 'Must be the token of a link.'));
 
-/** The form in which a token is stored and looked up. */
+/** The hash by which a token is stored and looked up. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Notes a mail to verify a user's address. Returns its runs: none where no mail can be sent. */
+/** Creates a mail to verify a user's address. Returns its runs: none where no mail can be sent. */
 export function recordVerification(
   tx: Database,
   config: Services['config'],
@@ -32,7 +32,7 @@ export function recordVerification(
   return recordLink(tx, config, user, purpose, '/auth/verify-email', verificationMail);
 }
 
-/** Notes a mail to set a new password. */
+/** Creates a mail to set a new password. */
 export function recordPasswordReset(
   tx: Database,
   config: Services['config'],
@@ -42,12 +42,12 @@ export function recordPasswordReset(
 }
 
 /**
- * How many invitations a user gets by mail within an hour, whoever invites: inviting and taking back
- * in turns must not fill anybody's mailbox. Further ones wait in the list of invitations.
+ * Invitation mails a user gets within an hour, whoever invites: repeated inviting and withdrawing
+ * must not flood a mailbox. Further invitations only appear in the user's list.
  */
 const invitationMailsPerHour = 10;
 
-/** Notes a mail that invites a user to a project. Returns its runs: none where none is sent. */
+/** Creates a mail that invites a user to a project. Returns its runs: none where none is sent. */
 export async function recordInvitation(
   tx: Database,
   { platformFrom, dashboardUrl }: Services['config'],

@@ -16,17 +16,17 @@ import type { Services } from '../http/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { cookieName, setCookie, startSession } from '../access/session.ts';
 
-/** Login through another site. The browser goes there with `outbound` and returns to `callback`. */
+/** Login through another site. `outbound` sends the browser there, it returns to `callback`. */
 
 const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PASSWORD'> }[] = [
   { provider: 'github', name: 'GitHub', type: 'GITHUB_OAUTH' },
   { provider: 'google', name: 'Google', type: 'GOOGLE_OAUTH' },
 ];
 
-/** How long somebody may take to log in there, in seconds. */
+/** How long a login there may take, in seconds. */
 const stateSeconds = 10 * 60;
 
-/** Why nobody was logged in, as the page of the dashboard is told. */
+/** Why the login failed, for the page of the dashboard. */
 class LoginRefused extends Error {
   readonly code: 'oauth_failed' | 'wrong_method' | 'signups_disabled';
 
@@ -122,7 +122,7 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
 
 export const oauthEndpoints = [getOAuthConfig, ...ways.map(outbound), ...ways.map(callback)];
 
-/** Finds or makes the account of who came back. An account has one way to log in. */
+/** Finds or creates the account of the returning user. An account has one way to log in. */
 async function identify(
   {
     db,
@@ -146,9 +146,9 @@ async function identify(
   const email = identity.email === null ? null : normaliseEmail(identity.email);
   if (email === null) throw new LoginRefused('oauth_failed');
   const holder = await findUserByEmail(db, email);
-  // Who made it with a password has not shown that the address is theirs: this one has.
+  // An account with an unverified password has not proved its address; this login has.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
-  // Also where it was made through this provider: an address may have got another owner there.
+  // Also for an account of the same provider: an address may have a new owner there.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
@@ -159,13 +159,13 @@ async function identify(
     const event = holder ? 'account.claimed' : 'account.created';
     await note({ event, userId: made.id, details: { by: type } });
   }
-  // Made by a second callback at this moment.
+  // A concurrent callback has created it.
   const user = made ?? (await findUserByProvider(db, type, providerId));
   if (!user) throw new LoginRefused('wrong_method');
   return user;
 }
 
-/** The state of a login that this browser has begun. @throws LoginRefused for any other. */
+/** Checks that this browser has begun the login. @throws LoginRefused for any other state. */
 async function checkState(
   cookie: string | undefined,
   provider: OAuthProvider,
@@ -183,7 +183,10 @@ async function checkState(
   return state;
 }
 
-/** The secret only who began the login knows; made anew from its state, so nobody has to keep it. */
+/**
+ * The PKCE verifier, which only the client that began the login can know. It is derived from the
+ * state, so it need not be stored.
+ */
 function verifierOf(state: string, config: Services['config']): string {
   return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');
 }

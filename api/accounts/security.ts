@@ -153,7 +153,7 @@ async function securityOf(
   };
 }
 
-/** Without numbers: who knows the limits would send up to them. */
+/** Without numbers: senders who know the limits would send up to them. */
 const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
   critical: {
     bounces: 'Too much of your mail bounces.',

@@ -78,7 +78,7 @@ const deleteMe = endpoint({
       });
     }
     if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
-    // The row outlives the account, so it holds the id as a word.
+    // The row outlives the account, so the id is stored as text.
     await note({ event: 'account.deleted', userId: null, details: { userId: user.id } });
     return answer(
       { success: true as const, message: 'Your account is deleted.' },
@@ -104,7 +104,7 @@ const changePassword = endpoint({
   },
   async handle({ db, config, rateLimits, count, caller, request, body, note, noteRefusal }) {
     const user = await loggedInUser(db, caller.userId);
-    // As logging in: not even a stolen session lets anybody guess for long.
+    // Counted like a login: a stolen session does not allow many guesses either.
     await count('failedLogin', user.id);
     const former = await requirePassword(user, body.currentPassword, noteRefusal);
     await rateLimits.forget('failedLogin', user.id);
@@ -129,7 +129,7 @@ async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
   return user;
 }
 
-/** Returns the hash that the password fits. @throws Problem INVALID_CREDENTIALS */
+/** Returns the hash that the password matches. @throws Problem INVALID_CREDENTIALS */
 async function requirePassword(
   user: UserRow,
   password: string,

@@ -21,9 +21,9 @@ const token = '8f'.repeat(32);
 const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
 
 /**
- * A link proves that somebody reads the mailbox, a session that somebody knows the password. One
- * person has to do both: with the link alone, whoever signs up with the address of somebody else
- * would have it verified by the first click of its curious owner.
+ * A link proves access to the mailbox, a session proves knowledge of the password. One person must
+ * have both: with the link alone, somebody who signs up with another person's address would have it
+ * verified by that person's first click.
  */
 const verifyEmail = endpoint({
   id: 'verifyEmail',
@@ -136,7 +136,7 @@ const resetPassword = endpoint({
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
       const changed = userId && (await updatePassword(tx, userId, passwordHash));
       if (!changed) throw new Problem('INVALID_TOKEN');
-      // Who got the link reads the mailbox, and nobody else knows the password any more.
+      // The user has received the link, and nobody else knows the new password.
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);
     });

@@ -35,7 +35,7 @@ const Types = z
   .optional()
   .meta({ description: 'Comma list of types; without it all' });
 
-/** An empty page ends before all items of a moment. */
+/** The cursor of an empty page has an empty id. */
 const feedOrder: CursorForm = {
   order: 'activity',
   value: 'time',
@@ -63,7 +63,7 @@ export const getActivity = endpoint({
   example: { response: { data: [activityExample], hasMore: false } },
   async handle({ db, caller, query }) {
     const { startDate, endDate, cursor, types, contactId, limit } = query;
-    // Older rows than the first page shows are there, too: it is only not yet their turn.
+    // Rows older than those shown exist, too: they belong to later pages.
     const { rows, hasMore: goesOn } = await listActivity(db, caller.projectId, {
       types: types ? pastTypes.filter((type) => types.includes(type)) : pastTypes,
       contactId,
@@ -121,7 +121,7 @@ export const getActivityStats = endpoint({
       listEventCounts(db, projectId, period),
       countActivity(db, projectId, types, period),
     ]);
-    // What was sent before a period can be opened within it: no more than all of it.
+    // Mail sent before a period may be opened within it: at most 100 %.
     const rate = (count: number) =>
       counts['email.sent'] === 0 ? 0 : Math.min(100, (count / counts['email.sent']) * 100);
     return {

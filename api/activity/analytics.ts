@@ -12,7 +12,7 @@ import { daysOf, rangeQuery } from './date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { queryInt } from '../http/schemas.ts';
 
-/** All count whole UTC days, the first and the last included; by default the last 30. */
+/** All use whole UTC days, including the first and the last; by default the last 30. */
 
 const tag = 'Analytics';
 const Rate = z.number().min(0);

@@ -3,10 +3,12 @@ import { unitMs } from '../../domain/filter/filter.ts';
 import { instantOfText, isTimeInput, startOfDay } from '../../domain/filter/value.ts';
 import { fault } from '../http/schemas.ts';
 
-/** How far back an answer looks that was not asked for a start. */
+/** Days before the end when no start is given. */
 const daysByDefault = 30;
 
-/** A time of a query: an ISO 8601 date-time with an offset, or a date, which is its first moment. */
+/**
+ * A time in a query: an ISO 8601 date-time with an offset, or a date, which means its first moment.
+ */
 const QueryTime = z
   .string()
   .transform((text, context) => {
@@ -35,14 +37,14 @@ export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
   );
 }
 
-/** The moments a query means: up to the last one, by default from 30 days before on. */
+/** The period of a query, both ends included; it starts 30 days before the end by default. */
 export function periodOf({ startDate, endDate }: DateRange, now: Date) {
   const end = endDate ?? now;
   const from = startDate ?? new Date(end.getTime() - daysByDefault * unitMs.days);
   return { from, to: endDate ?? null };
 }
 
-/** The whole UTC days a query means, the first and the last included; by default 30. */
+/** The whole UTC days of a query, both ends included; by default 30. */
 export function daysOf({ startDate, endDate }: DateRange, now: Date) {
   const lastDay = startOfDay((endDate ?? now).getTime());
   const firstDay = startDate

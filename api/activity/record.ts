@@ -3,7 +3,7 @@ import type { ActivityRow, UpcomingRow } from '../../db/events/activity.ts';
 import { activityTypes, type ActivityType } from '../../domain/activity.ts';
 import { JsonObject, named, Time } from '../http/schemas.ts';
 
-/** One item of the activity feed as the API answers it. */
+/** One item of the activity feed as the API returns it. */
 export const ActivityItem = named('ActivityItem', {
   id: z.string(),
   type: z.enum(activityTypes),

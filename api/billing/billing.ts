@@ -22,7 +22,7 @@ import type { Services } from '../http/services.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** What every endpoint here shares. Without a payment provider there is none of them. */
+/** Common to all these endpoints. Without a payment provider they are unavailable. */
 const common = {
   tag: 'Billing',
   access: 'session',
@@ -241,7 +241,7 @@ export const billingEndpoints = [
   getBillingConsumption,
 ];
 
-/** The project of the path as far as money goes. */
+/** The billing data of the project in the path. */
 export async function billed({ db, member }: Pick<Services, 'db'> & { member: ProjectCaller }) {
   const { projectId, project } = member;
   const row = found('PROJECT', project.publicId, await findBillingProject(db, projectId));
@@ -249,8 +249,8 @@ export async function billed({ db, member }: Pick<Services, 'db'> & { member: Pr
 }
 
 /**
- * Asks the payment provider: there is one where these endpoints are reached.
- * @throws Problem SERVICE_UNAVAILABLE when it does not answer, or not what was asked.
+ * Calls the payment provider, which exists wherever these endpoints are reached.
+ * @throws Problem SERVICE_UNAVAILABLE when it does not respond, or not as expected.
  */
 export async function askProvider<T>(
   { payments, log }: Pick<Services, 'payments' | 'log'>,

@@ -32,7 +32,7 @@ import {
 import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** What is done with a campaign as a whole. Each action changes its row and signals its run. */
+/** Actions on a whole campaign. Each changes its row and signals its run. */
 
 type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
 
@@ -44,13 +44,16 @@ const refusals: Record<Action, ProblemCode> = {
   archive: 'CAMPAIGN_NOT_ARCHIVABLE',
 };
 
-/** @throws Problem when the action is not for a campaign in this state. */
+/** @throws Problem when the action does not fit the campaign's state. */
 function requireState({ status }: CampaignRow, action: Action): void {
   if ((campaignActions[action] as readonly string[]).includes(status)) return;
   throw new Problem(refusals[action], { details: { status } });
 }
 
-/** Changes a campaign that is in a fitting state, and signals its run. Of two at once one wins. */
+/**
+ * Changes a campaign in a fitting state, and signals its run. Of two concurrent calls, one
+ * succeeds.
+ */
 async function act(
   { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
   given: { projectId: string; id: string; action: Action },

@@ -122,7 +122,7 @@ export const createCampaign = endpoint({
   },
 });
 
-/** The columns of a new campaign; what is left out is copied from its template, as it is now. */
+/** The columns of a new campaign; missing ones are copied from its template, as it is now. */
 async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
   const template = templateId
@@ -136,7 +136,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     from_name: template?.from_name ?? null,
     reply_to: template?.reply_to ?? null,
     segment_id: null,
-    // The schema has made sure that there is one.
+    // The schema guarantees one.
     audience_type: 'ALL',
     message_class: 'MARKETING',
     ...valuesOf(body),
@@ -146,7 +146,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
   });
 }
 
-/** Keeps the segments an audience names from being deleted until the transaction ends. */
+/** Prevents deletion of the segments in an audience until the transaction ends. */
 async function holdReferences(
   tx: Database,
   projectId: string,
@@ -211,7 +211,7 @@ export const updateCampaign = endpoint({
     const plan = planEdit(before, body);
     await requireReferences(db, projectId, plan.values);
     if (plan.changesAudience) await refuseBadReferences(db, projectId, body);
-    // Before anything is locked: this may take a while.
+    // Before any lock: this may take a while.
     const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
     await transact(db, async (tx) => {
       if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
@@ -225,7 +225,7 @@ export const updateCampaign = endpoint({
   },
 });
 
-/** What a change names for the first time must exist and be of use. */
+/** New references in a change must exist and be usable. */
 async function requireReferences(
   db: Database,
   projectId: string,
@@ -258,9 +258,9 @@ export const deleteCampaign = endpoint({
 });
 
 /**
- * Deletes campaigns, or none. Returns the runs that must look at what is left of them.
- * @param options.delete false: only looks whether all are there.
- * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that is in the way.
+ * Deletes campaigns, or none. Returns the runs to signal for what is left of them.
+ * @param options.delete false: only checks that all exist.
+ * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that prevents it.
  */
 async function removeCampaigns(
   db: Database,
@@ -310,7 +310,7 @@ export const duplicateCampaign = endpoint({
     const copyId = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockSegmentReferences(tx, projectId);
-      // As it is now: its segment may have been deleted meanwhile.
+      // Read again: its segment may have been deleted meanwhile.
       const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
       return insertCampaign(tx, {
         project_id: projectId,

@@ -13,7 +13,7 @@ import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../h
 import { templateText } from '../templates/templates.ts';
 import { AudienceType, MessageType } from './record.ts';
 
-/** What requests say of a campaign, and what it becomes by that. */
+/** Campaigns in requests, and the columns that they become. */
 
 const fields = {
   name: Name,
@@ -87,7 +87,7 @@ function messageTypeOf({ messageType, type }: Given) {
   return messageType ?? (type !== undefined && !isAudienceType(type) ? type : undefined);
 }
 
-/** The condition of a request with the field it stands in. null and absent are the same. */
+/** The condition of a request, and the field that holds it. null and absent are the same. */
 export function conditionIn(
   body: Given,
 ): (GivenCondition & { field: 'audienceCondition' | 'audienceFilter' }) | null {
@@ -96,7 +96,7 @@ export function conditionIn(
   return given ? { ...given, field } : null;
 }
 
-/** @throws Problem VALIDATION_ERROR for segments in the condition that are unknown or too many. */
+/** @throws Problem VALIDATION_ERROR for unknown or too many segments in the condition. */
 export async function refuseBadReferences(
   db: Database,
   projectId: string,
@@ -112,7 +112,7 @@ export async function refuseBadReferences(
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
-/** The columns that requests give, and that a copy has. */
+/** The columns that requests set and a copy inherits. */
 const givenColumns = [
   'name',
   'description',
@@ -130,12 +130,12 @@ const givenColumns = [
 
 export type CampaignValues = Pick<CampaignRow, (typeof givenColumns)[number]>;
 
-/** What a campaign is, without what became of it. */
+/** The values of a campaign, without its progress. */
 export function givenValues(row: CampaignRow): CampaignValues {
   return Object.fromEntries(givenColumns.map((name) => [name, row[name]])) as CampaignValues;
 }
 
-/** The columns of what a request gives, but for the condition. */
+/** The columns of a request's fields, except the condition. */
 export function valuesOf(body: Given) {
   const {
     from,
@@ -153,7 +153,7 @@ export function valuesOf(body: Given) {
   });
 }
 
-/** An audience has what belongs to its type, and nothing else. */
+/** An audience has the columns of its type, and no others. */
 export function withAudience<
   V extends Pick<CampaignValues, 'audience_type' | 'segment_id' | 'audience_condition'>,
 >(values: V): V {
@@ -164,20 +164,19 @@ export function withAudience<
   };
 }
 
-/** What of a campaign a request changes. */
+/** The changes that a request makes to a campaign. */
 export interface CampaignEdit {
   values: Partial<CampaignValues>;
   changesAudience: boolean;
-  /** The number of recipients may be another one. */
+  /** The number of recipients may change. */
   changesCount: boolean;
 }
 
-/** What may be edited while recipients are still to come. */
+/** What may be edited while messages are still to be made. */
 const contentColumns: readonly string[] = ['subject', 'body', 'from_name', 'reply_to'];
 
 /**
- * What a request changes: fields that are left out keep their value, and so do those that say what
- * is there already.
+ * The changes of a request: absent fields keep their value, and equal values are no change.
  * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED, VALIDATION_ERROR
  */
 export function planEdit(row: CampaignRow, body: Given): CampaignEdit {

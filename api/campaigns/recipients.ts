@@ -13,7 +13,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
 import { CampaignById, tag } from './record.ts';
 
-/** What became of a campaign: as a whole, and for one contact. */
+/** The results of a campaign: as a whole, and for one contact. */
 
 const Percent = z.number().describe('Percent of sentCount; 0 when nothing was sent');
 

@@ -7,7 +7,7 @@ import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import { segmentExample } from '../segments/record.ts';
 
-/** The record of a campaign as the API answers it. */
+/** The record of a campaign as the API returns it. */
 
 export const tag = 'Campaigns';
 
@@ -56,7 +56,7 @@ export const Campaign = named('Campaign', {
   ...ofProject,
 });
 
-/** What an action on a campaign answers. */
+/** The response of an action on a campaign. */
 export const CampaignDone = z.object({
   success: z.literal(true),
   data: Campaign,

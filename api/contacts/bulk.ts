@@ -14,7 +14,7 @@ const missing = (field: string) => ({
   ...fault('required', 'Is required in this mode.'),
 });
 
-/** Which contacts are meant: those named, or all that match when the job starts. */
+/** Which contacts are meant: those listed, or all that match when the job starts. */
 const Selected = z
   .object({
     mode: z.enum(['ids', 'query']).default('ids'),

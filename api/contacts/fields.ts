@@ -28,7 +28,7 @@ const behindData = [
   { field: 'updatedAt', type: 'date', coverage: 100 },
 ] as const;
 
-/** A name in a path is taken as it is: it may be one no contact has. */
+/** A name in a path is not validated: no contact need have it. */
 const ByField = z.object({
   field: z.string().meta({ description: '`data.plan`, or `plan`; or a standard field' }),
 });
@@ -66,7 +66,10 @@ export const listContactFields = endpoint({
   },
 });
 
-/** Rounded percent; what anybody has shows. Both counts are of moments shortly after each other. */
+/**
+ * Rounded percent, at least 1 if any contact has it. The two counts are taken shortly after each
+ * other.
+ */
 function coverage(holders: number, total: number): number {
   return Math.min(100, Math.max(1, Math.round((100 * holders) / total)));
 }
@@ -145,7 +148,8 @@ export const deleteContactField = endpoint({
     if (field.kind !== 'data') throw new Problem('FIELD_NOT_DELETABLE');
     const users = await usersOf(db, projectId, field);
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
-    // Whoever begins to use the field just now means a field that nobody has yet, as a segment may.
+    // A concurrent new use of the field is allowed: it then names a field that no contact has yet,
+    // as segments may.
     return { deletedFrom: await removeField(db, projectId, field.key) };
   },
 });

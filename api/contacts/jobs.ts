@@ -11,7 +11,7 @@ import type {
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 
-/** The answer of a request that goes on as a job. */
+/** The response of a request that continues as a job. */
 export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
 const ImportJob = {
@@ -146,7 +146,7 @@ export const getBulkAction = endpoint({
 
 export const jobEndpoints = [getImport, getBulkAction];
 
-/** The numbers of a job are shown when they are final: it is complete, or failed on its way. */
+/** The numbers of a job are shown once they are final: it is complete, or failed midway. */
 function presentJob<Data, Result>(row: JobRow) {
   const isFinal = row.state === 'completed' || row.state === 'failed';
   return {

@@ -12,7 +12,7 @@ import type { Services } from '../http/services.ts';
 import { named, Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** For opt-out pages of the customer's own: the id of the contact is all they need to know. */
+/** For a customer's own opt-out pages: they only need the contact's id. */
 
 const Subscription = named('Subscription', {
   id: z.uuid(),
@@ -46,7 +46,7 @@ const getPublicContact = endpoint({
   },
 });
 
-/** The message whose link was followed, when it was one of this contact. */
+/** The message whose link was followed, if it was sent to this contact. */
 export const Attribution = z.object({
   e: z
     .unknown()
@@ -102,8 +102,8 @@ async function change(
 }
 
 /**
- * What a link of a mail does to a subscription. `e`: what the link says of its message.
- * Undefined: there is no such contact.
+ * Changes a subscription by a mail's link. `e`: the message id in the link. Undefined: there is no
+ * such contact.
  */
 export async function changeSubscription(
   { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,

@@ -3,7 +3,7 @@ import type { ContactRow } from '../../db/contacts/contacts.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { JsonObject, named, ofProject } from '../http/schemas.ts';
 
-/** The record of a contact as the API answers it. */
+/** The record of a contact as the API returns it. */
 
 export const tag = 'Contacts';
 
@@ -11,7 +11,7 @@ export const Contact = named('Contact', {
   id: z.uuid().meta({ examples: ['5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11'] }),
   email: z.string().meta({ examples: ['ada@shop.example'] }),
   subscribed: z.boolean().meta({ examples: [true] }),
-  // Not a record: that would leave out a key named __proto__.
+  // Not z.record: that would drop a key named __proto__.
   data: JsonObject.nullable().meta({
     type: ['object', 'null'],
     additionalProperties: true,

@@ -194,7 +194,8 @@ const removeDomain = endpoint({
 export const domainEndpoints = [listProjectDomains, createDomain, verifyDomain, removeDomain];
 
 /**
- * The domain, if the caller may see it: a domain of others answers like one that does not exist.
+ * The domain, if the caller may see it: another project's domain looks like one that does not
+ * exist.
  * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
  *   EMAIL_VERIFICATION_REQUIRED.
  */
@@ -211,7 +212,7 @@ async function requireDomain(
   return domain;
 }
 
-/** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not answer. */
+/** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond. */
 async function checkNow(services: Services, domain: DomainRow) {
   const { db, log } = services;
   try {
@@ -227,12 +228,12 @@ async function checkNow(services: Services, domain: DomainRow) {
   }
 }
 
-/** How long a name is waited for that the mail provider is about to forget, in milliseconds. */
+/** How long to wait for a name that the mail provider is removing, in milliseconds. */
 const releaseMs = 10_000;
 
 /**
- * Claims a name and makes it known to the mail provider, or leaves nothing behind. The claim comes
- * first: as long as there is one, nobody has the provider forget the name.
+ * Claims a name and registers it with the mail provider, or leaves nothing behind. The claim comes
+ * first: while it exists, nobody makes the provider remove the name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
 async function claimDomain(call: Services, projectId: string, name: string): Promise<DomainRow> {
@@ -250,7 +251,7 @@ async function claimDomain(call: Services, projectId: string, name: string): Pro
     return made.row;
   }
   await abandon();
-  // It went away with its project, or another claim was quicker.
+  // Deleted with its project, or another claim was faster.
   if (!made) throw notFound('PROJECT', projectId);
   throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
 }
@@ -279,15 +280,15 @@ async function registerDomain(call: Services, claim: NewClaim) {
 }
 
 /**
- * Has the mail provider know a name, and answers the tokens of its DKIM records. An identity that
- * this server has not made is used as it is: its owner, too, is known by the ownership record.
- * @throws Problem FORBIDDEN when such a one has no DKIM records that could be checked.
+ * Registers a name with the mail provider. Returns the tokens of its DKIM records. An identity that
+ * this server has not created is used as it is: the ownership record still proves its owner.
+ * @throws Problem FORBIDDEN when such an identity has no DKIM records that could be checked.
  */
 async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
-  // Asked after the provider: whoever made the identity has noted it before.
+  // Checked after asking the provider: whoever created the identity has recorded that before.
   if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;

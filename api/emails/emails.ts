@@ -20,7 +20,7 @@ import {
   Uuid,
 } from '../http/schemas.ts';
 
-/** The ledger: every message, what became of it, and why. */
+/** Every message, its outcome, and why. */
 
 const tag = 'Emails';
 
@@ -135,7 +135,7 @@ const example: z.input<typeof EmailSummary> = {
   updatedAt: '2026-11-21T08:30:02.000Z',
 };
 
-/** Made again, the last kind would say what its contact is now, not what was sent. */
+/** Such a body cannot be rendered again: it would show the contact's current state. */
 const bodyIsNull =
   'null: not made yet, removed after its time, or never kept: a message of a campaign whose ' +
   'sender died before it could record it, which the trace shows as `settled`; its subject is ' +
@@ -214,7 +214,7 @@ export const getEmail = endpoint({
 
 export const emailEndpoints = [listEmails, getEmail];
 
-/** @param body where it was read; some headers of older rows follow from it. */
+/** @param body if it was read; some headers of older rows follow from it. */
 function presentEmail(
   row: EmailSummaryRow,
   apiUrl: string,
@@ -262,8 +262,8 @@ function presentEmail(
 }
 
 /**
- * The ledger keeps those of a campaign's messages only where its class does not tell them. Without
- * its body, what a marketing message was sent with is known still: it always has the same.
+ * A campaign message's headers are stored only where its class does not determine them. A marketing
+ * message's headers are known even without its body: they are always the same.
  */
 function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {
   if (row.headers.length > 0) return row.headers;

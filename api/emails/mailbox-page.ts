@@ -1,7 +1,7 @@
 import { type Email, decodeWords } from 'postal-mime';
 import { escapeHtml } from '../../domain/template/html.ts';
 
-/** A mail as the list shows it. */
+/** A mail in the list. */
 interface ListedMail {
   id: string;
   from: string;
@@ -11,8 +11,8 @@ interface ListedMail {
 }
 
 /**
- * No script runs, nothing but pictures is loaded, and no other page may hold this one. Frames
- * made from text inherit it, so it also holds for the HTML of the mails.
+ * No scripts, only images are loaded, and no other page may frame this one. Frames made from text
+ * inherit the policy, so it also covers the HTML of the mails.
  */
 export const pagePolicy = [
   "default-src 'none'",
@@ -23,10 +23,10 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Characters of the raw mail that the page shows; an attachment makes it megabytes long. */
+/** Characters of the raw mail that the page shows; attachments may have megabytes. */
 const rawCharsMax = 200_000;
 
-/** The mailbox as a page: the list beside the chosen mail. `to` is the recipient searched for. */
+/** The mailbox as a page: the list beside the selected mail. `to` is the recipient filter. */
 export function mailboxPage({
   mails,
   chosen,
@@ -112,7 +112,7 @@ ${isCut ? '<p>Only the beginning is shown.</p>' : ''}</details>
 
 function htmlFrame(email: Email): string {
   if (email.html === undefined) return '';
-  // Pictures that travel in the mail are named by their content id.
+  // Embedded images are referenced by content id.
   const html = email.html.replaceAll(/\bcid:([^"'\s)>]+)/gi, (reference, id: string) => {
     const picture = email.attachments.find(({ contentId }) => contentId === `<${id}>`);
     return picture?.mimeType.startsWith('image/')

@@ -105,11 +105,11 @@ const getMailboxMail = endpoint({
 export const mailboxEndpoints = [listMailbox, getMailboxMail];
 
 /**
- * The mailbox shows every mail to whoever asks, so it is shown on this machine and its network
- * alone. A private address of the client is not enough for that:
- * - A page of a stranger can make the reader's own browser ask, by a name that the stranger lets
- *   point here (DNS rebinding). Only addresses and names nobody else can give away are answered.
- * - Behind a proxy every client has the proxy's address, and the name asked for may be lost.
+ * The mailbox shows every mail without a login, so it is served only on this machine and its
+ * network. Checking for a private client address is not enough:
+ * - A foreign page can use the reader's own browser, by a host name that it lets point here (DNS
+ *   rebinding). So only addresses, and names that nobody else can assign, are accepted as host.
+ * - Behind a proxy every client has the proxy's address, and the host name may be lost.
  * @throws Problem ROUTE_NOT_FOUND
  */
 function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'>): void {
@@ -122,7 +122,7 @@ function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'
   throw new Problem('ROUTE_NOT_FOUND');
 }
 
-/** What proxies say of themselves: RFC 9110 §7.6.3 (Via), RFC 7239 (Forwarded), and by custom. */
+/** Headers that proxies add: RFC 9110 §7.6.3 (Via), RFC 7239 (Forwarded), and common ones. */
 const forwardingHeaders = [
   'Via',
   'Forwarded',
@@ -140,7 +140,7 @@ function isPrivateAddress(ip: string): boolean {
   return ipaddr.isValid(ip) && privateRanges.has(ipaddr.process(ip).range());
 }
 
-/** `host` as the Host header has it, with or without a port. */
+/** `host` as in the Host header, with or without a port. */
 function isOwnHost(host: string, apiUrl: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;
   const name = new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '');

@@ -4,7 +4,7 @@ import { domainOf } from '../../domain/mail/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 
 /**
- * Lets a project send only from its own verified domains. `email` is an address in its stored
+ * Allows a project to send only from its own verified domains. `email` is an address in its stored
  * form.
  * @throws Problem DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED.
  */

@@ -9,12 +9,12 @@ import { answer, type Call, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** What the pixel and the links lead to that Everpost puts into mail. */
+/** Targets of the tracking pixel and links in mail. */
 
-/** Opens of one message that follow one another faster are one: proxies and previews ask again. */
+/** Opens of one message within this time count once: proxies and previews ask again. */
 const opensApartMs = 10_000;
 
-/** The smallest picture there is: one transparent dot. */
+/** The smallest image: one transparent dot. */
 const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 const openPixel = endpoint({
@@ -35,8 +35,8 @@ const openPixel = endpoint({
   async handle(call) {
     const { config, params, query } = call;
     const id = params.emailId;
-    // Everybody gets the picture, and only who has the mail can count: its id is told elsewhere,
-    // too. Mail from before addresses were signed is no longer counted.
+    // Everybody gets the image, but only the mail has the signed address that counts; its id is
+    // known elsewhere, too. Mail from before addresses were signed is no longer counted.
     if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
       await count(call, id, { kind: 'open', at: new Date() });
     }
@@ -77,7 +77,7 @@ const followLink = endpoint({
 export const trackingEndpoints = [openPixel, followLink];
 
 /**
- * Where a link leads that we made ourselves: nobody else can make us lead anywhere.
+ * The target of a link that we signed: nobody else can make us redirect anywhere.
  * @throws Problem RESOURCE_NOT_FOUND
  */
 function trustedTarget(
@@ -92,18 +92,18 @@ function trustedTarget(
   return read.target;
 }
 
-/** A header is ASCII; an address means the same with everything else percent-encoded. */
+/** A header is ASCII; percent-encoding the rest keeps the address's meaning. */
 function headerSafe(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** Whoever reads the mail gets what they asked for, also when it cannot be counted. */
+/** The reader gets the response even when counting fails. */
 async function count(
   { db, config, dispatcher, log, request }: Call<'open', unknown, unknown, unknown>,
   id: string,
   feedback: Feedback,
 ): Promise<void> {
-  // Programs that check links ask by HEAD.
+  // Programs that check links use HEAD.
   if (request.method !== 'GET' || !isUuid(id)) return;
   const given = {
     message: { emailId: id, messageId: null },

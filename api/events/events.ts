@@ -31,7 +31,7 @@ const NamedEvent = z.object({
 
 type Body = z.output<typeof TrackBody> | z.output<typeof NamedEvent>;
 
-/** The body of `/v1/track` when it has the key `event`, else that of an event by its `name`. */
+/** The body of `/v1/track` if it has the key `event`, else that of an event by its `name`. */
 const EventBody = z
   .unknown()
   .transform((given, context): Body => {

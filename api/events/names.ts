@@ -14,7 +14,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { JsonObject } from '../http/schemas.ts';
 import { tag } from './record.ts';
 
-/** A name in a path is taken as it is: it may be one no event ever had. */
+/** A name in a path is not validated: no event need have it. */
 const EventByName = z.object({ eventName: z.string() });
 
 const Named = z.object({ id: z.uuid(), name: z.string() });
@@ -99,7 +99,7 @@ export const deleteEvent = endpoint({
     if (isReservedEvent(eventName)) throw new Problem('RESERVED_EVENT');
     const users = await usersOf(db, projectId, eventName);
     if (users.some) throw new Problem('EVENT_IN_USE', { details: users.lists });
-    // Whoever begins to use the name now means events still to come: those stay.
+    // A concurrent new use of the name means future events: those stay.
     return { deletedCount: await deleteEvents(db, projectId, eventName) };
   },
 });

@@ -5,7 +5,7 @@ import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
 
-/** The record of an event as the API answers it. */
+/** The record of an event as the API returns it. */
 
 export const tag = 'Events';
 

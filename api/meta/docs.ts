@@ -9,7 +9,10 @@ const files: Record<string, string> = {
   'swagger-ui-bundle.js': 'text/javascript',
 };
 
-/** The files of the documentation page, from the installed package: no other host is asked. */
+/**
+ * The files of the documentation page, from the installed package: nothing is loaded from another
+ * host.
+ */
 export const docsAssets: Middleware = async (ctx, next) => {
   const name = /^\/docs\/assets\/([\w.-]+)$/.exec(ctx.path)?.[1];
   const type = name && Object.hasOwn(files, name) ? files[name] : undefined;
@@ -45,14 +48,14 @@ export const docsPage = `<!doctype html>
 `;
 
 /**
- * What the documentation page may do: run its own two scripts, and send requests to this server,
- * also by the address its users know it by.
+ * The policy of the documentation page: run its own two scripts, and send requests to this server,
+ * also by its public address.
  */
 export function docsPolicy(apiUrl: string): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'sha256-${startHash}'`,
-    // Swagger UI writes styles into its elements, and its pictures are data.
+    // Swagger UI sets inline styles, and its images are data URLs.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     `connect-src 'self' ${new URL(apiUrl).origin}`,

@@ -154,7 +154,8 @@ const getConfig = endpoint({
             google: config.oauth.google !== null,
           },
           email: {
-            // In local mode tracking is Everpost's own; SES needs a set for each choice.
+            // The local mailer uses Everpost's own tracking; SES needs a configuration set for each
+            // choice.
             trackingToggleEnabled:
               config.mail.tracking === 'own' ||
               Boolean(ses?.configurationSet && ses.configurationSetNoTracking),
@@ -184,7 +185,7 @@ const getDocs = endpoint({
   },
 });
 
-/** `listAll` names the endpoints to describe: all of them, these among them. */
+/** `listAll` returns the endpoints to describe, including these. */
 export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoint[] {
   const getOpenApi = endpoint({
     id: 'getOpenApi',

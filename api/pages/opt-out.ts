@@ -10,12 +10,12 @@ import { readForm } from '../http/form.ts';
 import { type PageForm, showPage } from './page.ts';
 
 /**
- * The pages behind the opt-out links of a mail. Opening one changes nothing: programs that check
- * mail follow its links, too.
+ * The pages of a mail's opt-out links. Opening one changes nothing: programs that scan mail follow
+ * its links, too.
  */
 
 const Params = z.object({ contactId: z.string() });
-/** What all of them are. */
+/** Common to all of them. */
 const isPage = {
   tag: 'Opt-out',
   access: 'open',
@@ -26,7 +26,7 @@ const isPage = {
   response: z.string(),
 } as const;
 
-/** Of a link that leads to nobody. */
+/** For a link without a contact. */
 const unknownAnswer = {
   otherAnswers: [
     { status: 404, description: 'The page of an unknown link', contentTypes: ['text/html'] },
@@ -94,7 +94,7 @@ const unsubscribe = endpoint({
   ],
   async handle(call) {
     const isOneClick = await isOneClickForm(call);
-    // Mail providers repeat what is not answered 200, and blame the sender for it.
+    // Mail providers repeat requests that are not answered 200, and blame the sender.
     const contact = await changed(call, false, isOneClick ? 'one_click' : 'public_page');
     if (isOneClick) return answer('You are unsubscribed.\n', plainText);
     const texts = textsFor(call, contact);
@@ -124,7 +124,7 @@ const subscribe = endpoint({
 
 export const optOutPages = [unsubscribePage, subscribePage, managePage, unsubscribe, subscribe];
 
-/** Whether a body is the form of RFC 8058, in whatever encoding. */
+/** Whether a body is the form of RFC 8058, in either encoding. */
 async function isOneClickForm({ request }: PageCall): Promise<boolean> {
   const fields = await readForm(request.bytes, request.header('content-type')).catch(() => []);
   return fields.some(
@@ -177,14 +177,14 @@ function unknownPage(call: PageCall): Answer<string> {
   return showPage({ language, ...unknown, form: null }, 404);
 }
 
-/** In the contact's language; without a contact in one the browser asks for. */
+/** In the contact's language; without a contact, in one that the browser accepts. */
 function textsFor({ request }: PageCall, contact: PublicContact | undefined): OptOutTexts {
   return contact
     ? optOutTexts(localeOf(contact.data, contact.project_language))
     : optOutTexts(...request.header('accept-language').split(','));
 }
 
-/** Where a form of the page leads. The host is left out: the page may be reached by another. */
+/** The target of a form on the page, without the host: the page may be reached by another one. */
 function actionOf({ config, params, query }: PageCall, page: 'subscribe' | 'unsubscribe'): string {
   const base = new URL(config.apiUrl).pathname.replace(/\/$/, '');
   const attribution = isUuid(query.e) ? `?e=${query.e}` : '';

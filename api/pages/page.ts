@@ -34,7 +34,7 @@ button { font: inherit; font-weight: 600; min-height: 2.75rem; padding: .5rem 1.
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 const headers = {
-  // Nothing but this style and the form: no script, no frame around it, no picture.
+  // Only this style and the form: no scripts, no frames around it, no images.
   'Content-Security-Policy': [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
@@ -42,12 +42,12 @@ const headers = {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
-  // Its address is a secret of one person.
+  // Its address is one person's secret.
   'X-Robots-Tag': 'noindex, nofollow',
   'Cache-Control': 'no-store',
 };
 
-/** Answers a page. It works without JavaScript and shows nothing that was not given. */
+/** The response with a page. It works without JavaScript and shows only what it is given. */
 export function showPage(content: PageContent, status = 200): Answer<string> {
   return answer(pageHtml(content), { status, headers, contentType: 'text/html' });
 }

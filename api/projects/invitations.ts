@@ -13,7 +13,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { presentProject, Project, project } from './record.ts';
 
-/** What a user decides about memberships: to accept one, to decline it, to leave. */
+/** A user's decisions about memberships: to accept an invitation, to decline it, to leave. */
 
 const Invitation = named('Invitation', {
   projectId: z.uuid(),
@@ -102,7 +102,7 @@ const leaveProject = endpoint({
   async handle({ db, caller, params: { id }, note }) {
     const { userId } = caller;
     const membership = await findMembership(db, id, userId);
-    // Who is invited may decline whatever has become of the project.
+    // An invitation can be declined whatever has become of the project.
     const projectId =
       membership?.project.id ??
       found('PROJECT', id, await findInvitation(db, id, userId)).projectId;

@@ -81,7 +81,7 @@ const addMember = endpoint({
     if (body.role === 'ADMIN') requireFresh(caller);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
-    // Nobody can be asked where no mail is sent: such a server trusts its users.
+    // Where no mail is sent, nobody can be asked: such a server trusts its users.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     const runs = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -166,14 +166,14 @@ const removeMember = endpoint({
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
-/** A member that may be changed: anybody but the owner. */
+/** A member who may be changed: anyone but the owner. */
 async function changeable(db: Services['db'], projectId: string, memberId: string) {
   const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
   return row;
 }
 
-/** Who invites, for the mail; null: a key is nobody. */
+/** The inviter, for the mail; null: a key. */
 async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
   const user = userId ? await findUser(db, userId) : undefined;
   return user?.email ?? null;

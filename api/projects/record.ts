@@ -57,7 +57,7 @@ export const project: z.input<typeof Project> = {
 };
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 
-/** `secret`: the secret key, where it was just made; it is not stored. */
+/** `secret`: the secret key, if it was just created; it is not stored. */
 export function presentProject(row: MemberProjectRow, cipher: Cipher, secret?: string) {
   return {
     id: row.public_id ?? row.id,

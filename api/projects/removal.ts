@@ -22,7 +22,7 @@ const deleteProject = endpoint({
   example: { response: { success: true, message: 'The project is deleted.' } },
   async handle({ db, dispatcher, member: { projectId, project }, params, note }) {
     const runs = await transact(db, async (tx) => {
-      // The row outlives the project, so it holds the id as a word.
+      // The row outlives the project, so the id is stored as text.
       await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
       return found('PROJECT', params.id, await removeProject(tx, projectId));
     });

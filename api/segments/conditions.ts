@@ -4,9 +4,9 @@ import { meansTheSame } from '../../domain/filter/forms.ts';
 import { parseCondition, type SegmentMention } from '../../domain/filter/parse.ts';
 import { fault } from '../http/schemas.ts';
 
-/** Conditions in requests and answers. */
+/** Conditions in requests and responses. */
 
-/** A condition of a request as it was read, and where it names segments. */
+/** A condition of a request after parsing, and where it names segments. */
 export interface GivenCondition {
   condition: Condition;
   /** Their fields are paths inside the condition. */
@@ -49,7 +49,7 @@ const flatJsonSchema = {
   required: ['operator', 'conditions'],
 } as const;
 
-/** A condition in either form. A fault names its place in the form that was sent. */
+/** A condition in either form. An issue names its place in the form that was sent. */
 export const ConditionInput = z
   .unknown()
   .transform((input, context): GivenCondition => {
@@ -67,7 +67,7 @@ export const ConditionInput = z
   .meta({ id: 'ConditionInput', anyOf: [conditionJsonSchema, flatJsonSchema] });
 
 /**
- * For a body that takes a condition in two places: refuses two that mean different things.
+ * For a body that takes a condition in two fields: refuses two with different meanings.
  * @param first the one that is used when both are given.
  */
 export function refuseTwoMeanings<First extends string, Second extends string>(
@@ -88,7 +88,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
   };
 }
 
-/** A condition as the API answers it. */
+/** A condition as the API returns it. */
 export const ConditionAnswer = z
   .custom<Condition>((value) => typeof value === 'object' && value !== null)
   .meta({ id: 'Condition', ...conditionJsonSchema });

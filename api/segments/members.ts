@@ -48,7 +48,7 @@ export const listSegmentContacts = endpoint({
 
 const Emails = z.array(z.string()).min(1).max(limits.segmentMembersAtOnce);
 
-/** The addresses among `given` by their stored form, and those that are none, as they came. */
+/** The valid addresses of `given` by their stored form, and the invalid ones as sent. */
 function readEmails(given: readonly string[]) {
   const spellings = new Map<string, string[]>();
   const unreadable: string[] = [];

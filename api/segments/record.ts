@@ -5,7 +5,7 @@ import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Uuid } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from './conditions.ts';
 
-/** The record of a segment as the API answers it. */
+/** The record of a segment as the API returns it. */
 
 export const tag = 'Segments';
 

@@ -55,7 +55,7 @@ const NewSegment = z
   })
   .superRefine(refuseTwoMeanings('condition', 'filters'));
 
-/** The columns of what a request gives, but for the condition. */
+/** The columns of a request's fields, except the condition. */
 function valuesOf<T extends { condition?: unknown; filters?: unknown }>(body: T) {
   const { condition: _, filters: _f, ...fields } = body;
   return columnsFrom(fields);
@@ -95,12 +95,12 @@ export const createSegment = endpoint({
   },
 });
 
-/** A condition with the place in the body where it stands. */
+/** A condition and its field in the body. */
 type PlacedCondition = GivenCondition & { field: 'condition' | 'filters' };
 
 /**
- * The condition of a request, or null without one: null and absent are the same, so that an
- * answer can be sent back.
+ * The condition of a request, or null: null and absent are the same, so that a response can be sent
+ * back.
  * @throws Problem VALIDATION_ERROR when the segment must have one, or can have none.
  */
 function givenCondition(
@@ -123,7 +123,7 @@ function givenCondition(
   return null;
 }
 
-/** @throws Problem VALIDATION_ERROR for segments that are unknown, lead back, or are too many. */
+/** @throws Problem VALIDATION_ERROR for segments that are unknown, circular, or too many. */
 async function refuseBadReferences(
   db: Database,
   projectId: string,
@@ -188,7 +188,7 @@ export const updateSegment = endpoint({
     }
     const given = givenCondition(before.type, body, { isRequired: false });
     if (given) await refuseBadReferences(db, projectId, given, id);
-    // Before anything is locked: this may take a while.
+    // Before any lock: this may take a while.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {
       if (given) {

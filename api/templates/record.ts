@@ -3,7 +3,7 @@ import type { TemplateRow } from '../../db/templates/templates.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject } from '../http/schemas.ts';
 
-/** The record of a template as the API answers it. */
+/** The record of a template as the API returns it. */
 
 export const TemplateType = z
   .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])

@@ -42,7 +42,7 @@ import { presentTemplate, Template, templateExample, TemplateType } from './reco
 
 const tag = 'Templates';
 
-/** Text that must be a template without faults; what takes long to be read is read later. */
+/** A text that must be a valid template; the check of a slow one is left to `requireReadable`. */
 export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
     if (!isQuicklyRead(source)) return;
@@ -52,7 +52,7 @@ export function templateText(schema: z.ZodString) {
   });
 }
 
-/** The check of what its schema has put off. @throws Problem VALIDATION_ERROR */
+/** Checks what its schema has left. @throws Problem VALIDATION_ERROR */
 export async function requireReadable(
   renderer: TemplateRenderer,
   { body }: { body?: string | undefined },
@@ -74,7 +74,7 @@ const TemplateInput = z.object({
   description: Description.optional(),
 });
 
-/** The columns of what a request gives. */
+/** The columns of a request's fields. */
 function valuesOf<T extends { from?: string | null | undefined }>({ from, ...fields }: T) {
   return columnsFrom({ ...fields, fromEmail: from });
 }
@@ -167,7 +167,7 @@ export const updateTemplate = endpoint({
   async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
     await requireReadable(renderer, body, projectId);
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
-    // Only a sender that is sent is checked: an old one may have lost its domain since.
+    // Only a sender in the request is checked: the stored one may have lost its domain since.
     if (body.from) await requireVerifiedSender(db, projectId, body.from);
     const changes = valuesOf(body);
     if (Object.keys(changes).length === 0) return presentTemplate(before);

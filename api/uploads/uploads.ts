@@ -62,11 +62,11 @@ const uploadImage = endpoint({
     const bytes = image.bytes();
     if (imageTypeOf(bytes) !== contentType) throw new Problem('FILE_CONTENT_MISMATCH');
     if (!files) throw new Problem('UPLOADS_DISABLED');
-    // The name the client gave is told, and never used.
+    // The client's file name is returned, and never used.
     const { publicId } = caller.project;
     const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
     await files.put(key, { bytes, contentType });
-    // Deleted meanwhile: its files may have been removed before this one was there.
+    // Deleted meanwhile: its files may have been removed before this one was stored.
     if (!(await projectExists(db, publicId))) {
       await files.removeFolder(publicId);
       throw notFound('PROJECT', publicId);

@@ -26,7 +26,7 @@ import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** What the payment provider tells us. The body must be read as it was sent: it is signed. */
+/** Webhooks of the payment provider. The body must be read as it was sent: it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>
   endpoint({
     id,
@@ -59,11 +59,11 @@ export const paymentEndpoints = [
   receivePayments('receiveStripe', '/webhooks/incoming/stripe'),
 ];
 
-/** Events under way at once. Each holds a connection to the database while it asks the provider. */
+/** Concurrent events. Each holds a database connection while it asks the provider. */
 let freeTurns = 2;
 const waiting: (() => void)[] = [];
 
-/** Waits until few enough events are under way: a slow provider must not take every connection. */
+/** Waits for a free turn: a slow provider must not take every connection. */
 async function inTurn(work: () => Promise<void>): Promise<void> {
   if (freeTurns > 0) freeTurns -= 1;
   else await new Promise<void>((go) => waiting.push(go));
@@ -85,17 +85,17 @@ function readEvent(payments: Payments, body: Buffer, signature: string): Payment
   }
 }
 
-/** Asks the provider. @throws Problem SERVICE_UNAVAILABLE: the event will come again. */
+/** Asks the provider. @throws Problem SERVICE_UNAVAILABLE: the event will be repeated. */
 type Ask = <T>(question: (payments: Payments) => Promise<T>) => Promise<T>;
 
-/** Asks who paid, where the event only names the charge. */
+/** Asks who paid, if the event only names the charge. */
 async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent> {
   if (event.kind !== 'fraud' || event.customer !== null || event.charge === null) return event;
   const { charge } = event;
   return { ...event, customer: await ask((payments) => payments.findCustomerOfCharge(charge)) };
 }
 
-/** Receipt and effect are one transaction: an event that failed comes again, and has effect once. */
+/** Receipt and effect are one transaction: a failed event is repeated, and takes effect once. */
 async function handleEvent(
   { db, config, dispatcher, log }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'log'>,
   ask: Ask,
@@ -109,8 +109,8 @@ async function handleEvent(
 }
 
 /**
- * What the provider says now counts, not what it said when the event was made: events come in any
- * order. Who asks holds the customer, so that of two answers the later one is stored last.
+ * Events come in any order, so the provider's current state counts, not that of the event. The
+ * customer is locked meanwhile, so that the later of two answers is stored last.
  */
 async function effectOf(
   tx: Database,
@@ -155,9 +155,9 @@ async function effectOf(
 }
 
 /**
- * Makes the project of a checkout a subscriber. A subscription nobody would use is ended: that of a
- * project deleted while the page was open, and that of a page paid when the project had another
- * already. The first stays, as usage was reported to its customer and limits came with it.
+ * Makes the project of a checkout a subscriber. A subscription without use is cancelled: that of a
+ * project deleted while the page was open, and one paid when the project had another already. The
+ * first stays, as usage was reported to its customer and its limits apply.
  */
 async function subscribe(
   tx: Database,
@@ -177,7 +177,7 @@ async function subscribe(
       if (await updateCustomer(tx, projectId, before, now)) return;
       continue;
     }
-    // A project we never had may be that of another installation with the same account.
+    // An unknown project may belong to another installation with the same account.
     const isOurs = project !== undefined || server === config.apiUrl;
     if (!isOurs || subscription === null) return;
     await ask((payments) => payments.endSubscription(subscription));
@@ -191,7 +191,7 @@ async function isLive(ask: Ask, subscription: string): Promise<boolean> {
   return found?.isLive ?? false;
 }
 
-/** Whether a customer's project has another subscription that is live: it stays. */
+/** Whether a customer's project has another live subscription, which stays. */
 async function hasOther(
   tx: Database,
   customer: string,

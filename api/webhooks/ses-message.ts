@@ -7,7 +7,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { readMailBody } from '../../providers/mail/inbound-mail.ts';
 
 /**
- * What Amazon SES tells through SNS: notifications and events of sent mail (two forms of the same,
+ * Messages of Amazon SES through SNS: notifications and events of sent mail (two forms of the same,
  * SES developer guide), and receipts of received mail.
  */
 
@@ -45,10 +45,10 @@ const SesMessage = z.object({
 
 export type SesMessage = z.output<typeof SesMessage>;
 
-/** Text PostgreSQL cannot store; mail is full of what it should not hold. */
+/** Characters that PostgreSQL cannot store, frequent in mail. */
 const unstorable = /[\0\p{Cs}]/gu;
 
-/** @throws Problem INVALID_NOTIFICATION when it is none of SES. */
+/** @throws Problem INVALID_NOTIFICATION when it is not from SES. */
 export function readSesMessage(message: unknown): SesMessage {
   try {
     const clean = (_: string, value: unknown) =>
@@ -64,15 +64,15 @@ export function kindOf({ eventType, notificationType }: SesMessage): string {
   return (eventType ?? notificationType ?? '').replaceAll(' ', '');
 }
 
-/** Our id of the message, which it was sent with as a tag. */
+/** Our id of the message, which was sent as a tag. */
 export function taggedEmailId({ mail }: SesMessage): string | null {
   const id = mail.tags['everpost_email_id']?.[0];
   return isUuid(id) ? id.toLowerCase() : null;
 }
 
 /**
- * The feedback a message is, or null when it is of no interest.
- * @param now what never happened later than.
+ * The feedback in a message, or null when it does not matter.
+ * @param now upper bound of its time.
  */
 export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
   const at = (detail: { timestamp?: string | null | undefined } | null | undefined) =>
@@ -103,7 +103,7 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
 function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
   const [recipient] = bounce?.bouncedRecipients ?? [];
   const given = bounce?.bounceType;
-  // Whatever SES is not sure of is as final as what it is sure of.
+  // A bounce type that SES is not sure of counts as final.
   const bounceType = given === 'Permanent' || given === 'Transient' ? given : 'Undetermined';
   return {
     kind: 'bounce',
@@ -113,7 +113,7 @@ function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
   };
 }
 
-/** When SES took the message. */
+/** When SES accepted the message. */
 export function acceptedAt({ mail }: SesMessage, now: Date): Date {
   return timeOf(mail.timestamp, now);
 }
@@ -139,7 +139,7 @@ const Receipt = z
   })
   .catch({ recipients: [] } as never);
 
-/** A received mail; null when nobody can be said to have sent it. */
+/** A received mail; null when it has no valid sender. */
 export async function inboundMailOf(message: SesMessage): Promise<InboundMail | null> {
   const { mail } = message;
   const receipt = Receipt.parse(message.receipt);

@@ -17,7 +17,7 @@ import {
 } from './ses-message.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** The receiver of what Amazon SES reports through SNS, under each address it may be given. */
+/** The receiver of Amazon SES's messages through SNS, under each of its paths. */
 export const snsEndpoints = [
   receiver('receiveSns', '/webhooks/sns'),
   receiver('receiveIncomingSns', '/webhooks/incoming/sns'),
@@ -68,8 +68,8 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
 }
 
 /**
- * Nothing in the body is used before SNS is known to have written it; but what can be refused
- * without asking anybody is refused first, so that nobody has us fetch anything for another topic.
+ * Nothing in the body is used before its signature is checked. Checks that need no request come
+ * first, so that nobody can make us fetch anything for another topic.
  */
 async function requireAuthentic({ sns, config, log }: Services, envelope: SnsEnvelope) {
   const flaw = sns.findFlaw(envelope);
@@ -106,7 +106,9 @@ async function confirm({ sns, log }: Services, url: string): Promise<{ message: 
   return { message: 'The subscription is confirmed.' };
 }
 
-/** The receipt and all effects are one transaction: a failure leaves nothing, and SNS repeats. */
+/**
+ * The receipt and all effects are one transaction: a failure leaves nothing, and SNS repeats it.
+ */
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
   const { db, config, dispatcher } = call;
   const now = new Date();
@@ -126,7 +128,7 @@ async function handleNotification(call: Services, envelope: SnsEnvelope): Promis
       acceptedAt: acceptedAt(message, now),
       autoDisable: config.autoProjectDisable,
     });
-    // That a message of somebody else was accepted is no news to us.
+    // The acceptance of a message that is not ours does not matter.
     if (!recorded && feedback.kind === 'accepted') return {};
     if (!recorded) throw notFound('EMAIL', name.emailId ?? name.messageId);
     return recorded;

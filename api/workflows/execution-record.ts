@@ -6,7 +6,7 @@ import { findStep, type Graph, stepTypes } from '../../domain/workflow/graph.ts'
 import { named, Time, time } from '../http/schemas.ts';
 import { stepExample, workflowExample } from './record.ts';
 
-/** The records of executions and their steps as the API answers them. */
+/** The records of executions and their steps as the API returns them. */
 
 export const statuses = [
   'RUNNING',
@@ -144,7 +144,7 @@ export function presentStepExecution(row: StepExecutionRow, graph: Graph) {
   };
 }
 
-/** The step as it was in the version that runs, whatever became of it since. */
+/** The step as it was in the execution's version, even if it was changed or deleted since. */
 export function stepName(graph: Graph, stepId: string): z.input<typeof StepName> {
   const step = findStep(graph, stepId);
   if (!step) throw new Error(`Step ${stepId} is not in the snapshot of its execution.`);

@@ -229,7 +229,7 @@ export const retryFailedExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const row = await transact(db, (tx) => retryExecution(tx, failed));
-    // The answer names the new run, unless Temporal is away: then the sweep starts it.
+    // The response names the new run, unless Temporal is unavailable: then the sweep starts it.
     const runId = await dispatcher.startNow(executionId);
     return presentExecution({ ...row, temporal_run_id: runId });
   },
@@ -291,7 +291,7 @@ export const getExecutionHistory = endpoint({
         return changesOf(step).map((change) => ({ ...change, ...named }));
       }),
     ];
-    // Ordered by the microsecond, shown to the millisecond as every time.
+    // Sorted by the microsecond, shown in milliseconds like every time.
     const ordered = entries.toSorted((a, b) => (a.at < b.at ? -1 : 1));
     return {
       executionId,
@@ -317,7 +317,7 @@ interface StatusChange {
   detail: string | null;
 }
 
-/** What the database has noted of a row's status. */
+/** The status changes that the database has recorded for a row. */
 function changesOf(row: { history: unknown }): StatusChange[] {
   return row.history as StatusChange[];
 }

@@ -25,7 +25,7 @@ import { Uuid } from '../http/schemas.ts';
 import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
-/** A workflow being edited: its row is locked, nobody else changes its graph. */
+/** A workflow that is being edited: its row is locked, nobody else changes its graph. */
 export interface Edit {
   tx: Database;
   workflow: WorkflowRow;
@@ -33,7 +33,7 @@ export interface Edit {
 }
 
 /**
- * Runs one edit of a graph. An edit that changes something counts as a new version.
+ * Runs one edit of a graph. An edit that changes something makes a new version.
  * @throws Problem WORKFLOW_NOT_FOUND, VALIDATION_ERROR when the graph becomes too large.
  */
 export async function editGraph<T>(
@@ -107,7 +107,7 @@ export const createTransition = endpoint({
       const from = found('STEP', body.fromStepId, findStep(graph, body.fromStepId));
       const to = found('STEP', body.toStepId, findStep(graph, body.toStepId));
       const branch = chosenBranch(from, body);
-      // Asking again for a way that exists, perhaps by itself, is no fault.
+      // Requesting an existing transition again, perhaps an automatic one, is allowed.
       const existing = (await listTransitions(tx, workflow.id)).find(
         (row) => row.from_step_id === from.id && row.to_step_id === to.id && row.branch === null,
       );
@@ -131,7 +131,7 @@ export const createTransition = endpoint({
 });
 
 /**
- * The branch a new way out of `from` is for, read from the ways a request can name it.
+ * The branch of a new transition from `from`, in any of the forms that a request can use.
  * @throws Problem VALIDATION_ERROR when it names none, two, or one the step does not have.
  */
 function chosenBranch(from: GraphStep, given: Given): string | null {

@@ -4,7 +4,7 @@ import { stepTypes, type StepType } from '../../domain/workflow/graph.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 
-/** The records of workflows, steps and transitions as the API answers them. */
+/** The records of workflows, steps and transitions as the API returns them. */
 
 export const tag = 'Workflows';
 

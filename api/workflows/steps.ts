@@ -50,7 +50,7 @@ type Typed<Base extends z.ZodObject> = z.output<Base> & {
   config: Record<string, unknown>;
 };
 
-/** A step as a request describes it: its type says what its config must be. */
+/** A step in a request: its type determines its config's schema. */
 function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], base: Base) {
   const type = z.enum(types);
   const schemas = new Map<unknown, z.ZodType>(
@@ -149,7 +149,7 @@ function templateOfConfig(config: Record<string, unknown>): string | null | unde
   return config['templateId'] as string | null | undefined;
 }
 
-/** The config with the template id that rules, where it names one. */
+/** The config with the step's template id, which takes precedence. */
 function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
 }
@@ -217,8 +217,8 @@ export const updateStep = endpoint({
 });
 
 /**
- * The settings with what an answer has hidden put back from what is stored.
- * @throws Problem VALIDATION_ERROR for a hidden value that nothing stands for.
+ * The config with masked values replaced by the stored ones.
+ * @throws Problem VALIDATION_ERROR for a masked value without a stored one.
  */
 function withKept(
   given: Record<string, unknown>,
@@ -231,7 +231,7 @@ function withKept(
   throw invalidField(`config.headers.${name}`, 'not_allowed', message);
 }
 
-/** @throws Problem VALIDATION_ERROR naming the faulty settings. */
+/** @throws Problem VALIDATION_ERROR naming the invalid settings. */
 function checkConfig(type: StepType, config: Record<string, unknown>): Record<string, unknown> {
   if (type === 'TRIGGER') {
     throw invalidField('config', 'not_allowed', 'Set triggerConfig of the workflow instead.');

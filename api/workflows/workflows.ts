@@ -147,7 +147,7 @@ export const createWorkflow = endpoint({
   },
 });
 
-/** What the TRIGGER step shows of the trigger. */
+/** The trigger as the TRIGGER step shows it. */
 function triggerStep(eventName: string | null) {
   return {
     name: eventName === null ? 'Trigger' : cutName(`Trigger: ${eventName}`),
@@ -235,7 +235,7 @@ export const updateWorkflow = endpoint({
   },
 });
 
-/** Writes a changed trigger to the workflow and its TRIGGER step. Returns whether it changed. */
+/** Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed. */
 async function changeTrigger(
   tx: Database,
   before: WorkflowRow,
@@ -259,7 +259,7 @@ async function changeTrigger(
   return true;
 }
 
-/** @throws Problem WORKFLOW_INVALID with everything that keeps the workflow from running. */
+/** @throws Problem WORKFLOW_INVALID with everything that prevents the workflow from running. */
 async function refuseBroken(tx: Database, workflow: WorkflowRow): Promise<void> {
   const graph = await findWorkflowGraph(tx, workflow.id);
   const templateIds = graph.steps.flatMap((step) => step.templateId ?? []);
@@ -338,7 +338,7 @@ export const duplicateWorkflow = endpoint({
 async function copyGraph(tx: Database, fromId: string, toId: string): Promise<void> {
   const steps = await listSteps(tx, fromId);
   const transitions = await listTransitions(tx, fromId);
-  // Made in order here: the ids are what keeps the order of steps born at the same moment.
+  // Created in order: the ids order steps that are created at the same moment.
   const newIds = new Map(steps.map((step) => [step.id, uuidV7()]));
   const newId = (id: string) => newIds.get(id) ?? id;
   await insertGraph(
