@@ -1,27 +1,17 @@
-import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
-import { chromiumPath } from '../support/processes/chromium.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../support/api.ts';
+import { useBrowser } from '../support/processes/chromium.ts';
 
-let browser: Browser;
-let api: TestApi;
+const browser = await useBrowser();
+const api = await useApi();
 
 it('finds a Chromium to try the documentation in', (context) => {
-  if (!chromiumPath) context.skip('No Chromium is installed: no page is tried in a browser.');
+  if (!browser) context.skip('No Chromium is installed: no page is tried in a browser.');
 });
 
-describe.runIf(chromiumPath)('the documentation in a browser', () => {
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });
-    api = await startTestApi();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await api?.close();
-  });
-
+describe.runIf(browser)('the documentation in a browser', () => {
   it('shows the endpoints and tries one out, within its policy', async () => {
-    const page = await browser.newPage();
+    const page = await browser!.newPage();
     const faults: string[] = [];
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
     page.on('pageerror', (error) => faults.push(error.message));

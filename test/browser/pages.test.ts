@@ -1,15 +1,15 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withTracking } from '../../domain/mail/tracking.ts';
 import { optOutLanguages } from '../../domain/mail/opt-out-texts.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
-import { chromiumPath } from '../support/processes/chromium.ts';
+import { useApi } from '../support/api.ts';
+import { useBrowser } from '../support/processes/chromium.ts';
 
 /** The pages as people meet them, in a browser of this machine without JavaScript. */
 
-let browser: Browser;
-let api: TestApi;
-let project: { id: string; secretKey: string };
+const browser = await useBrowser();
+const api = await useApi();
+const project = await api.createProject((await api.signUp()).cookie);
 let contacts = 0;
 const faults: string[] = [];
 
@@ -28,7 +28,7 @@ async function isSubscribed(id: string): Promise<boolean> {
 
 /** Opens a page of our own. Whatever the page was not allowed to do is a fault. */
 async function open(path: string, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
-  const context = await browser.newContext({ javaScriptEnabled: false, colorScheme });
+  const context = await browser!.newContext({ javaScriptEnabled: false, colorScheme });
   const page = await context.newPage();
   page.on('console', (message) => faults.push(message.text()));
   page.on('requestfailed', (request) => faults.push(request.url()));
@@ -37,20 +37,11 @@ async function open(path: string, colorScheme: 'light' | 'dark' = 'light'): Prom
 }
 
 it('finds a Chromium to try the pages in', (context) => {
-  if (!chromiumPath) context.skip('No Chromium is installed: no page is tried in a browser.');
+  if (!browser) context.skip('No Chromium is installed: no page is tried in a browser.');
 });
 
-describe.runIf(chromiumPath)('the opt-out pages in a browser', () => {
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });
-    api = await startTestApi();
-    project = await api.createProject((await api.signUp()).cookie);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await api?.close();
-    expect(faults).toEqual([]);
-  });
+describe.runIf(browser)('the opt-out pages in a browser', () => {
+  afterAll(() => expect(faults).toEqual([]));
 
   it('unsubscribe by keyboard alone', async () => {
     const id = await createContact();
@@ -114,13 +105,11 @@ describe.runIf(chromiumPath)('the opt-out pages in a browser', () => {
   });
 });
 
-describe.runIf(chromiumPath)('tracked links in a browser', () => {
+describe.runIf(browser)('tracked links in a browser', () => {
   let page: Page;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });
-    page = await browser.newPage();
+    page = await browser!.newPage();
   });
-  afterAll(() => browser?.close());
 
   /** Addresses a browser finds in HTML, and how many pictures it shows. */
   async function readLinks(html: string) {

@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createFiles, type Files } from '../../providers/files.ts';
-import { findMoto, type Moto, startMoto } from '../support/fakes/moto.ts';
+import { useMoto } from '../support/fakes/moto.ts';
 
 /** Our storage against an S3 that other people wrote. It needs Python. */
 
 const bucket = 'everpost-files';
-const program = await findMoto();
-let moto: Moto | undefined;
+const moto = await useMoto();
 let publicUrl: string;
 let client: S3Client;
 let files: Files;
 
 beforeAll(async () => {
-  if (!program) return;
-  moto = await startMoto(program);
+  if (!moto) return;
   const { endpoint } = moto;
   publicUrl = `${endpoint}/${bucket}`;
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
@@ -40,9 +38,7 @@ beforeAll(async () => {
   files = made;
 }, 300_000);
 
-afterAll(() => moto?.close());
-
-describe.runIf(program !== null)('files in S3 (left out without Python)', () => {
+describe.runIf(moto)('files in S3 (left out without Python)', () => {
   it('are found at their public address, with type and lifetime', async () => {
     const key = `${randomUUID()}/${randomUUID()}.png`;
     const bytes = Buffer.from('the bytes of an image');

@@ -6,22 +6,20 @@ import { createIdentities, IdentityProviderError } from '../../providers/mail/id
 import type { Mailer } from '../../providers/mail/mailer.ts';
 import { createMailer } from '../../providers/mail/create-mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
-import { findMoto, type Moto, startMoto } from '../support/fakes/moto.ts';
+import { useMoto } from '../support/fakes/moto.ts';
 
 /**
  * Our mailer and identities against an SES that other people wrote. It needs Python with venv and
  * PyPI; where they are missing, the report says that these were left out.
  */
-const program = await findMoto();
+const moto = await useMoto();
 
-describe.runIf(program)('SES of moto', () => {
+describe.runIf(moto)('SES of moto', () => {
   const account = { region: 'eu-west-1', accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
-  let moto: Moto;
   let mailer: Mailer;
   let domain: string;
   beforeAll(async () => {
-    moto = await startMoto(program ?? '');
-    const { endpoint } = moto;
+    const { endpoint } = moto!;
     const sets = { configurationSet: '', configurationSetNoTracking: '' };
     mailer = createMailer(
       { ses: { ...account, ...sets, endpoint }, smtp: null },
@@ -38,7 +36,6 @@ describe.runIf(program)('SES of moto', () => {
   });
   afterAll(async () => {
     await mailer.close();
-    await moto.close();
   });
 
   async function sendFrom(sender: string) {
@@ -61,7 +58,7 @@ describe.runIf(program)('SES of moto', () => {
   it('takes a raw message, byte for byte, and gives it an id', async () => {
     const { raw, outcome } = await sendFrom(domain);
     expect(outcome).toMatchObject({ kind: 'accepted', delivered: false });
-    const [stored] = await moto.list('ses', 'RawMessage');
+    const [stored] = await moto!.list('ses', 'RawMessage');
     expect(stored).toMatchObject({ source: `team@${domain}` });
     expect('messageId' in outcome && outcome.messageId).toBe(stored?.['id']);
     expect(stored?.['raw_data']).toBe(raw.toString());
@@ -79,7 +76,7 @@ describe.runIf(program)('SES of moto', () => {
   });
 
   it('is asked about identities and told to forget them', async () => {
-    const ses = { ...account, endpoint: moto.endpoint };
+    const ses = { ...account, endpoint: moto!.endpoint };
     const identities = createIdentities({
       ses,
       mailFromSubdomain: 'mail',

@@ -1,24 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { findCampaignWork } from '../../db/campaigns/emails.ts';
-import { type Database, openDatabase } from '../../db/database.ts';
 import { findNextDue } from '../../db/emails/emails.ts';
 import { millisecondsUntil } from '../../db/instants.ts';
-import { createTestDatabase } from '../support/processes/servers.ts';
+import { useDatabase } from '../support/processes/servers.ts';
 
-let db: Database;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  const database = await createTestDatabase();
-  const opened = openDatabase(database.url);
-  ({ db } = opened);
-  close = async () => {
-    await opened.close();
-    await database.drop();
-  };
-});
-afterAll(() => close());
+const { db } = await useDatabase();
 
 const until = async (moment: string) => {
   const text = sql`(${sql.lit(moment)})::timestamptz`;

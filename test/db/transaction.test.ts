@@ -1,25 +1,13 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../db/database.ts';
 import { transact } from '../../db/transaction.ts';
-import { createTestDatabase } from '../support/processes/servers.ts';
+import { useDatabase } from '../support/processes/servers.ts';
+import { use } from '../support/use.ts';
 
-let db: Database;
-let url: string;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  const database = await createTestDatabase();
-  url = database.url;
-  const opened = openDatabase(url);
-  ({ db } = opened);
-  await sql`create table account (name text primary key, balance int not null)`.execute(db);
-  await sql`insert into account values ('a', 0), ('b', 0)`.execute(db);
-  close = async () => {
-    await opened.close();
-    await database.drop();
-  };
-});
-afterAll(() => close());
+const { db, url } = await useDatabase();
+await sql`create table account (name text primary key, balance int not null)`.execute(db);
+await sql`insert into account values ('a', 0), ('b', 0)`.execute(db);
 
 const add = (tx: Database, name: string) =>
   sql`update account set balance = balance + 1 where name = ${name}`.execute(tx);
@@ -69,7 +57,7 @@ it('a serialization failure is tried five times, any other error once', async ()
 });
 
 it('statements go on when a migration changes the type of what they answer', async () => {
-  const opened = openDatabase(url, { poolMax: 1 });
+  const opened = use(openDatabase(url, { poolMax: 1 }));
   const connection = async () => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(opened.db);
     return rows[0]!.pid;
@@ -87,5 +75,4 @@ it('statements go on when a migration changes the type of what they answer', asy
   await sql`alter table account alter column balance type int`.execute(db);
   const { rows } = await transact(opened.db, read);
   expect(rows).toHaveLength(1);
-  await opened.close();
 });

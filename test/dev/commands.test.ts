@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
+import { useFolder } from '../support/use.ts';
 
 // Each starts Node.js several times, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -47,23 +47,19 @@ it('a replay says what it can do', async () => {
 });
 
 it('workflow code that cannot be bundled is named with its fault', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'everpost-broken-'));
-  try {
-    const root = join(import.meta.dirname, '../..');
-    for (const name of ['node_modules', 'package.json']) {
-      await symlink(join(root, name), join(folder, name));
-    }
-    await cp(join(root, 'worker'), join(folder, 'worker'), { recursive: true });
-    await mkdir(join(folder, 'workflows'));
-    await writeFile(join(folder, 'workflows/index.ts'), "export { a } from './missing.ts';\n");
-    const script = `
-      import { bundleWorkflows } from ${JSON.stringify(join(folder, 'worker/bundle.ts'))};
-      await bundleWorkflows().catch((error) => console.log(error.message));`;
-    const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
-    const { stdout } = await run('node', args, { cwd: root });
-    expect(stdout).toContain('The workflow code cannot be bundled.');
-    expect(stdout).toContain("Can't resolve './missing.ts'");
-  } finally {
-    await rm(folder, { recursive: true });
+  const folder = await useFolder();
+  const root = join(import.meta.dirname, '../..');
+  for (const name of ['node_modules', 'package.json']) {
+    await symlink(join(root, name), join(folder, name));
   }
+  await cp(join(root, 'worker'), join(folder, 'worker'), { recursive: true });
+  await mkdir(join(folder, 'workflows'));
+  await writeFile(join(folder, 'workflows/index.ts'), "export { a } from './missing.ts';\n");
+  const script = `
+    import { bundleWorkflows } from ${JSON.stringify(join(folder, 'worker/bundle.ts'))};
+    await bundleWorkflows().catch((error) => console.log(error.message));`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+  const { stdout } = await run('node', args, { cwd: root });
+  expect(stdout).toContain('The workflow code cannot be bundled.');
+  expect(stdout).toContain("Can't resolve './missing.ts'");
 });

@@ -1,28 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DnsServer, startDnsServer } from '../support/fakes/dns-server.ts';
-import { createLaptop, type Laptop } from '../support/processes/npm-start.ts';
+import { expect, it } from 'vitest';
+import { useDnsServer } from '../support/fakes/dns-server.ts';
+import { useLaptop } from '../support/processes/npm-start.ts';
 import { stackPids } from '../support/processes/servers.ts';
+import { use } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-let laptop: Laptop;
-let dns: DnsServer;
-let connection: Connection;
-let temporal: Client;
-beforeAll(async () => {
-  dns = await startDnsServer();
-  laptop = await createLaptop();
-  await laptop.start({ DNS_SERVERS: dns.address }).ready();
-  connection = await Connection.connect({ address: `127.0.0.1:${laptop.env['TEMPORAL_PORT']}` });
-  temporal = new Client({ connection });
-});
-afterAll(async () => {
-  await connection.close();
-  await laptop.close();
-  await dns.close();
-});
+const dns = await useDnsServer();
+const laptop = await useLaptop();
+await laptop.start({ DNS_SERVERS: dns.address }).ready();
+const connection = use(
+  await Connection.connect({ address: `127.0.0.1:${laptop.env['TEMPORAL_PORT']}` }),
+);
+const temporal = new Client({ connection });
 
 /** How long the stack is watched, in milliseconds: two sweeps. */
 const watchedMs = 60_000;

@@ -1,16 +1,12 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { keptSecret } from '../../dev/secrets.ts';
+import { useFolder } from '../support/use.ts';
 
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'everpost-secrets-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
+const directory = await useFolder();
 
 describe('keptSecret', () => {
   it('makes a secret of 64 characters that only its owner can read', async () => {

@@ -1,29 +1,18 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import {
-  createLaptop,
-  type Laptop,
-  ports,
-  readyWithin,
-  root,
-} from '../support/processes/npm-start.ts';
+import { ports, readyWithin, root, useLaptop } from '../support/processes/npm-start.ts';
 import { isRunning, stackPids } from '../support/processes/servers.ts';
+import { listen, use } from '../support/use.ts';
 
 const user = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });
 
-let laptop: Laptop;
-let dataDir: string;
-let env: NodeJS.ProcessEnv;
-beforeAll(async () => {
-  laptop = await createLaptop();
-  ({ dataDir, env } = laptop);
-});
-afterAll(() => laptop.close());
+const laptop = await useLaptop();
+const { dataDir, env } = laptop;
 
 function post(path: string): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
@@ -49,12 +38,9 @@ async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<
 
 describe('npm start', { timeout: 300_000 }, () => {
   it('ends with an exit code and the name of the variable when its port is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
+    const { port } = use(await listen(createServer()));
     const { child, output } = laptop.start({ TEMPORAL_PORT: String(port) });
     const [code] = await once(child, 'close');
-    other.close();
     expect(code).toBeGreaterThan(0);
     expect(output.text).toContain(`TEMPORAL_PORT=${port} cannot be used`);
   });

@@ -1,24 +1,19 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { migrateToLatest } from '../../db/database.ts';
 import { claimFreePort } from '../../dev/servers/ports.ts';
-import { type PostgresServer, startPostgres } from '../../dev/servers/postgres.ts';
-import { startTemporal, type TemporalServer } from '../../dev/servers/temporal.ts';
-import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
+import { startPostgres } from '../../dev/servers/postgres.ts';
+import { startTemporal } from '../../dev/servers/temporal.ts';
+import { connectTemporal } from '../../workflows/client/connection.ts';
 import { createCampaign, deleteContacts, insertContacts } from '../support/projects/campaigns.ts';
-import { type CountingSink, startCountingSink } from '../support/fakes/counting-sink.ts';
-import { type Engine, startEngine } from '../support/engine.ts';
-import {
-  type Program,
-  startApiProcess,
-  startWorkerProcess,
-} from '../support/processes/processes.ts';
+import { useCountingSink } from '../support/fakes/counting-sink.ts';
+import { useEngine } from '../support/engine.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes/processes.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { atEnd, use, useFolder } from '../support/use.ts';
 
 /**
  * A campaign under way while something breaks: nothing is lost, nobody gets two, and it is over
@@ -31,27 +26,10 @@ const recipients = Number(process.env['FAULT_RECIPIENTS'] ?? 600);
 /** How long a campaign takes when nothing breaks, in seconds. */
 const campaignSeconds = 4;
 
-interface World {
-  postgres: { server: PostgresServer; start(): Promise<PostgresServer> };
-  temporal: { server: TemporalServer; start(): Promise<TemporalServer>; client: Temporal };
-  sink: CountingSink;
-  engine: Engine;
-  api: Awaited<ReturnType<typeof startApiProcess>>;
-  worker: Program;
-  startWorker(): Promise<Program>;
-  startApi(): ReturnType<typeof startApiProcess>;
-}
-
-const undo: (() => Promise<unknown>)[] = [];
-let world: World;
-
 async function startServers() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'everpost-campaign-'));
-  // Under root PostgreSQL runs as another user, who must get through.
-  await chmod(dataDir, 0o755);
-  undo.push(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = await useFolder();
   const ports = [await claimFreePort(), await claimFreePort(), await claimFreePort()];
-  for (const { release } of ports) undo.push(async () => release());
+  for (const { release } of ports) atEnd(release);
   const [port = 0, temporalPort = 0, uiPort = 0] = ports.map((one) => one.port);
   const log = () => {};
   const startDatabase = () =>
@@ -59,51 +37,42 @@ async function startServers() {
   const startRuns = () =>
     startTemporal({ dataDir: join(dataDir, 'temporal'), port: temporalPort, uiPort, log });
   const postgres = { server: await startDatabase(), start: startDatabase };
-  undo.push(() => postgres.server.stop());
+  atEnd(() => postgres.server.stop());
   const temporal = { server: await startRuns(), start: startRuns };
-  undo.push(() => temporal.server.stop());
+  atEnd(() => temporal.server.stop());
   return { postgres, temporal };
 }
 
-beforeAll(async () => {
-  const { postgres, temporal } = await startServers();
-  await migrateToLatest(postgres.server.url);
-  const sink = await startCountingSink();
-  undo.push(() => sink.close());
-  const rate = String(Math.ceil(recipients / campaignSeconds));
-  const environment = {
-    DATABASE_URL: postgres.server.url,
-    TEMPORAL_ADDRESS: temporal.server.address,
-    SMTP_HOST: '127.0.0.1',
-    SMTP_PORT: String(sink.port),
-    EMAIL_RATE_LIMIT_PER_SECOND: rate,
-    EMAIL_RATE_PER_PROJECT_PER_SECOND: rate,
-    DELIVERY_SETTLE_MINUTES: '0',
-  };
-  const engine = await startEngine(environment, { worker: false });
-  undo.push(() => engine.close());
-  const { address } = temporal.server;
-  const none = { apiKey: null, tlsCert: null, tlsKey: null, tlsCa: null };
-  const client = connectTemporal({ address, namespace: 'default', ...none });
-  undo.push(() => client.close());
-  const startApi = () => startApiProcess(engine, environment);
-  const startWorker = () => startWorkerProcess(engine, environment);
-  world = {
-    postgres,
-    temporal: { ...temporal, client },
-    sink,
-    engine,
-    api: await startApi(),
-    worker: await startWorker(),
-    startWorker,
-    startApi,
-  };
-  undo.push(() => Promise.all([world.worker.stop(), world.api.stop()]));
-}, 120_000);
-
-afterAll(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-}, 60_000);
+const { postgres, temporal } = await startServers();
+await migrateToLatest(postgres.server.url);
+const sink = await useCountingSink();
+const rate = String(Math.ceil(recipients / campaignSeconds));
+const environment = {
+  DATABASE_URL: postgres.server.url,
+  TEMPORAL_ADDRESS: temporal.server.address,
+  SMTP_HOST: '127.0.0.1',
+  SMTP_PORT: String(sink.port),
+  EMAIL_RATE_LIMIT_PER_SECOND: rate,
+  EMAIL_RATE_PER_PROJECT_PER_SECOND: rate,
+  DELIVERY_SETTLE_MINUTES: '0',
+};
+const engine = await useEngine(environment, { worker: false });
+const { address } = temporal.server;
+const none = { apiKey: null, tlsCert: null, tlsKey: null, tlsCa: null };
+const client = use(connectTemporal({ address, namespace: 'default', ...none }));
+const startApi = () => startApiProcess(engine, environment);
+const startWorker = () => startWorkerProcess(engine, environment);
+const world = {
+  postgres,
+  temporal: { ...temporal, client },
+  sink,
+  engine,
+  api: await startApi(),
+  worker: await startWorker(),
+  startWorker,
+  startApi,
+};
+atEnd(() => Promise.all([world.worker.stop(), world.api.stop()]));
 
 /** What breaks. Called when a part of the recipients have their mail. */
 interface Fault {

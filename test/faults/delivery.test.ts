@@ -1,29 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
-import { type Engine, startEngine } from '../support/engine.ts';
-import { startWorkerProcess } from '../support/processes/processes.ts';
-import { type SmtpSink, startSmtpSink } from '../support/fakes/smtp-sink.ts';
+import { useEngine } from '../support/engine.ts';
+import { useWorkerProcess } from '../support/processes/processes.ts';
+import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';
-import { startTcpProxy } from '../support/fakes/tcp-proxy.ts';
+import { useTcpProxy } from '../support/fakes/tcp-proxy.ts';
+import { atEnd } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Faults between the claim of a batch and its handover: nothing has left yet. */
 
-let engine: Engine;
-let sink: SmtpSink;
-let smtp: Record<string, string>;
-beforeAll(async () => {
-  sink = await startSmtpSink();
-  smtp = { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(sink.port) };
-  engine = await startEngine(smtp, { worker: false });
-});
+const sink = await useSmtpSink();
+const smtp = { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(sink.port) };
+const engine = await useEngine(smtp, { worker: false });
 afterEach(() => engine.stopWorker());
-afterAll(async () => {
-  await engine.close();
-  await sink.close();
-});
 
 async function send(count: number, given: object = {}): Promise<string[]> {
   const to = Array.from({ length: count }, () => `${randomUUID()}@people.test`);
@@ -68,38 +60,33 @@ describe('a batch that was claimed', () => {
   it('is due again when the answer to the claim was lost', async () => {
     const { db } = engine.api;
     const url = new URL(engine.api.services.config.databaseUrl);
-    const line = await startTcpProxy(url.host);
+    const line = await useTcpProxy(url.host);
     url.host = line.address;
-    const worker = await startWorkerProcess(engine, { ...smtp, DATABASE_URL: url.href });
-    try {
-      // A claim stands still until we let it go on.
-      await sql`create function stand_still() returns trigger language plpgsql as
-        'begin perform pg_advisory_xact_lock(7); return new; end'`.execute(db);
-      await sql`create trigger stand_still before update on email for each row
-        when (new.status = 'SENDING') execute function stand_still()`.execute(db);
-      let to: string[] = [];
-      await db.transaction().execute(async (tx) => {
-        await sql`select pg_advisory_xact_lock(7)`.execute(tx);
-        to = await send(5);
-        await waitFor('the claim', async () => {
-          const { rows } = await sql`select 1 from pg_stat_activity
-            where datname = current_database() and wait_event = 'advisory'`.execute(db);
-          return rows.length > 0;
-        });
-        line.mode = 'deaf';
+    const worker = await useWorkerProcess(engine, { ...smtp, DATABASE_URL: url.href });
+    // A claim stands still until we let it go on.
+    await sql`create function stand_still() returns trigger language plpgsql as
+      'begin perform pg_advisory_xact_lock(7); return new; end'`.execute(db);
+    await sql`create trigger stand_still before update on email for each row
+      when (new.status = 'SENDING') execute function stand_still()`.execute(db);
+    atEnd(() => sql`drop trigger stand_still on email`.execute(db));
+    let to: string[] = [];
+    await db.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(7)`.execute(tx);
+      to = await send(5);
+      await waitFor('the claim', async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event = 'advisory'`.execute(db);
+        return rows.length > 0;
       });
-      await waitFor('the commit', async () =>
-        (await rowsTo(to)).some(({ status }) => status === 'SENDING'),
-      );
-      line.mode = 'open';
-      line.cut();
-      await arrivedOnce(to);
-      expect(worker.isRunning()).toBe(true);
-    } finally {
-      await worker.stop();
-      await line.close();
-      await sql`drop trigger stand_still on email`.execute(db);
-    }
+      line.mode = 'deaf';
+    });
+    await waitFor('the commit', async () =>
+      (await rowsTo(to)).some(({ status }) => status === 'SENDING'),
+    );
+    line.mode = 'open';
+    line.cut();
+    await arrivedOnce(to);
+    expect(worker.isRunning()).toBe(true);
   }, 60_000);
 
   it('leaves without the message that cannot be written', async () => {

@@ -1,22 +1,14 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../support/engine.ts';
-import { type Program, startWorkerProcess } from '../support/processes/processes.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../support/engine.ts';
+import { useWorkerProcess } from '../support/processes/processes.ts';
 import { endOfJob, importFile } from '../support/projects/upload.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A real worker process, ended without a warning in the middle of a job. */
 
 const contacts = 30_000;
-let engine: Engine;
-let last: Program | undefined;
-beforeAll(async () => {
-  engine = await startEngine({}, { worker: false });
-});
-afterAll(async () => {
-  await last?.stop();
-  await engine.close();
-});
+const engine = await useEngine({}, { worker: false });
 
 const position = async (jobId: string) => {
   const query = engine.api.db.selectFrom('job').select(['position', 'state']);
@@ -27,13 +19,13 @@ const position = async (jobId: string) => {
 async function killAlongTheWay(jobId: string, times: number): Promise<number[]> {
   const places: number[] = [];
   for (let kill = 1; kill <= times; kill++) {
-    const worker = await startWorkerProcess(engine);
+    const worker = await useWorkerProcess(engine);
     const goal = (kill * contacts) / (times + 2);
     await waitFor('progress', async () => (await position(jobId)).position >= goal, 60_000);
     await worker.kill();
     places.push((await position(jobId)).position);
   }
-  last = await startWorkerProcess(engine);
+  await useWorkerProcess(engine);
   return places;
 }
 
@@ -73,7 +65,6 @@ describe('a worker killed again and again', () => {
             where name = 'contact.subscribed') as told
         from contact`.execute(db);
     expect(rows).toEqual([{ contacts, right: contacts, events: contacts / 2, told: contacts / 2 }]);
-    await last?.stop();
   }, 240_000);
 
   it('in a bulk action does the same', async () => {

@@ -1,45 +1,25 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { migrateToLatest } from '../../db/database.ts';
 import { claimFreePort } from '../../dev/servers/ports.ts';
 import { type PostgresServer, startPostgres } from '../../dev/servers/postgres.ts';
-import { startTemporal, type TemporalServer } from '../../dev/servers/temporal.ts';
-import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
-import { type Engine, startEngine } from '../support/engine.ts';
+import { startTemporal } from '../../dev/servers/temporal.ts';
+import { connectTemporal } from '../../workflows/client/connection.ts';
+import { type Engine, useEngine } from '../support/engine.ts';
 import { createContact, createTemplate, createWorkflow } from '../support/histories/executions.ts';
-import {
-  type Program,
-  startApiProcess,
-  startWorkerProcess,
-} from '../support/processes/processes.ts';
+import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
 import { newAddress } from '../support/projects/shop.ts';
-import { startSmtpSink } from '../support/fakes/smtp-sink.ts';
+import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { outliveGrace, sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { atEnd, use, useFolder } from '../support/use.ts';
 
 /** A server goes away under running processes of Everpost and comes back. */
 
-/** Undone at the end of a describe, last first. */
-type Undo = (() => Promise<unknown>)[];
-
-async function undone(undo: Undo): Promise<void> {
-  for (const step of undo.splice(0).reverse()) await step();
-}
-
-async function newDirectory(undo: Undo): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'everpost-faults-'));
-  // Under root PostgreSQL runs as another user, who must get through.
-  await chmod(directory, 0o755);
-  undo.push(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-async function newPort(undo: Undo): Promise<number> {
+async function newPort(): Promise<number> {
   const { port, release } = await claimFreePort();
-  undo.push(release);
+  atEnd(release);
   return port;
 }
 
@@ -51,39 +31,19 @@ async function countStatuses(engine: Engine, table: 'email' | 'execution') {
   return counts;
 }
 
-describe('while Temporal is away', () => {
-  const undo: Undo = [];
-  let engine: Engine;
-  let api: Awaited<ReturnType<typeof startApiProcess>>;
-  let worker: Program;
-  let start: () => Promise<TemporalServer>;
-  let server: TemporalServer;
-  let temporal: Temporal;
-
-  beforeAll(async () => {
-    const dataDir = await newDirectory(undo);
-    const [port, uiPort] = [await newPort(undo), await newPort(undo)];
-    start = () => startTemporal({ dataDir, port, uiPort, log: () => {} });
-    server = await start();
-    undo.push(() => server.stop());
-    engine = await startEngine({}, { worker: false });
-    undo.push(() => engine.close());
-    temporal = connectTemporal({
-      address: server.address,
-      namespace: 'default',
-      apiKey: null,
-      tlsCert: null,
-      tlsKey: null,
-      tlsCa: null,
-    });
-    undo.push(() => temporal.close());
-    const there = { TEMPORAL_ADDRESS: server.address };
-    worker = await startWorkerProcess(engine, there);
-    undo.push(() => worker.kill());
-    api = await startApiProcess(engine, there);
-    undo.push(() => api.kill());
-  });
-  afterAll(() => undone(undo));
+describe('while Temporal is away', async () => {
+  const dataDir = await useFolder();
+  const [port, uiPort] = [await newPort(), await newPort()];
+  const start = () => startTemporal({ dataDir, port, uiPort, log: () => {} });
+  let server = await start();
+  atEnd(() => server.stop());
+  const engine = await useEngine({}, { worker: false });
+  const { address } = server;
+  const none = { apiKey: null, tlsCert: null, tlsKey: null, tlsCa: null };
+  const temporal = use(connectTemporal({ address, namespace: 'default', ...none }));
+  const there = { TEMPORAL_ADDRESS: address };
+  const worker = await useWorkerProcess(engine, there);
+  const api = await useApiProcess(engine, there);
 
   /** A request to the API process, which has to be answered as if nothing were wrong. */
   async function promptly(method: string, path: string, body?: unknown) {
@@ -100,12 +60,10 @@ describe('while Temporal is away', () => {
     await createWorkflow(engine, {
       eventName: 'mailed',
       steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-      ways: [['TRIGGER', 'Mail']],
     });
     const waiting = await createWorkflow(engine, {
       eventName: 'waits',
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
-      ways: [['TRIGGER', 'Wait']],
     });
     const [clicker, cancelled] = [newAddress(), newAddress()];
     for (const email of [clicker, cancelled]) {
@@ -156,19 +114,15 @@ describe('while Temporal is away', () => {
 });
 
 describe('while PostgreSQL is away', () => {
-  const undo: Undo = [];
-  afterAll(() => undone(undo));
-
   it('nothing is lost and nothing happens twice', async () => {
-    const dataDir = await newDirectory(undo);
-    const port = await newPort(undo);
+    const dataDir = await useFolder();
+    const port = await newPort();
     const start = () =>
       startPostgres({ dataDir: join(dataDir, 'postgres'), port, log: () => {}, disposable: true });
     let server: PostgresServer = await start();
-    undo.push(() => server.stop());
+    atEnd(() => server.stop());
     await migrateToLatest(server.url);
-    const sink = await startSmtpSink();
-    undo.push(() => sink.close());
+    const sink = await useSmtpSink();
     const environment = {
       DATABASE_URL: server.url,
       SMTP_HOST: '127.0.0.1',
@@ -176,8 +130,7 @@ describe('while PostgreSQL is away', () => {
       EMAIL_RATE_LIMIT_PER_SECOND: '150',
       EMAIL_RATE_PER_PROJECT_PER_SECOND: '150',
     };
-    const engine = await startEngine(environment, { worker: false });
-    undo.push(() => engine.close());
+    const engine = await useEngine(environment, { worker: false });
     const templateId = await createTemplate(engine);
     await createWorkflow(engine, {
       eventName: 'travels',
@@ -186,14 +139,8 @@ describe('while PostgreSQL is away', () => {
         { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never', timeout: 2 } },
         { type: 'SEND_EMAIL', name: 'Second', templateId },
       ],
-      ways: [
-        ['TRIGGER', 'First'],
-        ['First', 'Wait'],
-        ['Wait', 'Second'],
-      ],
     });
-    const api = await startApiProcess(engine, environment);
-    undo.push(() => api.kill());
+    const api = await useApiProcess(engine, environment);
     const travellers = Array.from({ length: 30 }, newAddress);
     const to = Array.from({ length: 800 }, newAddress);
     const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
@@ -201,8 +148,7 @@ describe('while PostgreSQL is away', () => {
       const sent = await api.call('POST', '/v1/send', { ...mail, to: to.slice(at, at + 100) });
       expect(sent.status).toBe(200);
     }
-    const worker = await startWorkerProcess(engine, environment);
-    undo.push(() => worker.kill());
+    const worker = await useWorkerProcess(engine, environment);
     for (const email of travellers) {
       expect((await api.call('POST', '/v1/track', { email, event: 'travels' })).status).toBe(200);
     }

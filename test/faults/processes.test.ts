@@ -1,45 +1,23 @@
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
-import { type Engine, startEngine } from '../support/engine.ts';
+import { useEngine } from '../support/engine.ts';
 import { createTemplate, createWorkflow, executionIn } from '../support/histories/executions.ts';
-import {
-  type Program,
-  startApiProcess,
-  startWorkerProcess,
-} from '../support/processes/processes.ts';
+import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
 import { temporalAddress } from '../support/processes/servers.ts';
 import { newAddress } from '../support/projects/shop.ts';
-import { type SmtpSink, startSmtpSink } from '../support/fakes/smtp-sink.ts';
+import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';
-import { startTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
+import { useTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Real processes of Everpost, ended without a warning at the worst moment. */
 
-/** What a test has started, to be ended after it, last first. */
-const started: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of started.splice(0).reverse()) await end();
-});
-
-function ended<P extends Program>(program: P): P {
-  // What is left at the end stops in order: a killed worker keeps its work from others for the
-  // 30 seconds until its heartbeats are missed.
-  started.push(() => program.stop());
-  return program;
-}
-
-describe('an API process that is killed', () => {
-  let engine: Engine;
+describe('an API process that is killed', async () => {
+  const engine = await useEngine();
   let line: TcpProxy;
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
   beforeEach(async () => {
-    line = await startTcpProxy(temporalAddress());
-    started.push(() => line.close());
+    line = await useTcpProxy(temporalAddress());
   });
 
   async function mailing(eventName: string) {
@@ -47,7 +25,6 @@ describe('an API process that is killed', () => {
     return createWorkflow(engine, {
       eventName,
       steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-      ways: [['TRIGGER', 'Mail']],
     });
   }
 
@@ -60,7 +37,7 @@ describe('an API process that is killed', () => {
 
   it('between commit and start leaves its executions to the sweep', async () => {
     const workflow = await mailing('killed before');
-    const api = ended(await startApiProcess(engine, { TEMPORAL_ADDRESS: line.address }));
+    const api = await useApiProcess(engine, { TEMPORAL_ADDRESS: line.address });
     line.mode = 'silent';
     const emails = Array.from({ length: 10 }, newAddress);
     for (const email of emails) {
@@ -78,7 +55,7 @@ describe('an API process that is killed', () => {
 
   it('between start and the note of it leaves one run and one mail each', async () => {
     const workflow = await mailing('killed after');
-    const api = ended(await startApiProcess(engine, { TEMPORAL_ADDRESS: line.address }));
+    const api = await useApiProcess(engine, { TEMPORAL_ADDRESS: line.address });
     // The connection is made by a first start, so that the next ones go out at once.
     const emails = Array.from({ length: 6 }, newAddress);
     const track = (email: string) =>
@@ -110,27 +87,18 @@ describe('an API process that is killed', () => {
   });
 });
 
-describe('a worker process that ends', () => {
-  let engine: Engine;
-  let sink: SmtpSink;
-  let smtp: Record<string, string>;
-  beforeAll(async () => {
-    sink = await startSmtpSink();
-    smtp = {
-      SMTP_HOST: '127.0.0.1',
-      SMTP_PORT: String(sink.port),
-      // Slow enough to be met at work.
-      EMAIL_RATE_LIMIT_PER_SECOND: '200',
-      EMAIL_RATE_PER_PROJECT_PER_SECOND: '200',
-    };
-    engine = await startEngine(smtp, { worker: false });
-  });
-  afterAll(async () => {
-    await engine.close();
-    await sink.close();
-  });
+describe('a worker process that ends', async () => {
+  const sink = await useSmtpSink();
+  const smtp = {
+    SMTP_HOST: '127.0.0.1',
+    SMTP_PORT: String(sink.port),
+    // Slow enough to be met at work.
+    EMAIL_RATE_LIMIT_PER_SECOND: '200',
+    EMAIL_RATE_PER_PROJECT_PER_SECOND: '200',
+  };
+  const engine = await useEngine(smtp, { worker: false });
 
-  const worker = async () => ended(await startWorkerProcess(engine, smtp));
+  const worker = () => useWorkerProcess(engine, smtp);
 
   async function send(count: number): Promise<string[]> {
     const to = Array.from({ length: count }, newAddress);
@@ -164,13 +132,6 @@ describe('a worker process that ends', () => {
         { type: 'SEND_EMAIL', name: 'Second', templateId },
         { type: 'WAIT_FOR_EVENT', name: 'Wait on', config: { eventName: 'clicked' } },
         { type: 'SEND_EMAIL', name: 'Third', templateId },
-      ],
-      ways: [
-        ['TRIGGER', 'First'],
-        ['First', 'Wait'],
-        ['Wait', 'Second'],
-        ['Second', 'Wait on'],
-        ['Wait on', 'Third'],
       ],
     });
     const emails = Array.from({ length: 20 }, newAddress);
@@ -234,10 +195,6 @@ describe('a worker process that ends', () => {
       steps: [
         { type: 'DELAY', name: 'Rest', config: { amount: 1, unit: 'minutes' } },
         { type: 'SEND_EMAIL', name: 'After', templateId },
-      ],
-      ways: [
-        ['TRIGGER', 'Rest'],
-        ['Rest', 'After'],
       ],
     });
     // Two seconds: the API takes no delay below a minute.
@@ -319,7 +276,7 @@ describe('a worker process that ends', () => {
       .set({ lease_until: new Date(0) })
       .where('status', '=', 'SENDING')
       .execute();
-    ended(await startWorkerProcess(engine, { ...smtp, DELIVERY_SETTLE_MINUTES: '0' }));
+    await useWorkerProcess(engine, { ...smtp, DELIVERY_SETTLE_MINUTES: '0' });
     await sweepNow(engine);
     const settled = await db
       .selectFrom('email')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { type Engine, useEngine } from '../support/engine.ts';
 import { holdBack } from '../support/held-insert.ts';
 import { startApiProcess } from '../support/processes/processes.ts';
 import { newAddress, refusal } from '../support/projects/shop.ts';
@@ -8,11 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 /** An API process that is killed while it sends, and the client that repeats its request. */
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine({}, { worker: false });
-});
-afterAll(() => engine.close());
+const engine = await useEngine({}, { worker: false });
 
 const isReplay = ({ headers }: { headers: Headers }) =>
   headers.get('idempotency-replayed') === 'true';

@@ -1,39 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../support/engine.ts';
-import {
-  type FakeSes,
-  type SesFault,
-  sesThrottled,
-  sesUnavailable,
-  startFakeSes,
-} from '../support/fakes/ses.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useEngine } from '../support/engine.ts';
+import { type SesFault, sesThrottled, sesUnavailable, useFakeSes } from '../support/fakes/ses.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-let ses: FakeSes;
-let engine: Engine;
-beforeAll(async () => {
-  ses = await startFakeSes();
-  engine = await startEngine({
-    AWS_SES_REGION: 'eu-west-1',
-    AWS_SES_ACCESS_KEY_ID: 'id',
-    AWS_SES_SECRET_ACCESS_KEY: 'secret',
-    AWS_SES_ENDPOINT: ses.endpoint,
-    EMAIL_RATE_LIMIT_PER_SECOND: '200',
-    EMAIL_RATE_PER_PROJECT_PER_SECOND: '200',
-    DELIVERY_SETTLE_MINUTES: '0',
-  });
-  await engine.api.db
-    .updateTable('domain')
-    .set({ status: 'verified', next_check_at: null })
-    .where('name', '=', engine.domain)
-    .execute();
+const ses = await useFakeSes();
+const engine = await useEngine({
+  AWS_SES_REGION: 'eu-west-1',
+  AWS_SES_ACCESS_KEY_ID: 'id',
+  AWS_SES_SECRET_ACCESS_KEY: 'secret',
+  AWS_SES_ENDPOINT: ses.endpoint,
+  EMAIL_RATE_LIMIT_PER_SECOND: '200',
+  EMAIL_RATE_PER_PROJECT_PER_SECOND: '200',
+  DELIVERY_SETTLE_MINUTES: '0',
 });
-afterAll(async () => {
-  await engine.close();
-  await ses.close();
-});
+await engine.api.db
+  .updateTable('domain')
+  .set({ status: 'verified', next_check_at: null })
+  .where('name', '=', engine.domain)
+  .execute();
 beforeEach(() => {
   ses.next = [];
   ses.always = null;

@@ -1,14 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createDns, type Dns, DnsError } from '../../providers/dns.ts';
-import { type DnsServer, startDnsServer } from '../support/fakes/dns-server.ts';
+import { type DnsServer, useDnsServer } from '../support/fakes/dns-server.ts';
 
 let server: DnsServer;
 let dns: Dns;
 beforeEach(async () => {
-  server = await startDnsServer();
+  server = await useDnsServer();
   dns = createDns({ servers: [server.address], timeoutMs: 200 });
 });
-afterEach(() => server.close());
 
 describe('records', () => {
   it('finds CNAME, MX and TXT as they are published', async () => {

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { readDomainLists } from '../../providers/domain-lists.ts';
+import { useFolder } from '../support/use.ts';
 
 const builtIn = { disposable: null, personal: null, alias: null };
 
@@ -19,13 +19,12 @@ describe('the lists of mail domains', () => {
   });
 
   it('can be replaced by files', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'everpost-lists-'));
+    const folder = await useFolder();
     const file = join(folder, 'list.txt');
     await writeFile(file, '# note\r\n Ours.Dev \r\n\r\ntheirs.dev');
     const lists = readDomainLists({ ...builtIn, disposable: file });
     expect([...lists.disposable]).toEqual(['ours.dev', 'theirs.dev']);
     expect(lists.personal.has('gmail.com')).toBe(true);
-    await rm(folder, { recursive: true });
   });
 
   it('name the setting of a file that cannot be read', () => {

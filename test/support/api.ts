@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { createApp } from '../../api/app.ts';
 import type { Services } from '../../api/http/services.ts';
 import { createLog } from '../../api/http/log.ts';
@@ -13,6 +11,7 @@ import { connectTemporal, type Temporal } from '../../workflows/client/connectio
 import { requireDocumented } from './documented.ts';
 import { createTestDatabase } from './processes/servers.ts';
 import { watchLog, type WatchedLog } from './processes/watched-log.ts';
+import { listen, use } from './use.ts';
 
 export interface TestRequest {
   /** Sent as `Authorization: Bearer …`. */
@@ -51,6 +50,10 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
+/** As `startTestApi`, closed at the end of the test or of the file. */
+export const useApi = async (...settings: Parameters<typeof startTestApi>) =>
+  use(await startTestApi(...settings));
+
 /**
  * The real API on a free port of this machine with a database of its own: local mail mode, no
  * request limits. `overrides` are environment variables by name. Without `temporal` nothing is
@@ -62,9 +65,7 @@ export async function startTestApi(
 ): Promise<TestApi> {
   const database = await createTestDatabase();
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listen(server);
   const dispatched: DueWork[] = [];
   const log = watchLog();
   const { services, closeDatabase } = startServices(dispatched, temporal, log, {
@@ -88,7 +89,7 @@ export async function startTestApi(
     signUp: (email) => signUp(request, email ?? `${randomUUID()}@users.test`),
     createProject: (cookie, name = 'My shop') => createProject(request, cookie, name),
     async close() {
-      await stop(server);
+      await close();
       await closeDatabase();
       await database.drop();
       log.check();
@@ -124,13 +125,6 @@ function startServices(
       await database.close();
     },
   };
-}
-
-async function stop(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeAllConnections();
-  await closed;
 }
 
 /** What a body may hold that nobody else may read. */

@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { NativeConnection, Runtime } from '@temporalio/worker';
-import { DefaultLogger } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { createServices } from '../../worker/services.ts';
 import { createLog } from '../../worker/log.ts';
-import { startWorkers, type Workers } from '../../worker/workers.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../../worker/workers.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
-import { startTestApi, type TestApi, type TestAnswer } from './api.ts';
+import { type TestApi, type TestAnswer, useApi } from './api.ts';
 import { temporalAddress } from './processes/servers.ts';
 import { waitFor } from './wait-for.ts';
+import { atEnd } from './use.ts';
+
+type Worker = Awaited<ReturnType<typeof createServices>>;
 
 /** A whole Everpost for a test: the real API, a worker and its own task queue in Temporal. */
 export interface Engine {
   api: TestApi;
   temporal: Temporal;
   taskQueue: string;
+  /** What its worker works with. */
+  services: Worker['services'];
   project: { id: string; publicKey: string; secretKey: string };
   /** A verified sender domain of the project. */
   domain: string;
@@ -25,8 +29,8 @@ export interface Engine {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>;
-  /** Starts a worker (again). */
-  startWorker(): Promise<Workers>;
+  /** Starts a worker (again), by default with the present workflow code. */
+  startWorker(bundle?: WorkersOptions['bundle']): Promise<Workers>;
   stopWorker(): Promise<void>;
   /** The mails to an address, oldest first, once there are `count`. */
   mailsTo(
@@ -34,7 +38,6 @@ export interface Engine {
     count: number,
     timeoutMs?: number,
   ): Promise<{ id: string; subject: string }[]>;
-  close(): Promise<void>;
 }
 
 let installed = false;
@@ -43,7 +46,7 @@ let installed = false;
  * `overrides` are environment variables by name; `worker: false` starts none. `temporalAddress`: of
  * another server than that of the test run.
  */
-export async function startEngine(
+export async function useEngine(
   overrides: Record<string, string> = {},
   options: { worker?: boolean; temporalAddress?: string } = {},
 ): Promise<Engine> {
@@ -60,7 +63,7 @@ export async function startEngine(
     tlsCa: null,
   });
   const { client } = temporal;
-  const api = await startTestApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, temporal);
+  const api = await useApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, temporal);
   const log = createLog(api.services.config, api.log.stream);
   const connection = await NativeConnection.connect({ address: settings.address });
   const { services, close } = await createServices(api.services.config, api.db, client, log);
@@ -76,15 +79,16 @@ export async function startEngine(
     api,
     temporal,
     taskQueue,
+    services,
     project,
     domain,
     call,
-    async startWorker() {
+    async startWorker(bundle = { codePath: inject('workflowBundle') }) {
       workers = await startWorkers({
         connection,
         namespace: settings.namespace,
         taskQueue,
-        bundle: { codePath: inject('workflowBundle') },
+        bundle,
         services,
         workflowConcurrency: 20,
         emailConcurrency: 8,
@@ -105,15 +109,14 @@ export async function startEngine(
       };
       return waitFor(`${count} mails to ${address}`, ask, timeoutMs);
     },
-    async close() {
-      await engine.stopWorker();
-      await api.services.dispatcher.close();
-      await close();
-      await connection.close();
-      await temporal.close();
-      await api.close();
-    },
   };
+  atEnd(async () => {
+    await engine.stopWorker();
+    await api.services.dispatcher.close();
+    await close();
+    await connection.close();
+    await temporal.close();
+  });
   if (options.worker !== false) await engine.startWorker();
   return engine;
 }

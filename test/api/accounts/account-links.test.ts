@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieOf, startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { cookieOf, useApi, type TestAnswer } from '../../support/api.ts';
 import { overtaken } from '../../support/overtaken.ts';
 
 /** Who can do what with the links of account mails, and when they die. */
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi({
-    PLATFORM_FROM_ADDRESS: 'noreply@platform.test',
-    DASHBOARD_URL: 'https://app.shop.example',
-  });
+const api = await useApi({
+  PLATFORM_FROM_ADDRESS: 'noreply@platform.test',
+  DASHBOARD_URL: 'https://app.shop.example',
 });
-afterAll(() => api.close());
 
 const post = (path: string, body: unknown, cookie?: string) =>
   api.request('POST', path, { body, ...(cookie ? { cookie } : {}) });

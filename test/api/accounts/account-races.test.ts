@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../db/database.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { useApi } from '../../support/api.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { overtaken } from '../../support/overtaken.ts';
 
-let api: TestApi;
-let stripe: FakeStripe;
-let owner: Awaited<ReturnType<TestApi['signUp']>>;
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  api = await startTestApi(stripe.environment);
-  owner = await api.signUp();
-});
-afterAll(async () => {
-  await api.close();
-  await stripe.close();
-});
+const stripe = await useFakeStripe();
+const api = await useApi(stripe.environment);
+const owner = await api.signUp();
 
 describe('a membership that ends meanwhile', () => {
   it.each([

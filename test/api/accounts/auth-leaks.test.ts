@@ -1,20 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createApp } from '../../../api/app.ts';
 import { createLog } from '../../../api/http/log.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { useApi } from '../../support/api.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
+import { listen, use } from '../../support/use.ts';
 
 /** Requests full of secrets, good and bad ones; none of them may come back or be logged. */
 
-let api: TestApi;
-let stripe: FakeStripe;
-let server: Server;
-let url: string;
 let log = '';
 const answers: string[] = [];
 
@@ -26,27 +21,19 @@ function plant(prefix = ''): string {
   return secret;
 }
 
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  api = await startTestApi({
-    ...stripe.environment,
-    GITHUB_OAUTH_CLIENT: 'client',
-    GITHUB_OAUTH_SECRET: plant(),
-    FREE_TIER_EMAILS_PER_MONTH: '5',
-  });
-  const stream = { write: (line: string) => void (log += line) };
-  const level = { logLevel: 'trace', environment: 'development' };
-  server = createServer(createApp({ ...api.services, log: createLog(level, stream) }).callback());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const stripe = await useFakeStripe();
+const api = await useApi({
+  ...stripe.environment,
+  GITHUB_OAUTH_CLIENT: 'client',
+  GITHUB_OAUTH_SECRET: plant(),
+  FREE_TIER_EMAILS_PER_MONTH: '5',
 });
-afterAll(async () => {
-  server.close();
-  server.closeAllConnections();
-  await api.close();
-  await stripe.close();
-});
+const stream = { write: (line: string) => void (log += line) };
+const level = { logLevel: 'trace', environment: 'development' };
+const server = createServer(
+  createApp({ ...api.services, log: createLog(level, stream) }).callback(),
+);
+const { url } = use(await listen(server));
 
 async function request(
   method: string,

@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieOf, startTestApi, type TestApi } from '../../support/api.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { cookieOf, useApi } from '../../support/api.ts';
+import { useEngine } from '../../support/engine.ts';
 
 /** Account mail as the user meets it: from the request to the link in the mailbox. */
 
 const sender = 'noreply@platform.test';
-let engine: Engine;
-let api: TestApi;
-beforeAll(async () => {
-  engine = await startEngine({ DASHBOARD_URL: 'https://app.shop.example' });
-  api = engine.api;
-  // Only now: the engine's own user has to be verified without a mail.
-  api.services.config.platformFrom = sender;
-});
-afterAll(() => engine.close());
+const engine = await useEngine({ DASHBOARD_URL: 'https://app.shop.example' });
+const api = engine.api;
+// Only now: the engine's own user has to be verified without a mail.
+api.services.config.platformFrom = sender;
 
 const password = 'a good password';
 const newEmail = () => `${randomUUID()}@users.test`;
@@ -206,11 +201,10 @@ describe('who is invited to a project', () => {
 
 describe('with PLATFORM_FROM_ADDRESS', () => {
   it('an address is not verified at first, and its mail is on its way', async () => {
-    const hosted = await startTestApi({ PLATFORM_FROM_ADDRESS: sender });
+    const hosted = await useApi({ PLATFORM_FROM_ADDRESS: sender });
     const { cookie } = await hosted.signUp();
     const { body } = await hosted.request('GET', '/users/@me', { cookie });
     const runs = hosted.dispatched.flatMap((due) => due.runs ?? []);
-    await hosted.close();
     expect(body.emailVerified).toBe(false);
     expect(runs).toEqual([expect.stringMatching(/^platform-mail-/)]);
   });

@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieOf, startTestApi, type TestApi } from '../../support/api.ts';
-import { startDnsServer } from '../../support/fakes/dns-server.ts';
+import { describe, expect, it } from 'vitest';
+import { cookieOf, useApi } from '../../support/api.ts';
+import { useDnsServer } from '../../support/fakes/dns-server.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 const password = 'a good password';
 const signUp = (body: unknown) => api.request('POST', '/auth/signup', { body });
@@ -80,11 +76,10 @@ describe('POST /auth/signup', () => {
   });
 
   it('answers 403 SIGNUPS_DISABLED when sign-up is switched off', async () => {
-    const closed = await startTestApi({ DISABLE_SIGNUPS: 'true' });
+    const closed = await useApi({ DISABLE_SIGNUPS: 'true' });
     const refused = await closed.request('POST', '/auth/signup', {
       body: { email: newEmail(), password },
     });
-    await closed.close();
     expect(refused.status).toBe(403);
     expect(refused.body.error.code).toBe('SIGNUPS_DISABLED');
   });
@@ -124,17 +119,16 @@ describe('POST /auth/login', () => {
   });
 
   it('answers the 11th try within a minute with 429', async () => {
-    const limited = await startTestApi({ RATE_LIMIT_ENABLED: 'true' });
+    const limited = await useApi({ RATE_LIMIT_ENABLED: 'true' });
     const statuses = [];
     for (let i = 0; i < 11; i += 1) {
       statuses.push((await logIn({ email: newEmail(), password }, limited)).status);
     }
-    await limited.close();
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
   });
 
   it('refuses even the right password after 10 wrong ones for one address', async () => {
-    const limited = await startTestApi({ RATE_LIMIT_ENABLED: 'true' });
+    const limited = await useApi({ RATE_LIMIT_ENABLED: 'true' });
     const { email } = await limited.signUp();
     const otherMinute = () =>
       limited.db.deleteFrom('rate_limit').where('key', 'like', 'auth:%').execute();
@@ -142,14 +136,13 @@ describe('POST /auth/login', () => {
     await otherMinute();
     const right = await logIn({ email, password: 'a password' }, limited);
     const other = await logIn({ email: newEmail(), password }, limited);
-    await limited.close();
     expect(right.status).toBe(429);
     expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(60);
     expect(other.status).toBe(401);
   });
 
   it('forgets wrong passwords after a right one', async () => {
-    const limited = await startTestApi({
+    const limited = await useApi({
       RATE_LIMIT_ENABLED: 'true',
       RATE_LIMIT_AUTH_PER_MINUTE: '3',
     });
@@ -159,7 +152,6 @@ describe('POST /auth/login', () => {
       await limited.db.deleteFrom('rate_limit').where('key', 'like', 'auth:%').execute();
       statuses.push((await logIn({ email, password: tried }, limited)).status);
     }
-    await limited.close();
     expect(statuses).toEqual([401, 401, 200, 401, 401, 200]);
   });
 });
@@ -267,8 +259,8 @@ describe('a session cookie', () => {
 
 describe('with VERIFY_EMAIL_ON_SIGNUP', () => {
   it('refuses throw-away addresses and domains without mail with 422 INVALID_EMAIL', async () => {
-    const dns = await startDnsServer();
-    const careful = await startTestApi({ VERIFY_EMAIL_ON_SIGNUP: '1', DNS_SERVERS: dns.address });
+    const dns = await useDnsServer();
+    const careful = await useApi({ VERIFY_EMAIL_ON_SIGNUP: '1', DNS_SERVERS: dns.address });
     for (const name of ['shop.dev', 'mailinator.com']) {
       dns.publish(name, 'MX', { exchange: `mx.${name}`, preference: 10 });
     }
@@ -281,8 +273,6 @@ describe('with VERIFY_EMAIL_ON_SIGNUP', () => {
       });
       statuses.push([domain, status, body.error?.code]);
     }
-    await careful.close();
-    await dns.close();
     expect(statuses).toEqual([
       ['shop.dev', 200, undefined],
       ['mailinator.com', 422, 'INVALID_EMAIL'],

@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isCommonPassword } from '../../../api/accounts/common-passwords.ts';
 import { hashPassword } from '../../../api/accounts/passwords.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { useApi, type TestAnswer } from '../../support/api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 const post = (path: string, body: unknown, cookie?: string) =>
   api.request('POST', path, { body, ...(cookie ? { cookie } : {}) });

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listAdministrators } from '../../../db/accounts/members.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { useApi, type TestAnswer, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Members of a server that sends account mail: they are invited, and decide. */
 
 type User = Awaited<ReturnType<TestApi['signUp']>>;
 
-let api: TestApi;
-let owner: User;
-let project: { id: string; secretKey: string };
-beforeAll(async () => {
-  api = await startTestApi({
-    PLATFORM_FROM_ADDRESS: 'noreply@platform.test',
-    DASHBOARD_URL: 'https://app.shop.example',
-  });
-  owner = await newUser();
-  project = await api.createProject(owner.cookie);
+const api = await useApi({
+  PLATFORM_FROM_ADDRESS: 'noreply@platform.test',
+  DASHBOARD_URL: 'https://app.shop.example',
 });
-afterAll(() => api.close());
+const owner = await newUser();
+const project = await api.createProject(owner.cookie);
 
 async function newUser(verified = true): Promise<User> {
   const user = await api.signUp();

@@ -1,20 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { insertToken } from '../../../db/accounts/users.ts';
 import { hashToken } from '../../../api/accounts/mail.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
 /** Three tries per network in 15 minutes, thirty for an account in an hour. */
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi({
-    RATE_LIMIT_ENABLED: 'true',
-    RATE_LIMIT_AUTH_PER_MINUTE: '3',
-    TRUST_PROXY: 'true',
-  });
+const api = await useApi({
+  RATE_LIMIT_ENABLED: 'true',
+  RATE_LIMIT_AUTH_PER_MINUTE: '3',
+  TRUST_PROXY: 'true',
 });
-afterAll(() => api.close());
 
 const password = 'a password';
 const home = '203.0.113.7';

@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 
-type User = Awaited<ReturnType<TestApi['signUp']>>;
-
-let api: TestApi;
-let owner: User;
-let project: { id: string; secretKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-  owner = await api.signUp();
-  project = await api.createProject(owner.cookie);
-});
-afterAll(() => api.close());
+const api = await useApi();
+const owner = await api.signUp();
+const project = await api.createProject(owner.cookie);
 
 const path = (userId = '') => `/projects/${project.id}/members${userId && `/${userId}`}`;
 const by = ({ cookie }: { cookie: string }) => ({ cookie });

@@ -1,19 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createOAuth } from '../../../providers/oauth.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
-import { type FakeOAuth, startFakeOAuth } from '../../support/fakes/oauth.ts';
+import { useApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { useFakeOAuth } from '../../support/fakes/oauth.ts';
 
-let api: TestApi;
-let fake: FakeOAuth;
-beforeAll(async () => {
-  fake = await startFakeOAuth();
-  api = await startWith();
-});
-afterAll(async () => {
-  await api.close();
-  await fake.close();
-});
+const fake = await useFakeOAuth();
+const api = await startWith();
 beforeEach(() => {
   fake.user = {
     id: String(randomInt(2 ** 40)),
@@ -25,7 +17,7 @@ beforeEach(() => {
 /** An API whose GitHub and Google are the fake. */
 async function startWith(overrides: Record<string, string> = {}): Promise<TestApi> {
   const { id, secret } = fake.client;
-  const started = await startTestApi({
+  const started = await useApi({
     DASHBOARD_URL: 'https://app.shop.example',
     GITHUB_OAUTH_CLIENT: id,
     GITHUB_OAUTH_SECRET: secret,
@@ -59,14 +51,13 @@ describe('GET /auth/oauth-config', () => {
   it('answers which ways there are', async () => {
     const { status, body } = await api.request('GET', '/auth/oauth-config');
     expect([status, body]).toEqual([200, { success: true, data: { github: true, google: true } }]);
-    const bare = await startTestApi();
+    const bare = await useApi();
     const none = await bare.request('GET', '/auth/oauth-config');
     const refused = await Promise.all(
       ['github', 'google'].flatMap((provider) =>
         ['outbound', 'callback'].map((way) => bare.request('GET', `/oauth/${provider}/${way}`)),
       ),
     );
-    await bare.close();
     expect(none.body.data).toEqual({ github: false, google: false });
     for (const { status: refusal, body: reason } of refused) {
       expect([refusal, reason.error.code]).toEqual([404, 'OAUTH_NOT_CONFIGURED']);
@@ -112,7 +103,6 @@ describe.each([
     const session = await hosted.request('GET', '/users/@me', { cookie: attacker.cookie });
     const body = { email, password: 'a password' };
     const login = await hosted.request('POST', '/auth/login', { body });
-    await hosted.close();
     expect([answer.headers.get('location'), user.body]).toEqual([
       dashboard,
       expect.objectContaining({ id: attacker.userId, email, type, emailVerified: true }),
@@ -127,7 +117,6 @@ describe.each([
     closed.services.config.signupsEnabled = false;
     const refused = await logIn(provider, closed);
     const user = await closed.request('GET', '/users/@me', { cookie });
-    await closed.close();
     expect(refused.headers.get('location')).toBe(`${dashboard}/auth/login?error=signups_disabled`);
     expect(user.body).toMatchObject({ id: userId, type: 'PASSWORD' });
   });
@@ -148,7 +137,6 @@ describe.each([
   it('makes no account where sign-up is switched off, but logs in who has one', async () => {
     const closed = await startWith({ DISABLE_SIGNUPS: 'true' });
     const refused = await logIn(provider, closed);
-    await closed.close();
     expect(refused.headers.get('location')).toBe(`${dashboard}/auth/login?error=signups_disabled`);
   });
 

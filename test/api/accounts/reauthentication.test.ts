@@ -1,14 +1,10 @@
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieOf, startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { cookieOf, useApi } from '../../support/api.ts';
 
 /** What cannot be undone needs a login of the last two hours, unless a key does it. */
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 /** The session of a user, begun `minutes` ago. */
 async function sessionOf(userId: string, minutes: number, on = api): Promise<string> {
@@ -122,10 +118,9 @@ it.each([
   ['5', 6, 'REAUTHENTICATION_REQUIRED'],
   ['0', 5 * 24 * 60, undefined],
 ])('REAUTHENTICATION_MINUTES=%s: a session of %s minutes', async (setting, minutes, code) => {
-  const other = await startTestApi({ REAUTHENTICATION_MINUTES: setting });
+  const other = await useApi({ REAUTHENTICATION_MINUTES: setting });
   const { id, cookie } = await project(minutes, other);
   const path = `/users/@me/projects/${id}/regenerate-keys`;
   const answer = await other.request('POST', path, { cookie });
-  await other.close();
   expect(answer.body.error?.code).toBe(code);
 });

@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deleteExpiredSessions, insertSession } from '../../../db/accounts/sessions.ts';
 import { updateSessionVersion } from '../../../db/accounts/users.ts';
-import { cookieOf, startTestApi, type TestApi } from '../../support/api.ts';
+import { cookieOf, useApi } from '../../support/api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 const password = 'a password';
 const logIn = (email: string, userAgent = 'Test') =>
@@ -184,12 +180,8 @@ describe('the rows of sessions', () => {
   });
 });
 
-describe('with https', () => {
-  let secure: TestApi;
-  beforeAll(async () => {
-    secure = await startTestApi({ API_URL: 'https://api.shop.example' });
-  });
-  afterAll(() => secure.close());
+describe('with https', async () => {
+  const secure = await useApi({ API_URL: 'https://api.shop.example' });
 
   it('the cookie is bound to the host', async () => {
     const body = { email: `${randomUUID()}@users.test`, password };

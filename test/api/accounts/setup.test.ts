@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 import { seedProject } from '../../support/projects/seed.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 it('answers how far a project is set up, to key and cookie', async () => {
   const { cookie } = await api.signUp();

@@ -1,38 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { foldEventTally } from '../../../db/events/statistics.ts';
 import { isReservedEvent } from '../../../domain/workflow/event-names.ts';
-import { type Shop, startShop } from '../../support/projects/shop.ts';
+import { useShop } from '../../support/projects/shop.ts';
 
 /** The same numbers everywhere: random rows, and what each answer must say of them. */
-
-let shop: Shop;
-let contactIds: string[];
-let workflowId: string;
-beforeAll(async () => {
-  shop = await startShop();
-  const { db } = shop.api;
-  const emails = ['ada@x.example', 'bob@x.example'];
-  const contacts = await db
-    .insertInto('contact')
-    .values(emails.map((email) => ({ project_id: shop.project.id, email, subscribed: true })))
-    .returning('id')
-    .execute();
-  contactIds = contacts.map(({ id }) => id);
-  const made = await db
-    .insertInto('workflow')
-    .values({ project_id: shop.project.id, name: 'W' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  workflowId = made.id;
-  await db
-    .insertInto('workflow_version')
-    .values({ project_id: shop.project.id, workflow_id: workflowId, version: 1, graph: '{}' })
-    .execute();
-});
-afterAll(() => shop.close());
 
 /** Few moments, so that many things happen in the same one; some at the ends of days. */
 const moments = [
@@ -64,6 +38,26 @@ const name = fc.constantFrom(
   'contact.subscribed',
   'contact.unsubscribed',
 );
+
+const shop = await useShop();
+const { db } = shop.api;
+const emails = ['ada@x.example', 'bob@x.example'];
+const contacts = await db
+  .insertInto('contact')
+  .values(emails.map((email) => ({ project_id: shop.project.id, email, subscribed: true })))
+  .returning('id')
+  .execute();
+const contactIds = contacts.map(({ id }) => id);
+const made = await db
+  .insertInto('workflow')
+  .values({ project_id: shop.project.id, name: 'W' })
+  .returning('id')
+  .executeTakeFirstOrThrow();
+const workflowId = made.id;
+await db
+  .insertInto('workflow_version')
+  .values({ project_id: shop.project.id, workflow_id: workflowId, version: 1, graph: '{}' })
+  .execute();
 const history = fc.record({
   events: fc.array(
     fc.record({ id, name, at: moment, contact: fc.option(contact, { nil: null }) }),

@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type ActivityShop, startActivityShop } from '../../support/projects/activity-shop.ts';
-import { refusal, type Shop } from '../../support/projects/shop.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { useActivityShop } from '../../support/projects/activity-shop.ts';
+import { refusal } from '../../support/projects/shop.ts';
 
-let activity: ActivityShop;
-let shop: Shop;
-let contact: ActivityShop['contact'];
-let insertCampaign: ActivityShop['insertCampaign'];
-let insertExecution: ActivityShop['insertExecution'];
-beforeAll(async () => {
-  activity = await startActivityShop();
-  ({ shop, contact, insertCampaign, insertExecution } = activity);
-});
+const activity = await useActivityShop();
+const { shop, contact, insertCampaign, insertExecution } = activity;
 afterEach(() => activity.clear());
-afterAll(() => shop.close());
 
 const get = (path: string) => activity.get(path);
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);

@@ -1,13 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { refusal, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
+const shop = await useShop();
 afterEach(() => sql`truncate event, event_tally, email, campaign cascade`.execute(shop.api.db));
-afterAll(() => shop.close());
 
 const get = async (path: string) => (await shop.call('GET', `/analytics/${path}`)).body;
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);

@@ -1,16 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Billing, startBilling, subscribed } from '../../support/projects/billed-project.ts';
+import { describe, expect, it } from 'vitest';
+import { useBilling, subscribed } from '../../support/projects/billed-project.ts';
 
-let billing: Billing;
-let api: Billing['api'];
-let billedProject: Billing['billedProject'];
-let sent: Billing['sent'];
-beforeAll(async () => {
-  billing = await startBilling();
-  ({ api, billedProject, sent } = billing);
-});
-afterAll(() => billing.close());
+const billing = await useBilling();
+const { api, billedProject, sent } = billing;
 
 describe('GET billing-consumption', () => {
   it('answers usage by day and category, credits and the next invoice', async () => {

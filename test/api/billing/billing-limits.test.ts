@@ -1,23 +1,11 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { requireAllowance, takeAllowances } from '../../../db/billing/billing.ts';
-import {
-  type Billing,
-  codeOf,
-  startBilling,
-  subscribed,
-} from '../../support/projects/billed-project.ts';
+import { codeOf, useBilling, subscribed } from '../../support/projects/billed-project.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 
-let billing: Billing;
-let api: Billing['api'];
-let billedProject: Billing['billedProject'];
-let sent: Billing['sent'];
-beforeAll(async () => {
-  billing = await startBilling();
-  ({ api, billedProject, sent } = billing);
-});
-afterAll(() => billing.close());
+const billing = await useBilling();
+const { api, billedProject, sent } = billing;
 
 describe('a limit of its own', () => {
   it('holds for its category alone', async () => {

@@ -1,26 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { warnOfLimits } from '../../../activities/upkeep/limit-warnings.ts';
 import { createRemovalActivities } from '../../../activities/project-deletion.ts';
 import { reportDueUsage } from '../../../activities/upkeep/usage.ts';
 import { listUsageReports } from '../../../db/billing/usage-reports.ts';
-import { createPayments, type Payments } from '../../../providers/payments.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { createPayments } from '../../../providers/payments.ts';
+import { useApi } from '../../support/api.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 
-let api: TestApi;
-let stripe: FakeStripe;
-let payments: Payments;
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  api = await startTestApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
-  payments = createPayments(api.services.config.billing!);
-});
-afterAll(async () => {
-  await api.close();
-  await stripe.close();
-});
+const stripe = await useFakeStripe();
+const api = await useApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
+const payments = createPayments(api.services.config.billing!);
 beforeEach(() => {
   stripe.meterEvents.clear();
   stripe.requests.length = 0;

@@ -1,27 +1,13 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { requireAllowance } from '../../../db/billing/billing.ts';
-import { startTestApi } from '../../support/api.ts';
-import {
-  type Billing,
-  codeOf,
-  startBilling,
-  subscribed,
-} from '../../support/projects/billed-project.ts';
-import { startFakeStripe } from '../../support/fakes/stripe.ts';
+import { useApi } from '../../support/api.ts';
+import { codeOf, useBilling, subscribed } from '../../support/projects/billed-project.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 
-let billing: Billing;
-let api: Billing['api'];
-let stripe: Billing['stripe'];
-let billedProject: Billing['billedProject'];
-let set: Billing['set'];
-let sent: Billing['sent'];
-beforeAll(async () => {
-  billing = await startBilling();
-  ({ api, stripe, billedProject, set, sent } = billing);
-});
-afterAll(() => billing.close());
+const billing = await useBilling();
+const { api, stripe, billedProject, set, sent } = billing;
 beforeEach(() => {
   stripe.requests.length = 0;
 });
@@ -38,7 +24,7 @@ const contactsOf = async (projectId: string) => {
 
 describe('without a payment provider', () => {
   it('every billing endpoint answers 404 BILLING_DISABLED, and nothing is capped', async () => {
-    const bare = await startTestApi({ FREE_TIER_EMAILS_PER_MONTH: '1' });
+    const bare = await useApi({ FREE_TIER_EMAILS_PER_MONTH: '1' });
     const project = await billedProject({}, bare);
     const answers = [
       await project.post('checkout'),
@@ -51,7 +37,6 @@ describe('without a payment provider', () => {
     const config = await bare.request('GET', '/config');
     await sent(project.id, 1_000, 'TRANSACTIONAL', bare);
     const more = await project.send();
-    await bare.close();
     for (const answer of answers) expect(codeOf(answer)).toEqual([404, 'BILLING_DISABLED']);
     expect(config.body.features.billing).toEqual({ enabled: false });
     expect(more.status).toBe(200);
@@ -181,12 +166,11 @@ describe('checkout and portal', () => {
   });
 
   it('answer 503 when the payment provider is away', async () => {
-    const gone = await startFakeStripe();
+    const gone = await useFakeStripe();
     await gone.close();
-    const lonely = await startTestApi(gone.environment);
+    const lonely = await useApi(gone.environment);
     const project = await billedProject({}, lonely);
     const answer = await project.post('checkout');
-    await lonely.close();
     expect(codeOf(answer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
   });
 });

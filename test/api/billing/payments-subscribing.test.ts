@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let api: TestApi;
-let stripe: FakeStripe;
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  api = await startTestApi(stripe.environment);
-});
-afterAll(async () => {
-  await api.close();
-  await stripe.close();
-});
+const stripe = await useFakeStripe();
+const api = await useApi(stripe.environment);
 
 async function createProject(subscription: string | null = null) {
   const { cookie } = await api.signUp();

@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { removeProject } from '../../../db/projects/deletion.ts';
 import { enableProject } from '../../../db/projects/suspension.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { useApi } from '../../support/api.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { seedProject } from '../../support/projects/seed.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let api: TestApi;
-let stripe: FakeStripe;
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  api = await startTestApi(stripe.environment);
-});
-afterAll(async () => {
-  await api.close();
-  await stripe.close();
-});
+const stripe = await useFakeStripe();
+const api = await useApi(stripe.environment);
 
 const paths = ['/webhooks/incoming/payments', '/webhooks/incoming/stripe'];
 const send = (event: object, path = paths[0] ?? '', given = {}) =>
@@ -99,11 +91,10 @@ describe('an event', () => {
   });
 
   it('answers 404 BILLING_DISABLED without a payment provider', async () => {
-    const bare = await startTestApi();
+    const bare = await useApi();
     const answers = await Promise.all(
       paths.map((path) => bare.request('POST', path, { body: {} })),
     );
-    await bare.close();
     for (const { status, body } of answers) {
       expect([status, body.error.code]).toEqual([404, 'BILLING_DISABLED']);
     }
@@ -327,7 +318,7 @@ describe('the subscription', () => {
   });
 
   it('cannot be asked for: 503, nothing changes, and the event counts when it comes again', async () => {
-    const away = await startTestApi({
+    const away = await useApi({
       ...stripe.environment,
       STRIPE_API_BASE: 'http://127.0.0.1:9',
     });
@@ -335,7 +326,6 @@ describe('the subscription', () => {
     const event = { id: `evt_${randomUUID()}`, ...about('customer.subscription.updated', object) };
     const { status, body } = await away.request('POST', paths[0] ?? '', stripe.sign(event));
     const receipts = await away.db.selectFrom('payment_receipt').selectAll().execute();
-    await away.close();
     expect([status, body.error.code, receipts]).toEqual([503, 'SERVICE_UNAVAILABLE', []]);
   });
 

@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi } from '../../support/api.ts';
-import { type CampaignShop, pro, startCampaignShop } from '../../support/projects/campaign-shop.ts';
-import { refusal, type Shop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { pro, useCampaignShop } from '../../support/projects/campaign-shop.ts';
+import { refusal } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-let draft: CampaignShop['draft'];
-let made: CampaignShop['made'];
-let inState: CampaignShop['inState'];
-beforeAll(async () => {
-  ({ shop, draft, made, inState } = await startCampaignShop());
-});
-afterAll(() => shop.close());
+const { shop, draft, made, inState } = await useCampaignShop();
 
 describe('removing campaigns', () => {
   it.each(['SCHEDULED', 'SENDING', 'PAUSED'])(
@@ -245,43 +238,39 @@ describe('GET /campaigns/{id}/stats', () => {
 
 describe('POST /campaigns/{id}/test', () => {
   it('goes to members of the project alone where mail leaves the machine', async () => {
-    const api = await startTestApi({
+    const api = await useApi({
       AWS_SES_REGION: 'eu-west-1',
       AWS_SES_ACCESS_KEY_ID: 'id',
       AWS_SES_SECRET_ACCESS_KEY: 'secret',
     });
-    try {
-      const { cookie, email } = await api.signUp();
-      const project = await api.createProject(cookie);
-      const domain = { project_id: project.id, name: 'shop.dev', status: 'verified' };
-      await api.db
-        .insertInto('domain')
-        .values({ ...domain, dkim_tokens: ['a', 'b', 'c'] })
-        .execute();
-      const key = project.secretKey;
-      const body = { ...draft(), from: 'news@shop.dev' };
-      const made = await api.request('POST', '/campaigns', { key, body });
-      const path = `/campaigns/${made.body.data.id}/test`;
-      const test = (to: string) => api.request('POST', path, { key, body: { email: to } });
-      const invited = await api.signUp();
-      await api.db
-        .insertInto('invitation')
-        .values({ project_id: project.id, user_id: invited.userId, role: 'ADMIN' })
-        .execute();
-      for (const to of ['stranger@people.test', invited.email]) {
-        expect(refusal(await test(to))).toEqual([403, 'TEST_RECIPIENT_NOT_ALLOWED']);
-      }
-      expect((await test(email)).status).toBe(200);
-      expect(refusal(await test('nobody'))).toEqual([
-        422,
-        'VALIDATION_ERROR',
-        'email invalid_string',
-      ]);
-      const [mail] = await api.db.selectFrom('single_mail').selectAll().execute();
-      expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
-      expect(api.dispatched.at(-1)).toEqual({ runs: [`campaign-test-${mail!.id}`] });
-    } finally {
-      await api.close();
+    const { cookie, email } = await api.signUp();
+    const project = await api.createProject(cookie);
+    const domain = { project_id: project.id, name: 'shop.dev', status: 'verified' };
+    await api.db
+      .insertInto('domain')
+      .values({ ...domain, dkim_tokens: ['a', 'b', 'c'] })
+      .execute();
+    const key = project.secretKey;
+    const body = { ...draft(), from: 'news@shop.dev' };
+    const made = await api.request('POST', '/campaigns', { key, body });
+    const path = `/campaigns/${made.body.data.id}/test`;
+    const test = (to: string) => api.request('POST', path, { key, body: { email: to } });
+    const invited = await api.signUp();
+    await api.db
+      .insertInto('invitation')
+      .values({ project_id: project.id, user_id: invited.userId, role: 'ADMIN' })
+      .execute();
+    for (const to of ['stranger@people.test', invited.email]) {
+      expect(refusal(await test(to))).toEqual([403, 'TEST_RECIPIENT_NOT_ALLOWED']);
     }
+    expect((await test(email)).status).toBe(200);
+    expect(refusal(await test('nobody'))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'email invalid_string',
+    ]);
+    const [mail] = await api.db.selectFrom('single_mail').selectAll().execute();
+    expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
+    expect(api.dispatched.at(-1)).toEqual({ runs: [`campaign-test-${mail!.id}`] });
   });
 });

@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CampaignShop, pro, startCampaignShop } from '../../support/projects/campaign-shop.ts';
-import { refusal, type Shop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { pro, useCampaignShop } from '../../support/projects/campaign-shop.ts';
+import { refusal } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-let draft: CampaignShop['draft'];
-let create: CampaignShop['create'];
-let made: CampaignShop['made'];
-let inState: CampaignShop['inState'];
-beforeAll(async () => {
-  ({ shop, draft, create, made, inState } = await startCampaignShop());
-});
-afterAll(() => shop.close());
+const { shop, draft, create, made, inState } = await useCampaignShop();
 
 describe('POST /campaigns', () => {
   it('makes a draft, and answers the whole record', async () => {

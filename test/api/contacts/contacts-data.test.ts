@@ -1,15 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasForbiddenText } from '../../../domain/text-rules.ts';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 /** Data of contacts as people send it: it comes out as it went in, or is refused by name. */
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 const post = (json: string) => shop.call('POST', '/contacts', json);
 

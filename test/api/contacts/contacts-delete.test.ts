@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow } from '../../support/histories/executions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 it('a contact that waits in a workflow is deleted, and its run ends', async () => {
   const { call, api, temporal } = engine;
@@ -16,10 +12,6 @@ it('a contact that waits in a workflow is deleted, and its run ends', async () =
     steps: [
       { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } },
       { type: 'EXIT', name: 'End' },
-    ],
-    ways: [
-      ['TRIGGER', 'Wait'],
-      ['Wait', 'End'],
     ],
   });
   const email = 'ada@x.test';

@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { refusal, type Shop, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
 let projectId: string;
 /** A request to a project of the test's own. */
 let call: (method: string, path: string, body?: unknown) => ReturnType<Shop['call']>;
-beforeAll(async () => {
-  shop = await startShop();
-});
+const shop = await useShop();
 beforeEach(async () => {
   const { cookie } = await shop.api.signUp();
   const project = await shop.api.createProject(cookie);
   projectId = project.id;
   call = (method, path, body) => shop.api.request(method, path, { key: project.secretKey, body });
 });
-afterAll(() => shop.close());
 
 let age = 0;
 /** Contacts with this data, each newer than the one before. */

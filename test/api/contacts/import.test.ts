@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cancelJobs } from '../../../db/contacts/jobs.ts';
 import type { TestRequest } from '../../support/api.ts';
-import { refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { refusal, useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 const post = (request: TestRequest) =>
   shop.api.request('POST', '/contacts/import', { key: shop.project.secretKey, ...request });

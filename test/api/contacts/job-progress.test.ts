@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { failImport, recordImportBatch, startImport } from '../../../db/contacts/import.ts';
 import { cancelJobs } from '../../../db/contacts/jobs.ts';
-import { type Shop, startShop } from '../../support/projects/shop.ts';
+import { useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';
 
 /** Imports whose run is played by the test: nobody else works on them. */
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 async function post() {
   const form = await formWith('email\nada@x.example\n');

@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
-let api: TestApi;
-let project: { id: string; secretKey: string };
-
-beforeAll(async () => {
-  api = await startTestApi();
-  project = await api.createProject((await api.signUp()).cookie);
-});
-afterAll(() => api.close());
+const api = await useApi();
+const project = await api.createProject((await api.signUp()).cookie);
 
 async function createContact(fields: Record<string, unknown> = {}): Promise<string> {
   const body = { email: `${randomUUID()}@x.example`, ...fields };

@@ -1,34 +1,22 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type DnsServer, startDnsServer } from '../../support/fakes/dns-server.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { useDnsServer } from '../../support/fakes/dns-server.ts';
+import { useFolder } from '../../support/use.ts';
 
-let dns: DnsServer;
-let api: TestApi;
-let key: string;
-let publicKey: string;
-let folder: string;
-beforeAll(async () => {
-  dns = await startDnsServer();
-  folder = await mkdtemp(join(tmpdir(), 'everpost-verify-'));
-  const list = join(folder, 'alias.txt');
-  await writeFile(list, '# ours\nRelay.Dev\n\n');
-  api = await startTestApi({ DNS_SERVERS: dns.address, ALIAS_DOMAINS_FILE: list });
-  const project = await api.createProject((await api.signUp()).cookie);
-  key = project.secretKey;
-  publicKey = project.publicKey;
-  for (const name of ['gmail.com', 'gmial.com', 'shop.dev', 'mailinator.com', 'relay.dev']) {
-    dns.publish(name, 'A', '192.0.2.1');
-    dns.publish(name, 'MX', { exchange: `mx.${name}`, preference: 10 });
-  }
-});
-afterAll(async () => {
-  await api.close();
-  await dns.close();
-  await rm(folder, { recursive: true });
-});
+const dns = await useDnsServer();
+const folder = await useFolder();
+const list = join(folder, 'alias.txt');
+await writeFile(list, '# ours\nRelay.Dev\n\n');
+const api = await useApi({ DNS_SERVERS: dns.address, ALIAS_DOMAINS_FILE: list });
+const project = await api.createProject((await api.signUp()).cookie);
+const key = project.secretKey;
+const publicKey = project.publicKey;
+for (const name of ['gmail.com', 'gmial.com', 'shop.dev', 'mailinator.com', 'relay.dev']) {
+  dns.publish(name, 'A', '192.0.2.1');
+  dns.publish(name, 'MX', { exchange: `mx.${name}`, preference: 10 });
+}
 
 const verify = (email: unknown) => api.request('POST', '/v1/verify', { key, body: { email } });
 

@@ -1,37 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordDomainCheck } from '../../../db/domains/domains.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type DnsServer, startDnsServer } from '../../support/fakes/dns-server.ts';
+import { useApi, type TestApi } from '../../support/api.ts';
+import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import {
   type AnsweredDomain,
   ownershipOf,
   publishDkim,
   publishOwnership,
 } from '../../support/fakes/domain-records.ts';
-import { type FakeSes, sesSettings, startFakeSes } from '../../support/fakes/ses.ts';
+import { sesSettings, useFakeSes } from '../../support/fakes/ses.ts';
 
 /** With SES: whose a name is, and what becomes of its identity. */
 
-let dns: DnsServer;
-let ses: FakeSes;
-let api: TestApi;
-let ada: Project;
-let bob: Project;
 type Project = Awaited<ReturnType<TestApi['createProject']>>;
 
-beforeAll(async () => {
-  [dns, ses] = [await startDnsServer(), await startFakeSes()];
-  const records = { DNS_SERVERS: dns.address, DKIM_TARGET_HOST: 'dkim.everpost.test' };
-  api = await startTestApi({ ...records, ...sesSettings(ses) });
-  ada = await api.createProject((await api.signUp()).cookie);
-  bob = await api.createProject((await api.signUp()).cookie);
-});
-afterAll(async () => {
-  await api.close();
-  await ses.close();
-  await dns.close();
-});
+const [dns, ses] = [await useDnsServer(), await useFakeSes()];
+const records = { DNS_SERVERS: dns.address, DKIM_TARGET_HOST: 'dkim.everpost.test' };
+const api = await useApi({ ...records, ...sesSettings(ses) });
+const ada = await api.createProject((await api.signUp()).cookie);
+const bob = await api.createProject((await api.signUp()).cookie);
 
 const newName = () => `${randomUUID()}.dev`;
 const post = ({ secretKey: key }: Project, domain: string) =>

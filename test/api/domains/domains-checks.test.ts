@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type DnsServer, startDnsServer } from '../../support/fakes/dns-server.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import { type AnsweredDomain, publishDkim } from '../../support/fakes/domain-records.ts';
 
-let dns: DnsServer;
-let api: TestApi;
-let ada: { cookie: string };
-let shop: { id: string; secretKey: string };
-beforeAll(async () => {
-  dns = await startDnsServer();
-  api = await startTestApi({ DNS_SERVERS: dns.address, DKIM_TARGET_HOST: 'dkim.everpost.test' });
-  ada = await api.signUp();
-  shop = await api.createProject(ada.cookie);
-});
-afterAll(async () => {
-  await api.close();
-  await dns.close();
-});
+const dns = await useDnsServer();
+const api = await useApi({ DNS_SERVERS: dns.address, DKIM_TARGET_HOST: 'dkim.everpost.test' });
+const ada = await api.signUp();
+const shop = await api.createProject(ada.cookie);
 
 const call = (method: string, path: string, body?: unknown, key = shop.secretKey) =>
   api.request(method, path, { key, body });

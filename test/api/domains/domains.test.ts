@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeSes, sesSettings, startFakeSes } from '../../support/fakes/ses.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { sesSettings, useFakeSes } from '../../support/fakes/ses.ts';
 
-let api: TestApi;
-let ada: { cookie: string; userId: string };
-let shop: { id: string; secretKey: string; publicKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-  ada = await api.signUp();
-  shop = await api.createProject(ada.cookie);
-});
-afterAll(() => api.close());
+const api = await useApi();
+const ada = await api.signUp();
+const shop = await api.createProject(ada.cookie);
 
 const add = (body: unknown, as: { key?: string; cookie?: string } = { key: shop.secretKey }) =>
   api.request('POST', '/domains', { ...as, body });
@@ -94,7 +88,7 @@ describe('POST /domains', () => {
   });
 
   it('refuses the domain the server itself sends from with 403 FORBIDDEN', async () => {
-    const posting = await startTestApi({ PLATFORM_FROM_ADDRESS: 'a@Post.Test' });
+    const posting = await useApi({ PLATFORM_FROM_ADDRESS: 'a@Post.Test' });
     const { cookie, userId } = await posting.signUp();
     await posting.db
       .updateTable('app_user')
@@ -106,7 +100,6 @@ describe('POST /domains', () => {
     const { status, body } = await ask('post.test');
     expect([status, body.error.code]).toEqual([403, 'FORBIDDEN']);
     expect((await ask('blog.post.test')).status).toBe(201);
-    await posting.close();
   });
 
   it('gives a name to one of two requests at once', async () => {
@@ -198,19 +191,10 @@ describe('GET /domains/project/{projectId}', () => {
   });
 });
 
-describe('with SES', () => {
-  let ses: FakeSes;
-  let hosted: TestApi;
-  let key: string;
-  beforeAll(async () => {
-    ses = await startFakeSes();
-    hosted = await startTestApi(sesSettings(ses));
-    key = (await hosted.createProject((await hosted.signUp()).cookie)).secretKey;
-  });
-  afterAll(async () => {
-    await hosted.close();
-    await ses.close();
-  });
+describe('with SES', async () => {
+  const ses = await useFakeSes();
+  const hosted = await useApi(sesSettings(ses));
+  const { secretKey: key } = await hosted.createProject((await hosted.signUp()).cookie);
   const addThere = (domain: string) =>
     hosted.request('POST', '/domains', { key, body: { domain } });
 

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress, type Shop, useShop } from '../../support/projects/shop.ts';
 
 const badge = 'Sent with Everpost';
 const billing = {
@@ -9,11 +9,7 @@ const billing = {
   STRIPE_PRICE_EMAIL_USAGE: 'price_usage',
 };
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop(billing);
-});
-afterAll(() => shop.close());
+const shop = await useShop(billing);
 
 const subscribe = (subscription: string | null) =>
   shop.api.db
@@ -53,8 +49,7 @@ describe('the badge', () => {
   });
 
   it('is not on a server without billing', async () => {
-    const free = await startShop();
+    const free = await useShop();
     expect(await bodyOf(free, {})).toBe('<p>Hello</p>');
-    await free.close();
   });
 });

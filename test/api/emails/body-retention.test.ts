@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 /** Sends a mail with a file and makes it that old, delivered or not. Answers its id. */
 async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<string> {

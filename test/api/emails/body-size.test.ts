@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listEmails } from '../../../db/emails/records.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 /** Rendered bodies have a limit, and lists are bounded by what they hold of them. */
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 const twoMegabytes = 2 * 1024 * 1024;
 

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recordFeedback } from '../../../db/emails/feedback.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
-import { type Shop, startShop } from '../../support/projects/shop.ts';
+import { useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 /** A message of a campaign whose sender died: claimed an hour ago, and nobody knows more. */
 async function lostEmail(): Promise<string> {

@@ -1,31 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { useFakeSns } from '../../support/fakes/sns.ts';
 import { sesReceipt } from '../../support/fakes/ses-messages.ts';
 
-let api: TestApi;
-let fake: FakeSns;
-let project: { id: string; secretKey: string };
-let other: { id: string; secretKey: string };
-
-beforeAll(async () => {
-  fake = await startFakeSns();
-  api = await startTestApi();
-  api.services.sns = fake.sns;
-  const { cookie } = await api.signUp();
-  [project, other] = [await api.createProject(cookie), await api.createProject(cookie)];
-  const add = (key: string, domain: string) =>
-    api.request('POST', '/domains', { key, body: { domain } });
-  await add(project.secretKey, 'shop.test');
-  await add(other.secretKey, 'other.test');
-  await add(project.secretKey, 'mycorp.dev');
-});
-afterAll(async () => {
-  await api.close();
-  await fake.close();
-});
+const fake = await useFakeSns();
+const api = await useApi();
+api.services.sns = fake.sns;
+const { cookie } = await api.signUp();
+const [project, other] = [await api.createProject(cookie), await api.createProject(cookie)];
+const add = (key: string, domain: string) =>
+  api.request('POST', '/domains', { key, body: { domain } });
+await add(project.secretKey, 'shop.test');
+await add(other.secretKey, 'other.test');
+await add(project.secretKey, 'mycorp.dev');
 
 type Receipt = Parameters<typeof sesReceipt>[0];
 

@@ -1,16 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../api/app.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
+import { listen, use } from '../../support/use.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi({ API_URL: 'https://mail.shop.example' });
-});
-afterAll(() => api.close());
+const api = await useApi({ API_URL: 'https://mail.shop.example' });
 
 const paths = ['/local/mailbox', `/local/mailbox/${randomUUID()}`];
 
@@ -32,17 +28,8 @@ async function ask(
 const shown = ['200', '404 EMAIL_NOT_FOUND'];
 const hidden = ['404 ROUTE_NOT_FOUND', '404 ROUTE_NOT_FOUND'];
 
-async function askOf(
-  settings: Record<string, string>,
-  headers: Record<string, string> = {},
-): Promise<string[]> {
-  const other = await startTestApi(settings);
-  try {
-    return await ask(other, headers);
-  } finally {
-    await other.close();
-  }
-}
+const askOf = async (settings: Record<string, string>, headers?: Record<string, string>) =>
+  ask(await useApi(settings), headers);
 
 const production = { NODE_ENV: 'production', JWT_SECRET: randomBytes(32).toString('base64') };
 
@@ -116,12 +103,7 @@ describe('the local mailbox', () => {
       Object.defineProperty(request.socket, 'remoteAddress', { value: remoteAddress });
       void app(request, response);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    expect(await ask({ url })).toEqual(expected);
-    server.closeAllConnections();
-    server.close();
+    expect(await ask(use(await listen(server)))).toEqual(expected);
   });
 
   it('answers everybody with LOCAL_MAILBOX_PUBLIC', async () => {

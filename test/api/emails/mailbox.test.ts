@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { insertMailboxMessage } from '../../../db/emails/mailbox.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 const picture = Buffer.from('R0lGODlhAQABAAAAACw=', 'base64');
 
@@ -216,11 +212,10 @@ describe('the page', () => {
     expect((await open('?to=nobody@contacts.test')).body).toContain(
       'No mail to nobody@contacts.test.',
     );
-    const empty = await startTestApi();
+    const empty = await useApi();
     const { body } = await empty.request('GET', '/local/mailbox', {
       headers: { Accept: 'text/html' },
     });
-    await empty.close();
     expect(body).toContain('No mail yet.');
   });
 });

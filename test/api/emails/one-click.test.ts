@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
 
-let api: TestApi;
-let key: string;
-beforeAll(async () => {
-  api = await startTestApi();
-  ({ secretKey: key } = await api.createProject((await api.signUp()).cookie));
-});
-afterAll(() => api.close());
+const api = await useApi();
+const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
 
 /** Posts a body to the link of a new contact. Answers the status and what was taken for the source. */
 async function unsubscribe(type: string, body: string) {

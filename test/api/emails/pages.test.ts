@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { optOutLanguages } from '../../../domain/mail/opt-out-texts.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
-let api: TestApi;
-let project: { id: string; secretKey: string };
-
-beforeAll(async () => {
-  api = await startTestApi({ RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_IP_PER_MINUTE: '1000' });
-  project = await api.createProject((await api.signUp()).cookie, 'My <shop> {address}');
-});
-afterAll(() => api.close());
+const api = await useApi({ RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_IP_PER_MINUTE: '1000' });
+const project = await api.createProject((await api.signUp()).cookie, 'My <shop> {address}');
 
 async function createContact(data: Record<string, unknown> = {}): Promise<string> {
   const body = { email: `${randomUUID()}@x.example`, data };

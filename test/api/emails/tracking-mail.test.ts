@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pixelOf } from '../../support/pixel.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 const link = 'https://shop.test/a?b=1';
 const body = `<p>Hi <a href="${link}">shop</a> <a href="{{unsubscribeUrl}}">stop</a></p>`;

@@ -1,25 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSigner } from '../../../providers/encryption.ts';
 import { trackingLinks } from '../../../domain/mail/tracking.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { ageEvents } from '../../support/pixel.ts';
 
-let api: TestApi;
-let projectId: string;
-let contactId: string;
 let campaignId: string;
 
-beforeAll(async () => {
-  api = await startTestApi();
-  const project = await api.createProject((await api.signUp()).cookie);
-  projectId = project.id;
-  const body = { email: 'ada@x.example' };
-  const made = await api.request('POST', '/contacts', { key: project.secretKey, body });
-  contactId = made.body.id as string;
-});
-afterAll(() => api.close());
+const api = await useApi();
+const project = await api.createProject((await api.signUp()).cookie);
+const projectId = project.id;
+const body = { email: 'ada@x.example' };
+const made = await api.request('POST', '/contacts', { key: project.secretKey, body });
+const contactId = made.body.id as string;
 
 /** A message with its tracking links, as they stand in the mail. */
 async function sentEmail() {

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { foldEventTally } from '../../../db/events/statistics.ts';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
+const shop = await useShop();
 afterEach(() => sql`truncate event, event_tally, segment, workflow cascade`.execute(shop.api.db));
-afterAll(() => shop.close());
 
 const get = async (path: string) => (await shop.call('GET', path)).body;
 const path = (name: string) => `/events/${encodeURIComponent(name)}`;

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 const listEvents = (query: string) => shop.call('GET', `/events${query}`);
 

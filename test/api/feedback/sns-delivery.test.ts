@@ -1,28 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { act, campaignIn, createCampaign } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import { type FakeSes, startFakeSes } from '../../support/fakes/ses.ts';
-import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { type Engine, useEngine } from '../../support/engine.ts';
+import { useFakeSes } from '../../support/fakes/ses.ts';
+import { useFakeSns } from '../../support/fakes/sns.ts';
 import { bounceDetail, sesEvent } from '../../support/fakes/ses-messages.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** The way out through SES and the way back through SNS. */
-
-let ses: FakeSes;
-let fake: FakeSns;
-let engine: Engine;
-
-beforeAll(async () => {
-  [ses, fake] = [await startFakeSes(), await startFakeSns()];
-  engine = await startEngine(sesMode());
-  await prepare(engine);
-});
-afterAll(async () => {
-  await engine.close();
-  await ses.close();
-  await fake.close();
-});
 
 const sesMode = () => ({
   AWS_SES_REGION: 'eu-west-1',
@@ -34,6 +19,10 @@ const sesMode = () => ({
   EMAIL_RATE_LIMIT_PER_SECOND: '0',
   EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
 });
+
+const [ses, fake] = [await useFakeSes(), await useFakeSns()];
+const engine = await useEngine(sesMode());
+await prepare(engine);
 
 async function prepare(target: Engine): Promise<void> {
   target.api.services.sns = fake.sns;
@@ -77,14 +66,13 @@ describe('tracking in SES mode', () => {
   });
 
   it('is our own where the server wants that', async () => {
-    const own = await startEngine({ ...sesMode(), TRACKING_MODE: 'own' });
+    const own = await useEngine({ ...sesMode(), TRACKING_MODE: 'own' });
     await prepare(own);
     const id = await send(own);
     const mail = await handedOver(id);
     expect(mail.configurationSet).toBe('everpost-no-tracking');
     // Lines of quoted-printable are broken anywhere.
     expect(mail.raw.toString().replaceAll('=\r\n', '')).toContain(`/t/o/${id}.gif?s=3D`);
-    await own.close();
   });
 });
 

@@ -1,22 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSns } from '../../../providers/mail/sns.ts';
-import { startTestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { sesEvent } from '../../support/fakes/ses-messages.ts';
-import { type SnsFeedback, startSnsFeedback } from '../../support/projects/sns-feedback.ts';
+import { useSnsFeedback } from '../../support/projects/sns-feedback.ts';
 
-let feedback: SnsFeedback;
-let api: SnsFeedback['api'];
-let fake: SnsFeedback['fake'];
-let post: SnsFeedback['post'];
-let notify: SnsFeedback['notify'];
-let sentEmail: SnsFeedback['sentEmail'];
-let emailOf: SnsFeedback['emailOf'];
-beforeAll(async () => {
-  feedback = await startSnsFeedback();
-  ({ api, fake, post, notify, sentEmail, emailOf } = feedback);
-});
-afterAll(() => feedback.close());
+const feedback = await useSnsFeedback();
+const { api, fake, post, notify, sentEmail, emailOf } = feedback;
 
 describe('who may report', () => {
   it('answers a changed message 403 INVALID_SIGNATURE', async () => {
@@ -68,7 +58,7 @@ describe('who may report', () => {
   });
 
   it('answers a topic that is not among the allowed ones 403 FORBIDDEN, and fetches nothing', async () => {
-    const strict = await startTestApi({ SNS_TOPIC_ARN: 'arn:one, arn:two,' });
+    const strict = await useApi({ SNS_TOPIC_ARN: 'arn:one, arn:two,' });
     strict.services.sns = createSns(fake.settings);
     const ask = (TopicArn: string, more: object = {}) =>
       strict.request('POST', '/webhooks/sns', {
@@ -83,7 +73,6 @@ describe('who may report', () => {
     expect(fake.requests).toHaveLength(before);
     expect((await ask('arn:two', { Signature: 'eA==' })).body.error.code).toBe('INVALID_SIGNATURE');
     expect((await ask('arn:two')).body.error.code).toBe('INVALID_NOTIFICATION');
-    await strict.close();
   });
 
   const ses = {
@@ -96,7 +85,7 @@ describe('who may report', () => {
   it.each([ses, { ...ses, SNS_TOPIC_ARN: ' , ' }, production, { ...production, ...ses }])(
     'is closed without a topic: 404 RESOURCE_NOT_FOUND whatever is sent, with %o',
     async (settings) => {
-      const closed = await startTestApi(settings);
+      const closed = await useApi(settings);
       closed.services.sns = fake.sns;
       const before = fake.requests.length;
       const bodies = [fake.notification('x'), {}, '{"a":', '[]', ''];
@@ -107,7 +96,6 @@ describe('who may report', () => {
         }
       }
       expect(fake.requests).toHaveLength(before);
-      await closed.close();
     },
   );
 
@@ -115,12 +103,11 @@ describe('who may report', () => {
     { ...ses, SNS_TOPIC_ARN: 'arn:one' },
     { ...production, SNS_TOPIC_ARN: 'arn:one' },
   ])('is open for the topics that are named, with %o', async (settings) => {
-    const open = await startTestApi(settings);
+    const open = await useApi(settings);
     open.services.sns = fake.sns;
     const body = fake.notification('x', { TopicArn: 'arn:one' });
     const answer = await open.request('POST', '/webhooks/sns', { body });
     expect(answer.body.error.code).toBe('INVALID_NOTIFICATION');
-    await open.close();
   });
 });
 

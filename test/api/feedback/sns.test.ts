@@ -1,42 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { insertTestCampaign, type insertTestEmail } from '../../support/projects/mails.ts';
 import { bounceDetail, sesEvent, sesNotification } from '../../support/fakes/ses-messages.ts';
-import { type SnsFeedback, startSnsFeedback } from '../../support/projects/sns-feedback.ts';
+import { useSnsFeedback } from '../../support/projects/sns-feedback.ts';
 
-let feedback: SnsFeedback;
-let api: SnsFeedback['api'];
-let fake: SnsFeedback['fake'];
-let project: SnsFeedback['project'];
-let post: SnsFeedback['post'];
-let notify: SnsFeedback['notify'];
-let sentEmail: SnsFeedback['sentEmail'];
-let contactOf: SnsFeedback['contactOf'];
-let emailOf: SnsFeedback['emailOf'];
-let campaignOf: SnsFeedback['campaignOf'];
-let eventsOf: SnsFeedback['eventsOf'];
-let namesOf: SnsFeedback['namesOf'];
-let traceOf: SnsFeedback['traceOf'];
-beforeAll(async () => {
-  feedback = await startSnsFeedback();
-  ({
-    api,
-    fake,
-    project,
-    post,
-    notify,
-    sentEmail,
-    contactOf,
-    emailOf,
-    campaignOf,
-    eventsOf,
-    namesOf,
-    traceOf,
-  } = feedback);
-});
-afterAll(() => feedback.close());
+const feedback = await useSnsFeedback();
+const {
+  api,
+  fake,
+  project,
+  post,
+  notify,
+  sentEmail,
+  contactOf,
+  emailOf,
+  campaignOf,
+  eventsOf,
+  namesOf,
+  traceOf,
+} = feedback;
 
 describe('notifications', () => {
   it.each(['/webhooks/sns', '/webhooks/incoming/sns', '/api/webhooks/sns'])(

@@ -1,12 +1,8 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { expect, it } from 'vitest';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 /** The connections to the database of the test. */
 async function pids(): Promise<number[]> {

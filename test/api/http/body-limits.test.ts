@@ -1,16 +1,11 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../../api/endpoints.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-let key: string;
-beforeAll(async () => {
-  api = await startTestApi();
-  ({ secretKey: key } = await api.createProject((await api.signUp()).cookie));
-});
-afterAll(() => api.close());
+const api = await useApi();
+const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
 
 const KB = 1024;
 const MB = 1024 * KB;

@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi, type TestRequest } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi, type TestRequest } from '../../support/api.ts';
 
-let api: TestApi;
-let cookie: string;
-let shop: { id: string; secretKey: string; publicKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-  ({ cookie } = await api.signUp());
-  shop = await api.createProject(cookie);
-});
-afterAll(() => api.close());
+const api = await useApi();
+const { cookie } = await api.signUp();
+const shop = await api.createProject(cookie);
 
 const post = (body: unknown, more: TestRequest = {}) =>
   api.request('POST', '/domains', { key: shop.secretKey, body, ...more });
@@ -184,11 +178,10 @@ describe('every answer', () => {
   });
 
   it('asks for https, in cookies too, when API_URL is https', async () => {
-    const secure = await startTestApi({ API_URL: 'https://api.shop.example' });
+    const secure = await useApi({ API_URL: 'https://api.shop.example' });
     const made = await secure.request('POST', '/auth/signup', {
       body: { email: 'ada@users.test', password: 'a password' },
     });
-    await secure.close();
     expect(made.headers.get('strict-transport-security')).toMatch(/^max-age=\d+/);
     expect(made.headers.get('set-cookie')).toMatch(/; Secure$/);
   });
@@ -350,7 +343,7 @@ describe('Idempotency-Key', () => {
   );
 
   it('is new again after its time', async () => {
-    const short = await startTestApi({ IDEMPOTENCY_KEY_TTL_HOURS: '1' });
+    const short = await useApi({ IDEMPOTENCY_KEY_TTL_HOURS: '1' });
     const { secretKey: key } = await short.createProject((await short.signUp()).cookie);
     const call = () =>
       short.request('POST', '/domains', {
@@ -368,7 +361,6 @@ describe('Idempotency-Key', () => {
     const replayed = await call();
     await age(61);
     const anew = await call();
-    await short.close();
     expect(replayed.headers.get('idempotency-replayed')).toBe('true');
     expect([anew.status, anew.body.error?.code]).toEqual([409, 'DOMAIN_EXISTS']);
   });

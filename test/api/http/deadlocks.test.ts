@@ -1,13 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { expect, it } from 'vitest';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 /** Whether somebody waits for a lock in the database. */
 async function someoneWaits(): Promise<boolean> {

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-let cookie: string;
-beforeAll(async () => {
-  api = await startTestApi({
-    RATE_LIMIT_ENABLED: 'true',
-    RATE_LIMIT_PROJECT_PER_MINUTE: '5',
-    RATE_LIMIT_IP_PER_MINUTE: '30',
-    RATE_LIMIT_AUTH_PER_MINUTE: '1000',
-  });
-  ({ cookie } = await api.signUp());
+const api = await useApi({
+  RATE_LIMIT_ENABLED: 'true',
+  RATE_LIMIT_PROJECT_PER_MINUTE: '5',
+  RATE_LIMIT_IP_PER_MINUTE: '30',
+  RATE_LIMIT_AUTH_PER_MINUTE: '1000',
 });
-afterAll(() => api.close());
+const { cookie } = await api.signUp();
 
 /** Every test begins with fresh windows. */
 const newWindows = () => api.db.deleteFrom('rate_limit').execute();
@@ -93,16 +88,12 @@ describe('the limit of an address', () => {
   });
 });
 
-describe('the limit of an address behind a proxy', () => {
-  let proxied: TestApi;
-  beforeAll(async () => {
-    proxied = await startTestApi({
-      RATE_LIMIT_IP_PER_MINUTE: '3',
-      RATE_LIMIT_ENABLED: 'true',
-      TRUST_PROXY: 'true',
-    });
+describe('the limit of an address behind a proxy', async () => {
+  const proxied = await useApi({
+    RATE_LIMIT_IP_PER_MINUTE: '3',
+    RATE_LIMIT_ENABLED: 'true',
+    TRUST_PROXY: 'true',
   });
-  afterAll(() => proxied.close());
 
   const remaining = async (ip: string) => {
     const headers = { 'X-Forwarded-For': ip };
@@ -163,17 +154,15 @@ describe('limits', () => {
   });
 
   it('leave no header behind when they are off', async () => {
-    const free = await startTestApi({ RATE_LIMIT_ENABLED: 'false' });
+    const free = await useApi({ RATE_LIMIT_ENABLED: 'false' });
     const { headers } = await free.request('GET', '/config');
-    await free.close();
     expect(headers.get('ratelimit-limit')).toBeNull();
   });
 
   it('let requests pass when the counters cannot be kept', async () => {
-    const broken = await startTestApi({ RATE_LIMIT_ENABLED: 'true' });
+    const broken = await useApi({ RATE_LIMIT_ENABLED: 'true' });
     await broken.db.schema.dropTable('rate_limit').execute();
     const { status } = await broken.request('GET', '/config');
-    await broken.close();
     expect(status).toBe(200);
   });
 });

@@ -3,24 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
-import { createTestDatabase, databaseAt, execute } from '../../support/processes/servers.ts';
+import { useDatabase, databaseAt, execute } from '../../support/processes/servers.ts';
 
 const program = join(import.meta.dirname, '../../../api/main.ts');
 const children = new Set<ChildProcess>();
 const releases: (() => Promise<void>)[] = [];
-let database: { url: string; drop: () => Promise<void> };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await useDatabase();
 afterEach(async () => {
   for (const child of children) child.kill('SIGKILL');
   children.clear();
   for (const release of releases.splice(0)) await release();
 });
-afterAll(() => database.drop());
 
 /** Starts the API with nothing set but what is given, and no Temporal server to be found. */
 function start(env: Record<string, string>) {

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { endpoints } from '../../../api/endpoints.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 const { version } = packageJson;
 
@@ -18,9 +14,8 @@ describe('GET /', () => {
   });
 
   it('leads to LANDING_URL when there is one', async () => {
-    const landed = await startTestApi({ LANDING_URL: 'https://shop.example/start' });
+    const landed = await useApi({ LANDING_URL: 'https://shop.example/start' });
     const { status, headers, body } = await landed.request('GET', '/');
-    await landed.close();
     expect([status, headers.get('location'), body]).toEqual([
       302,
       'https://shop.example/start',
@@ -54,10 +49,9 @@ describe('GET /health/ready', () => {
   });
 
   it('answers 503 and names Temporal when that is away', async () => {
-    const broken = await startTestApi();
+    const broken = await useApi();
     broken.services.temporalAnswers = async () => false;
     const { status, body } = await broken.request('GET', '/health/ready');
-    await broken.close();
     expect([status, body]).toEqual([
       503,
       { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
@@ -65,13 +59,12 @@ describe('GET /health/ready', () => {
   });
 
   it('answers 503 and names the database when that is away; /health answers on', async () => {
-    const broken = await startTestApi({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    const broken = await useApi({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     const [ready, alive, asked] = await Promise.all([
       broken.request('GET', '/health/ready'),
       broken.request('GET', '/health'),
       broken.request('POST', '/v1/track', { key: `sk_${'0'.repeat(64)}`, body: {} }),
     ]);
-    await broken.close();
     expect([ready.status, ready.body]).toEqual([
       503,
       { status: 'failed', checks: { database: 'failed', temporal: 'ok' } },
@@ -112,7 +105,7 @@ describe('GET /config', () => {
       GITHUB_OAUTH_CLIENT: 'client-example',
       GITHUB_OAUTH_SECRET: 'secret-example',
     };
-    const hosted = await startTestApi({
+    const hosted = await useApi({
       ...secrets,
       AWS_SES_REGION: 'eu-west-1',
       DISABLE_SIGNUPS: '1',
@@ -120,7 +113,6 @@ describe('GET /config', () => {
     });
     const { body } = await hosted.request('GET', '/config');
     const { jwtSecret, databaseUrl } = hosted.services.config;
-    await hosted.close();
     expect(body).toMatchObject({
       urls: { wiki: 'https://docs.shop.example' },
       features: {

@@ -1,24 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../../api/endpoints.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { useApi, type TestAnswer } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
+import { useFolder } from '../../support/use.ts';
 
-let api: TestApi;
-let key: string;
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(path.join(tmpdir(), 'everpost-headers-'));
-  api = await startTestApi({ STORAGE_LOCAL_DIR: dir });
-  ({ secretKey: key } = await api.createProject((await api.signUp()).cookie));
-});
-afterAll(async () => {
-  await api.close();
-  await rm(dir, { recursive: true, force: true });
-});
+const dir = await useFolder();
+const api = await useApi({ STORAGE_LOCAL_DIR: dir });
+const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
 
 const policyOf = ({ headers }: TestAnswer) => headers.get('content-security-policy');
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,25 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { deleteProjectPage, deleteRemovedProject } from '../../../db/projects/deletion.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { useFolder } from '../../support/use.ts';
 
-let api: TestApi;
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(path.join(tmpdir(), 'everpost-slow-'));
-  api = await startTestApi({ STORAGE_LOCAL_DIR: dir });
-});
-afterAll(async () => {
-  await api.close();
-  await rm(dir, { recursive: true, force: true });
-});
+const dir = await useFolder();
+const api = await useApi({ STORAGE_LOCAL_DIR: dir });
 
 async function createProject() {
   const { cookie } = await api.signUp();

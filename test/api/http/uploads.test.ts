@@ -1,23 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
+import { useFolder } from '../../support/use.ts';
 
-let api: TestApi;
-let dir: string;
-let project: { id: string; publicKey: string; secretKey: string };
-beforeAll(async () => {
-  dir = await mkdtemp(path.join(tmpdir(), 'everpost-uploads-'));
-  api = await startTestApi({ STORAGE_LOCAL_DIR: dir });
-  project = await api.createProject((await api.signUp()).cookie);
-});
-afterAll(async () => {
-  await api.close();
-  await rm(dir, { recursive: true, force: true });
-});
+const dir = await useFolder();
+const api = await useApi({ STORAGE_LOCAL_DIR: dir });
+const project = await api.createProject((await api.signUp()).cookie);
 
 const signatures = {
   'image/png': [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
@@ -167,7 +158,7 @@ describe('GET /uploads/files/{key}', () => {
 
 describe('without storage', () => {
   it('uploads answer 503 UPLOADS_DISABLED, and /config says so', async () => {
-    const bare = await startTestApi({ STORAGE_DRIVER: 'none' });
+    const bare = await useApi({ STORAGE_DRIVER: 'none' });
     const { secretKey } = await bare.createProject((await bare.signUp()).cookie);
     const refused = await bare.request('POST', '/uploads/image', {
       key: secretKey,
@@ -179,7 +170,6 @@ describe('without storage', () => {
     });
     const config = await bare.request('GET', '/config');
     const file = await bare.request('GET', `/uploads/files/${randomUUID()}/${randomUUID()}.png`);
-    await bare.close();
     expect(codeOf(refused)).toEqual([503, 'UPLOADS_DISABLED']);
     expect(config.body.features.storage).toEqual({ s3Enabled: false });
     expect(file.status).toBe(404);

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { SignJWT } from 'jose';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { reEncrypt, encryptedColumns } from '../../../db/projects/re-encryption.ts';
 import { createCipher, createSigner, type Secrets } from '../../../providers/encryption.ts';
 import { trackingLinks } from '../../../domain/mail/tracking.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi, type TestApi } from '../../support/api.ts';
 
 /** A server, and the same one after its secrets were replaced: two APIs on one database. */
 
@@ -15,31 +15,18 @@ const oldSecret = 'a secret of thirty-two characters or more';
 const newSecret = 'another secret of thirty-two characters or more';
 const newKey = randomBytes(32).toString('base64');
 
-let before: TestApi;
-let after: TestApi;
+const before = await useApi({ JWT_SECRET: oldSecret });
+const { cookie } = await before.signUp();
+const project = await before.createProject(cookie);
+const database = { DATABASE_URL: before.services.config.databaseUrl };
+const after = await useApi({
+  ...database,
+  JWT_SECRET: newSecret,
+  JWT_SECRET_PREVIOUS: `${'x'.repeat(40)}, ${oldSecret}`,
+  DATA_ENCRYPTION_KEY: newKey,
+});
 /** Replaced without keeping what was before. */
-let careless: TestApi;
-let cookie: string;
-let project: { id: string; secretKey: string };
-
-beforeAll(async () => {
-  before = await startTestApi({ JWT_SECRET: oldSecret });
-  ({ cookie } = await before.signUp());
-  project = await before.createProject(cookie);
-  const DATABASE_URL = before.services.config.databaseUrl;
-  after = await startTestApi({
-    DATABASE_URL,
-    JWT_SECRET: newSecret,
-    JWT_SECRET_PREVIOUS: `${'x'.repeat(40)}, ${oldSecret}`,
-    DATA_ENCRYPTION_KEY: newKey,
-  });
-  careless = await startTestApi({ DATABASE_URL, JWT_SECRET: newSecret });
-});
-afterAll(async () => {
-  await after.close();
-  await careless.close();
-  await before.close();
-});
+const careless = await useApi({ ...database, JWT_SECRET: newSecret });
 
 const projectOn = async (api: TestApi) => {
   const { body } = await api.request('GET', '/users/@me/projects', { cookie });

@@ -1,14 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-let ada: { cookie: string; userId: string };
-beforeAll(async () => {
-  api = await startTestApi();
-  ada = await api.signUp();
-});
-afterAll(() => api.close());
+const api = await useApi();
+const ada = await api.signUp();
 
 const create = (cookie: string, body: unknown, headers: Record<string, string> = {}) =>
   api.request('POST', '/users/@me/projects', { cookie, body, headers });

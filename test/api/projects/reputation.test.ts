@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { failCampaignEmails } from '../../../db/campaigns/emails.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { useApi } from '../../support/api.ts';
+import { useFakeSns } from '../../support/fakes/sns.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { bounceDetail, sesEvent } from '../../support/fakes/ses-messages.ts';
 
-let api: TestApi;
-let fake: FakeSns;
-
-beforeAll(async () => {
-  fake = await startFakeSns();
-  api = await startTestApi();
-  api.services.sns = fake.sns;
-});
-afterAll(async () => {
-  await api.close();
-  await fake.close();
-});
+const fake = await useFakeSns();
+const api = await useApi();
+api.services.sns = fake.sns;
 
 interface Given {
   sent: number;
@@ -132,7 +123,7 @@ describe('a project is disabled', () => {
   });
 
   it('not when the server leaves that to its operator; the violation is shown', async () => {
-    const lenient = await startTestApi({ AUTO_PROJECT_DISABLE: 'false' });
+    const lenient = await useApi({ AUTO_PROJECT_DISABLE: 'false' });
     lenient.services.sns = fake.sns;
     const project = await createProject({ sent: 100, bounced: 20 }, lenient);
     await feedback(project.id, 'Bounce', lenient);
@@ -141,7 +132,6 @@ describe('a project is disabled', () => {
       key: project.secretKey,
     });
     expect(body.data.status.violations).toHaveLength(1);
-    await lenient.close();
   });
 
   it('not by what went to the simulator, and not saved by it', async () => {

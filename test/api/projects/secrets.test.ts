@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { reEncrypt } from '../../../db/projects/re-encryption.ts';
 import { createCipher } from '../../../providers/encryption.ts';
-import {
-  errorFields,
-  startWorkflowApi,
-  type WorkflowApi,
-} from '../../support/projects/workflow-api.ts';
+import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 
-let shop: WorkflowApi;
-beforeAll(async () => {
-  shop = await startWorkflowApi();
-});
-afterAll(() => shop.api.close());
+const shop = await useWorkflowApi();
 
 const set = (name: string, value: unknown = 'tok_4f9a8c', as?: string) =>
   shop.call('PUT', `/secrets/${name}`, { value }, as);

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   deleteOldSecurityEvents,
   insertSecurityEvent,
 } from '../../../db/accounts/security-events.ts';
-import { cookieOf, startTestApi, type TestApi } from '../../support/api.ts';
+import { cookieOf, useApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi({ PLATFORM_FROM_ADDRESS: '' });
-});
-afterAll(() => api.close());
+const api = await useApi({ PLATFORM_FROM_ADDRESS: '' });
 
 const password = 'a password';
 const logIn = (email: string, given = password) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   filterTable,
   nameOf,
@@ -9,16 +9,11 @@ import {
   segmentIds,
   type TableContact,
 } from '../../domain/filter/filter-table.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { useApi, type TestAnswer } from '../../support/api.ts';
 
-let api: TestApi;
-let cookie: string;
 let project: { id: string; secretKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-  ({ cookie } = await api.signUp());
-});
-afterAll(() => api.close());
+const api = await useApi();
+const { cookie } = await api.signUp();
 beforeEach(async () => {
   project = await api.createProject(cookie);
 });

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { expect, it } from 'vitest';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 it('a renamed segment names later events anew, and leaves earlier ones alone', async () => {
   const { call, eventsOf } = shop;

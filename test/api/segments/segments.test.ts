@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useApi, type TestAnswer } from '../../support/api.ts';
 
-let api: TestApi;
 let project: { id: string; secretKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 /** Each test group has a project of its own: segments count all of its contacts. */
 async function newProject(): Promise<void> {

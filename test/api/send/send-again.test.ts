@@ -1,17 +1,13 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TestAnswer } from '../../support/api.ts';
 import { holdBack } from '../../support/held-insert.ts';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** `/v1/send` to several recipients, repeated with its key after it stopped in the middle. */
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 let keys = 0;
 const newKey = () => ({ 'Idempotency-Key': `again ${(keys += 1)}` });
@@ -96,23 +92,19 @@ describe('a /v1/send that fails in the middle, repeated with its key', () => {
   });
 
   it('asks of what the project may send only for the rest', async () => {
-    const limited = await startShop({
+    const limited = await useShop({
       STRIPE_SECRET_KEY: 'sk_test_1',
       STRIPE_WEBHOOK_SECRET: 'whsec_1',
       STRIPE_PRICE_ONBOARDING: 'price_1',
       STRIPE_PRICE_EMAIL_USAGE: 'price_2',
       FREE_TIER_EMAILS_PER_MONTH: '3',
     });
-    try {
-      const [to, key] = [threePeople(), newKey()];
-      const template = await limited.createTemplate({ type: 'MARKETING' });
-      await limited.call('POST', '/contacts', { email: to[0] });
-      expect((await limited.send({ to, template }, key)).status).toBe(400);
-      for (const email of to) await limited.call('POST', '/contacts', { email });
-      expect((await limited.send({ to, template }, key)).status).toBe(200);
-    } finally {
-      await limited.close();
-    }
+    const [to, key] = [threePeople(), newKey()];
+    const template = await limited.createTemplate({ type: 'MARKETING' });
+    await limited.call('POST', '/contacts', { email: to[0] });
+    expect((await limited.send({ to, template }, key)).status).toBe(400);
+    for (const email of to) await limited.call('POST', '/contacts', { email });
+    expect((await limited.send({ to, template }, key)).status).toBe(200);
   });
 });
 

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 /** The one mail that a request made. */
 async function mailOf(given: object) {

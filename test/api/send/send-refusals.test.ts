@@ -1,14 +1,10 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Billing, codeOf, startBilling } from '../../support/projects/billed-project.ts';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { codeOf, useBilling } from '../../support/projects/billed-project.ts';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-describe('a request that fails at its second recipient', () => {
-  let shop: Shop;
-  beforeAll(async () => {
-    shop = await startShop();
-  });
-  afterAll(() => shop.close());
+describe('a request that fails at its second recipient', async () => {
+  const shop = await useShop();
 
   /** Makes the next insert of a mail to an address fail with an SQLSTATE. */
   async function failOnce(address: string, sqlState: string): Promise<void> {
@@ -43,12 +39,8 @@ describe('a request that fails at its second recipient', () => {
   });
 });
 
-describe('a project that has used up its mail', () => {
-  let billing: Billing;
-  beforeAll(async () => {
-    billing = await startBilling();
-  });
-  afterAll(() => billing.close());
+describe('a project that has used up its mail', async () => {
+  const billing = await useBilling();
 
   it('is told so before its recipients are looked at, be it one or several', async () => {
     const project = await billing.billedProject();

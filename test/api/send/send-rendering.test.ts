@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { watchTransactions } from '../../support/open-transactions.ts';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-let open: number[];
-beforeAll(async () => {
-  shop = await startShop();
-  const watched = watchTransactions(shop.api.services.renderer, shop.api.db);
-  shop.api.services.renderer = watched.renderer;
-  open = watched.open;
-});
-afterAll(() => shop.close());
+const shop = await useShop();
+const watched = watchTransactions(shop.api.services.renderer, shop.api.db);
+shop.api.services.renderer = watched.renderer;
+const open = watched.open;
 
 const costly = '{% for n in (1..3) %}{{n}}{{name}} {% endfor %}<a href="{{unsubscribeUrl}}">x</a>';
 

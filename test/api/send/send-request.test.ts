@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 const invalid = (...fields: string[]) => [422, 'VALIDATION_ERROR', ...fields];
 const file = (more: object = {}) => ({
@@ -247,7 +243,7 @@ describe('attachments', () => {
   });
 
   it('have limits an operator can move', async () => {
-    const strict = await startShop({ MAX_ATTACHMENTS_COUNT: '2', MAX_ATTACHMENT_SIZE_MB: '1' });
+    const strict = await useShop({ MAX_ATTACHMENTS_COUNT: '2', MAX_ATTACHMENT_SIZE_MB: '1' });
     const to = newAddress();
     const statuses = [];
     for (const attachments of [
@@ -260,7 +256,6 @@ describe('attachments', () => {
     ]) {
       statuses.push(refusal(await strict.send({ to, attachments })).slice(0, 3));
     }
-    await strict.close();
     const tooBig = invalid('attachments too_big');
     expect(statuses).toEqual([[200, undefined], tooBig, tooBig, [200, undefined], tooBig]);
   });

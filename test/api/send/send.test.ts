@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newAddress, refusal, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 describe('POST /v1/send', () => {
   it('answers contact and mail of each recipient in the order of `to`', async () => {
@@ -315,7 +311,7 @@ describe('a recipient that is refused', () => {
   });
 
   it('because of its message size gets none, with 413 MESSAGE_TOO_LARGE', async () => {
-    const small = await startShop({ MAX_MESSAGE_SIZE_MB: '1' });
+    const small = await useShop({ MAX_MESSAGE_SIZE_MB: '1' });
     const to = newAddress();
     const content = Buffer.alloc(800_000).toString('base64');
     const attachments = [{ filename: 'a', content, contentType: 'a/b' }];
@@ -325,7 +321,6 @@ describe('a recipient that is refused', () => {
       to,
       attachments: [{ ...attachments[0], content: content.slice(0, 900_000) }],
     });
-    await small.close();
     expect(refusal(answer)).toEqual([413, 'MESSAGE_TOO_LARGE']);
     expect(left).toEqual([undefined, []]);
     expect(fits.status).toBe(200);

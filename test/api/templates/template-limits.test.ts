@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 const saveTemplate = (body: string) =>
   shop.call('POST', '/templates', { name: 'Loop', subject: 's', body, type: 'TRANSACTIONAL' });

@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { describe, expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-let cookie: string;
-let key: string;
-let projectId: string;
-
-beforeAll(async () => {
-  api = await startTestApi();
-  ({ cookie } = await api.signUp());
-  ({ secretKey: key, id: projectId } = await api.createProject(cookie));
-});
-
-afterAll(() => api?.close());
+const api = await useApi();
+const { cookie } = await api.signUp();
+const { secretKey: key, id: projectId } = await api.createProject(cookie);
 
 const call = (method: string, path: string, body?: unknown, as = key) =>
   api.request(method, path, { key: as, ...(body === undefined ? {} : { body }) });

@@ -1,24 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../db/database.ts';
 import { listExecutionStarts } from '../../../db/workflows/starts.ts';
 import { disableProject } from '../../../db/projects/suspension.ts';
 import { lockWorkflows } from '../../../db/workflows/workflows.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { overtaken } from '../../support/overtaken.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
 /** Executions that begin while what they need is taken away. */
 
-let api: TestApi;
 /** Of the test at hand. */
 let project: { id: string; secretKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 beforeEach(async () => {
   project = await api.createProject((await api.signUp()).cookie);
 });

@@ -1,30 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   configs,
   faultsOf,
   multi,
-  startWorkflowGraph,
-  type WorkflowGraph,
+  useWorkflowGraph,
 } from '../../support/projects/workflow-graph.ts';
 
-let graph: WorkflowGraph;
-let api: WorkflowGraph['api'];
-let inWorkflow: WorkflowGraph['inWorkflow'];
-let read: WorkflowGraph['read'];
-let add: WorkflowGraph['add'];
-let link: WorkflowGraph['link'];
-let chain: WorkflowGraph['chain'];
-let ways: WorkflowGraph['ways'];
 /** The workflow of the test at hand, with its TRIGGER step. */
 let id: string;
 let trigger: string;
-beforeAll(async () => {
-  graph = await startWorkflowGraph();
-  ({ api, inWorkflow, read, add, link, chain, ways } = graph);
-});
-afterAll(() => graph.api.close());
+const graph = await useWorkflowGraph();
+const { api, inWorkflow, read, add, link, chain, ways } = graph;
 beforeEach(async () => {
   ({ id, trigger } = await graph.begin());
 });

@@ -1,21 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  errorFields,
-  startWorkflowApi,
-  type WorkflowApi,
-} from '../../support/projects/workflow-api.ts';
+import { describe, expect, it } from 'vitest';
+import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 
-let api: WorkflowApi['api'];
-let projectId: WorkflowApi['projectId'];
-let call: WorkflowApi['call'];
-let make: WorkflowApi['make'];
-let createWorkflow: WorkflowApi['createWorkflow'];
-let addDelay: WorkflowApi['addDelay'];
-let read: WorkflowApi['read'];
-beforeAll(async () => {
-  ({ api, projectId, call, make, createWorkflow, addDelay, read } = await startWorkflowApi());
-});
-afterAll(() => api?.close());
+const { api, projectId, call, make, createWorkflow, addDelay, read } = await useWorkflowApi();
 
 /** The kept versions of a workflow with the names of their steps. */
 async function versions(workflowId: string) {

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Shop, startShop } from '../../support/projects/shop.ts';
+import { expect, it } from 'vitest';
+import { useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 it('the fields of an event are those of its last hundred', async () => {
   const { call, project, other, api } = shop;

@@ -1,29 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../../domain/limits.ts';
 import {
   configs,
   faultsOf,
   multi,
-  startWorkflowGraph,
-  type WorkflowGraph,
+  useWorkflowGraph,
 } from '../../support/projects/workflow-graph.ts';
 
-let graph: WorkflowGraph;
-let call: WorkflowGraph['call'];
-let inWorkflow: WorkflowGraph['inWorkflow'];
-let read: WorkflowGraph['read'];
-let add: WorkflowGraph['add'];
-let link: WorkflowGraph['link'];
-let chain: WorkflowGraph['chain'];
-let ways: WorkflowGraph['ways'];
 /** Of the workflow of the test at hand. */
 let trigger: string;
-beforeAll(async () => {
-  graph = await startWorkflowGraph();
-  ({ call, inWorkflow, read, add, link, chain, ways } = graph);
-});
-afterAll(() => graph.api.close());
+const graph = await useWorkflowGraph();
+const { call, inWorkflow, read, add, link, chain, ways } = graph;
 beforeEach(async () => {
   ({ trigger } = await graph.begin());
 });

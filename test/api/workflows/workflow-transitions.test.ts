@@ -1,25 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  faultsOf,
-  multi,
-  startWorkflowGraph,
-  type WorkflowGraph,
-} from '../../support/projects/workflow-graph.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { faultsOf, multi, useWorkflowGraph } from '../../support/projects/workflow-graph.ts';
 
-let graph: WorkflowGraph;
-let call: WorkflowGraph['call'];
-let inWorkflow: WorkflowGraph['inWorkflow'];
-let read: WorkflowGraph['read'];
-let add: WorkflowGraph['add'];
-let link: WorkflowGraph['link'];
-let chain: WorkflowGraph['chain'];
 /** Of the workflow of the test at hand. */
 let trigger: string;
-beforeAll(async () => {
-  graph = await startWorkflowGraph();
-  ({ call, inWorkflow, read, add, link, chain } = graph);
-});
-afterAll(() => graph.api.close());
+const graph = await useWorkflowGraph();
+const { call, inWorkflow, read, add, link, chain } = graph;
 beforeEach(async () => {
   ({ trigger } = await graph.begin());
 });

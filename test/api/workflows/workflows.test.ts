@@ -1,24 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  errorFields,
-  startWorkflowApi,
-  type WorkflowApi,
-} from '../../support/projects/workflow-api.ts';
+import { describe, expect, it } from 'vitest';
+import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 
-let api: WorkflowApi['api'];
-let cookie: WorkflowApi['cookie'];
-let projectId: WorkflowApi['projectId'];
-let call: WorkflowApi['call'];
-let make: WorkflowApi['make'];
-let createWorkflow: WorkflowApi['createWorkflow'];
-let addDelay: WorkflowApi['addDelay'];
-let read: WorkflowApi['read'];
-beforeAll(async () => {
-  ({ api, cookie, projectId, call, make, createWorkflow, addDelay, read } =
-    await startWorkflowApi());
-});
-afterAll(() => api?.close());
+const { api, cookie, projectId, call, make, createWorkflow, addDelay, read } =
+  await useWorkflowApi();
 
 async function insertExecution(workflowId: string, status: string) {
   const workflow = await api.db

@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 it('refusals count once when they are recorded again, because the answer was lost', async () => {
   const { id: projectId, secretKey } = await api.createProject((await api.signUp()).cookie);

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { recordContact } from '../../../db/contacts/contacts.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
-import { newAddress, type Shop, startShop } from '../../support/projects/shop.ts';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-let shop: Shop;
-beforeAll(async () => {
-  shop = await startShop();
-});
-afterAll(() => shop.close());
+const shop = await useShop();
 
 /** What somebody reading the rules expects of one contact, kept by hand. */
 class Expected {

@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { insertDomain, type NewClaim, recordDomainCheck } from '../../../db/domains/domains.ts';
 import { forgetUnclaimedIdentity, insertSesIdentity } from '../../../db/domains/ses-identities.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-let projectIds: string[];
-beforeAll(async () => {
-  api = await startTestApi();
-  const { cookie } = await api.signUp();
-  const projects = [1, 2, 3].map(() => api.createProject(cookie));
-  projectIds = (await Promise.all(projects)).map(({ id }) => id);
-});
-afterAll(() => api.close());
+const api = await useApi();
+const { cookie } = await api.signUp();
+const projects = [1, 2, 3].map(() => api.createProject(cookie));
+const projectIds = (await Promise.all(projects)).map(({ id }) => id);
 
 const newName = () => `${randomUUID()}.dev`;
 const claim = (name: string, which = 0) =>

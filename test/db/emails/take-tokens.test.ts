@@ -1,26 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../../db/database.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   returnSendingTokens,
   type SendingRates,
   takeSendingTokens,
 } from '../../../db/emails/send-rate.ts';
-import { createTestDatabase } from '../../support/processes/servers.ts';
+import { useDatabase } from '../../support/processes/servers.ts';
 
-let db: Database;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  const database = await createTestDatabase();
-  const opened = openDatabase(database.url, { poolMax: 20 });
-  ({ db } = opened);
-  close = async () => {
-    await opened.close();
-    await database.drop();
-  };
-});
-afterAll(() => close());
+const { db } = await useDatabase({ poolMax: 20 });
 beforeEach(() => db.deleteFrom('token_bucket').execute());
 
 /** Rates with a limit for each project only. */

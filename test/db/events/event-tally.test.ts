@@ -1,23 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type OpenDatabase, openDatabase } from '../../../db/database.ts';
+import { expect, it } from 'vitest';
 import { foldEventTally, listEventNames } from '../../../db/events/statistics.ts';
 import { recordEvents } from '../../../db/events/events.ts';
-import { createTestDatabase } from '../../support/processes/servers.ts';
+import { useDatabase } from '../../support/processes/servers.ts';
 
 const projectId = randomUUID();
-let open: OpenDatabase;
-let drop: () => Promise<void>;
-beforeAll(async () => {
-  const database = await createTestDatabase();
-  drop = database.drop;
-  open = openDatabase(database.url, { poolMax: 12 });
-});
-afterAll(async () => {
-  await open.close();
-  await drop();
-});
+const { db } = await useDatabase({ poolMax: 12 });
 
 /** The tallies of the project that are not what a count of its events says. */
 async function wrongTallies(): Promise<unknown[]> {
@@ -29,12 +18,12 @@ async function wrongTallies(): Promise<unknown[]> {
         select name, (created_at at time zone 'UTC')::date as day, count(*) from event
           where project_id = ${projectId} group by 1, 2) counted
         using (name, day)
-      where tally.count is distinct from counted.count`.execute(open.db);
+      where tally.count is distinct from counted.count`.execute(db);
   return rows;
 }
 
 const record = (names: string[]) =>
-  open.db.transaction().execute(async (tx) => {
+  db.transaction().execute(async (tx) => {
     for (const name of names) {
       await recordEvents(tx, projectId, [{ contactId: null, name, data: null }]);
     }
@@ -43,10 +32,10 @@ const record = (names: string[]) =>
 it('is exact while events are recorded, deleted and folded at the same time', async () => {
   // In both orders in one transaction: whoever waited for a counter would wait for ever.
   const work = Array.from({ length: 60 }, (_, n) => async () => {
-    if (n % 10 === 3) return foldEventTally(open.db);
+    if (n % 10 === 3) return foldEventTally(db);
     if (n % 10 === 7) {
       await sql`delete from event where id in (select id from event limit 5 for update skip locked)`.execute(
-        open.db,
+        db,
       );
       return;
     }
@@ -54,12 +43,10 @@ it('is exact while events are recorded, deleted and folded at the same time', as
   });
   await Promise.all(work.map((piece) => piece()));
   expect(await wrongTallies()).toEqual([]);
-  await foldEventTally(open.db);
-  await foldEventTally(open.db);
+  await foldEventTally(db);
+  await foldEventTally(db);
   expect(await wrongTallies()).toEqual([]);
-  const { rows } = await sql`select from event_tally where project_id = ${projectId}`.execute(
-    open.db,
-  );
+  const { rows } = await sql`select from event_tally where project_id = ${projectId}`.execute(db);
   expect(rows).toHaveLength(2);
 });
 
@@ -72,14 +59,14 @@ it('does not make recorders of one name wait for each other', async () => {
   const first = new Promise<void>((resolve) => {
     recorded = resolve;
   });
-  const one = open.db.transaction().execute(async (tx) => {
+  const one = db.transaction().execute(async (tx) => {
     await recordEvents(tx, projectId, [{ contactId: null, name: 'hot', data: null }]);
     recorded();
     await held;
   });
   await first;
   await record(['hot']);
-  await foldEventTally(open.db);
+  await foldEventTally(db);
   release();
   await one;
   expect(await wrongTallies()).toEqual([]);
@@ -88,11 +75,11 @@ it('does not make recorders of one name wait for each other', async () => {
 it('follows events that are moved or renamed', async () => {
   await record(['moved', 'moved']);
   await sql`update event set created_at = '2020-01-01T23:59:59.999Z' where name = 'moved'`.execute(
-    open.db,
+    db,
   );
   expect(await wrongTallies()).toEqual([]);
-  await sql`update event set name = 'renamed' where name = 'moved'`.execute(open.db);
+  await sql`update event set name = 'renamed' where name = 'moved'`.execute(db);
   expect(await wrongTallies()).toEqual([]);
-  const names = await listEventNames(open.db, projectId);
+  const names = await listEventNames(db, projectId);
   expect([names.includes('moved'), names.includes('renamed')]).toEqual([false, true]);
 });

@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dispatchStore } from '../../../db/dispatch-store.ts';
 import {
   cancelExecutions,
   insertExecution,
   retryExecution,
 } from '../../../db/workflows/executions.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
 /** What is noted of executions after somebody has asked for something newer. */
 
-let api: TestApi;
-let store: ReturnType<typeof dispatchStore>;
-let project: { id: string; secretKey: string };
-beforeAll(async () => {
-  api = await startTestApi();
-  store = dispatchStore(api.db);
-  project = await api.createProject((await api.signUp()).cookie);
-});
-afterAll(() => api.close());
+const api = await useApi();
+const store = dispatchStore(api.db);
+const project = await api.createProject((await api.signUp()).cookie);
 
 /** An execution whose start is due. Answers its id. */
 async function started(): Promise<string> {

@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { markSent, enqueue, listPending } from '../../../db/outbox/outbox.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi();
-});
-afterAll(() => api.close());
+const api = await useApi();
 
 /** As a campaign that is paused, resumed or edited asks for it. */
 const wake = (campaignId: string) =>

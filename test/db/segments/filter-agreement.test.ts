@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type Condition,
   emailActivities,
@@ -16,20 +16,10 @@ import { instantOfText } from '../../../domain/filter/value.ts';
 import { hasForbiddenText } from '../../../domain/text-rules.ts';
 import { now, type TableContact } from '../../domain/filter/filter-table.ts';
 import { dates, fields, texts, values } from '../../domain/filter/filter-values.ts';
-import {
-  alone,
-  type FilterDatabase,
-  startFilterDatabase,
-} from '../../support/projects/filter-database.ts';
+import { alone, useFilterDatabase } from '../../support/projects/filter-database.ts';
 
-let database: FilterDatabase;
-let store: FilterDatabase['store'];
-let ask: FilterDatabase['ask'];
-beforeAll(async () => {
-  database = await startFilterDatabase();
-  ({ store, ask } = database);
-});
-afterAll(() => database.close());
+const database = await useFilterDatabase();
+const { store, ask } = database;
 
 /** Contacts as they came back from the database, for evaluation in memory. */
 async function subjectsOf(contacts: TableContact[], ids: string[], segments: Segments) {

@@ -1,27 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { migrateToLatest, openDatabase } from '../../../db/database.ts';
 import { conditionSql } from '../../../db/segments/filter-sql.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { parseCondition, type Segments } from '../../../domain/filter/parse.ts';
 import { limits } from '../../../domain/limits.ts';
 import { filterTable, nameOf, now, segmentIds } from '../../domain/filter/filter-table.ts';
-import {
-  alone,
-  type FilterDatabase,
-  startFilterDatabase,
-} from '../../support/projects/filter-database.ts';
+import { alone, useFilterDatabase } from '../../support/projects/filter-database.ts';
 import { databaseAt, execute } from '../../support/processes/servers.ts';
 
-let database: FilterDatabase;
-let store: FilterDatabase['store'];
-let ask: FilterDatabase['ask'];
-beforeAll(async () => {
-  database = await startFilterDatabase();
-  ({ store, ask } = database);
-});
-afterAll(() => database.close());
+const database = await useFilterDatabase();
+const { store, ask } = database;
 
 const proOnly = alone({ field: 'data.plan', operator: 'equals', value: 'pro' });
 const tableSegments: Segments = new Map([

@@ -1,20 +1,17 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
+import { useFolder } from '../../support/use.ts';
 
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'everpost-postgres-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
+const directory = await useFolder();
 
 const log = () => undefined;
 

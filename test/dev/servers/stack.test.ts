@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 
 import { claimFreePort, claimPort } from '../../../dev/servers/ports.ts';
-import { startStack, type Stack } from '../../../dev/servers/stack.ts';
+import { startStack } from '../../../dev/servers/stack.ts';
 import { readStackFile } from '../../../dev/servers/stack-file.ts';
 import { isRunning, stackPids } from '../../support/processes/servers.ts';
+import { atEnd, useFolder } from '../../support/use.ts';
 
 // Two small programs that keep the promises the real ones make to the launcher: the API answers
 // /health/ready, the worker reports { ready: true }, both end on SIGTERM and with the launcher.
@@ -28,20 +28,10 @@ const workerProgram = `
   process.on('SIGTERM', () => { console.log('stopped'); process.exit(0); });
   process.on('disconnect', () => process.exit(0));`;
 
-let directory: string;
-let programs: { api: string; worker: string };
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'everpost-stack-'));
-  programs = { api: join(directory, 'api.mjs'), worker: join(directory, 'worker.mjs') };
-  await writeFile(programs.api, apiProgram);
-  await writeFile(programs.worker, workerProgram);
-});
-afterAll(() => rm(directory, { recursive: true }));
-
-const started: Stack[] = [];
-afterEach(async () => {
-  for (const stack of started.splice(0)) await stack.stop();
-});
+const directory = await useFolder();
+const programs = { api: join(directory, 'api.mjs'), worker: join(directory, 'worker.mjs') };
+await writeFile(programs.api, apiProgram);
+await writeFile(programs.worker, workerProgram);
 
 /** PATH and the like, without what a developer's shell says about Everpost. */
 function cleanEnv(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -49,16 +39,12 @@ function cleanEnv(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI, ...more };
 }
 
-async function newDataDir(): Promise<string> {
-  return mkdtemp(join(directory, 'data-'));
-}
-
 async function start(env: NodeJS.ProcessEnv, signal = new AbortController().signal) {
   const lines: string[] = [];
   const print = (line: string) => void lines.push(line);
   const log = (program: string, line: string) => print(`${program} | ${line}`);
   const stack = await startStack({ env: cleanEnv(env), programs, print, log, signal });
-  started.push(stack);
+  atEnd(() => stack.stop());
   const told = lines.find((line) => line.startsWith('api | env ')) ?? '{}';
   return { stack, lines, apiEnv: JSON.parse(told.replace(/^.* env /, '')) as NodeJS.ProcessEnv };
 }
@@ -87,7 +73,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 
 describe('startStack', { timeout: 90_000 }, () => {
   it('starts all parts, tells the API where they are, and stops them in order', async () => {
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     const { stack, lines, apiEnv } = await start({ EVERPOST_DATA_DIR: dataDir });
     expect(apiEnv['DATABASE_URL']).toBe(stack.facts.databaseUrl);
     expect(apiEnv['TEMPORAL_ADDRESS']).toBe(stack.facts.temporalAddress);
@@ -113,7 +99,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('keeps database, password and secret for the next start', async () => {
-    const env = { EVERPOST_DATA_DIR: await newDataDir() };
+    const env = { EVERPOST_DATA_DIR: await useFolder() };
     const first = await start(env);
     await query(first.stack.facts.databaseUrl, 'create table kept as select 42 as answer');
     await first.stack.stop();
@@ -124,7 +110,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('runs two stacks side by side, but refuses a second one on the same directory', async () => {
-    const [one, two] = [await newDataDir(), await newDataDir()];
+    const [one, two] = [await useFolder(), await useFolder()];
     const [first, second] = await Promise.all([
       start({ EVERPOST_DATA_DIR: one }),
       start({ EVERPOST_DATA_DIR: two }),
@@ -139,7 +125,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('uses the servers of DATABASE_URL and TEMPORAL_ADDRESS and starts none', async () => {
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     const { stack, apiEnv } = await start({
       EVERPOST_DATA_DIR: dataDir,
       HOST: '0.0.0.0',
@@ -153,7 +139,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('starts a killed API, worker, Temporal and PostgreSQL again', async () => {
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     const { stack } = await start({ EVERPOST_DATA_DIR: dataDir });
     const before = await stackPids(dataDir);
     for (const pid of Object.values(before)) process.kill(pid, 'SIGKILL');
@@ -170,7 +156,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('stops what it had started when the API does not start', async () => {
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     const lines: string[] = [];
     await expect(
       startStack({
@@ -189,7 +175,7 @@ describe('startStack', { timeout: 90_000 }, () => {
     const { port, release } = await claimFreePort();
     await release();
     const other = createServer().listen(port, '127.0.0.1');
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     await expect(
       start({ EVERPOST_DATA_DIR: dataDir, TEMPORAL_PORT: String(port) }),
     ).rejects.toThrow(`TEMPORAL_PORT=${port} cannot be used`);
@@ -198,7 +184,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('gives up at once when it is told to stop while it starts', async () => {
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     const giveUp = new AbortController();
     const start1 = start({ EVERPOST_DATA_DIR: dataDir }, giveUp.signal);
     await vi.waitFor(
@@ -211,7 +197,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   });
 
   it('leaves no process when the launcher is killed, and the next start works', async () => {
-    const dataDir = await newDataDir();
+    const dataDir = await useFolder();
     const code = `
       import { startStack } from ${JSON.stringify(join(import.meta.dirname, '../../../dev/servers/stack.ts'))};
       await startStack({ env: process.env, programs: ${JSON.stringify(programs)},

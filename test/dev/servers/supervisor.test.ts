@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { endLeftover, launch } from '../../../dev/servers/processes.ts';
 import {
@@ -11,19 +10,11 @@ import {
   type Supervised,
   type Supervision,
 } from '../../../dev/servers/supervisor.ts';
+import { atEnd, useFolder } from '../../support/use.ts';
 
 const patiently = { timeout: 15_000, interval: 20 };
 
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'everpost-supervisor-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
-
-const started: Supervised[] = [];
-afterEach(async () => {
-  for (const one of started.splice(0)) await one.stop();
-});
+const directory = await useFolder();
 
 /** A Node program; `say` prints a line, `ready()` reports readiness. */
 function program(code: string, more: Partial<Supervision> = {}) {
@@ -57,7 +48,7 @@ function program(code: string, more: Partial<Supervision> = {}) {
 
 async function start(spec: Supervision): Promise<Supervised> {
   const supervised = await supervise(spec);
-  started.push(supervised);
+  atEnd(() => supervised.stop());
   return supervised;
 }
 

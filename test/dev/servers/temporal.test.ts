@@ -1,25 +1,19 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import { once } from 'node:events';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { execFileSync } from 'node:child_process';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { findTemporal } from '../../../dev/servers/temporal-binary.ts';
 import { startTemporal, temporalArguments } from '../../../dev/servers/temporal.ts';
+import { listen, use, useFolder } from '../../support/use.ts';
 
 const description = await readFile(join(import.meta.dirname, '../../../temporal-dev.yml'), 'utf8');
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'everpost-temporal-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
+const directory = await useFolder();
 
 describe('temporal-dev.yml', () => {
   it('publishes its ports on this machine only', () => {
@@ -87,23 +81,17 @@ describe('startTemporal', { timeout: 60_000 }, () => {
   });
 });
 
-describe('findTemporal', { timeout: 30_000 }, () => {
-  let downloads: Server;
+describe('findTemporal', { timeout: 30_000 }, async () => {
   let answer: Buffer | null = null;
-  let origin: string;
-  beforeAll(async () => {
-    downloads = createServer((_request, response) => {
-      if (answer) response.end(answer);
-      else response.writeHead(503).end();
-    }).listen(0, '127.0.0.1');
-    await once(downloads, 'listening');
-    origin = `http://127.0.0.1:${(downloads.address() as AddressInfo).port}`;
+  const downloads = createServer((_request, response) => {
+    if (answer) response.end(answer);
+    else response.writeHead(503).end();
   });
-  afterAll(() => downloads.close());
+  const { url: origin } = use(await listen(downloads));
 
   /** A directory with one small program in it. */
   async function withProgram(name: string, script: string): Promise<string> {
-    const place = await mkdtemp(join(directory, 'bin-'));
+    const place = await useFolder();
     await writeFile(join(place, name), `#!/bin/sh\n${script}\n`);
     await chmod(join(place, name), 0o755);
     return place;
@@ -112,7 +100,7 @@ describe('findTemporal', { timeout: 30_000 }, () => {
   /** An empty cache, and only the programs every system has. */
   async function search(env: NodeJS.ProcessEnv) {
     const notices: string[] = [];
-    const cache = await mkdtemp(join(directory, 'cache-'));
+    const cache = await useFolder();
     const all = { PATH: '/usr/bin:/bin', XDG_CACHE_HOME: cache, ...env };
     const find = () =>
       findTemporal({ env: all, downloads: origin, onNotice: (one) => notices.push(one) });

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   createIdentities,
   IdentityProviderError,
   type Identities,
 } from '../../../providers/mail/identities.ts';
-import { startFakeSes, type FakeSes } from '../../support/fakes/ses.ts';
+import { useFakeSes, type FakeSes } from '../../support/fakes/ses.ts';
 
 const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
 const claim = { name: 'shop.test', dkimTokens: ['a'], ownershipToken: 'o1' };
@@ -35,14 +35,13 @@ describe('identities, SES mode', () => {
   let ses: FakeSes;
   let identities: Identities;
   beforeEach(async () => {
-    ses = await startFakeSes();
+    ses = await useFakeSes();
     const account = { region: 'eu-west-1', accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
     identities = createIdentities({
       ses: { ...account, endpoint: ses.endpoint },
       ...records,
     });
   });
-  afterEach(() => ses.close());
 
   it('asks for a proof of the owner, and for bounces in the region of the account', () => {
     expect(identities).toMatchObject({ verifiesReservedNames: false, keepsDomains: true });

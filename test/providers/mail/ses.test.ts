@@ -1,25 +1,21 @@
-import { createServer, type Server } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createServer } from 'node:net';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Mailer, OutgoingMessage } from '../../../providers/mail/mailer.ts';
 import { createMailer } from '../../../providers/mail/create-mailer.ts';
 import {
   sesThrottled,
   sesUnavailable,
-  startFakeSes,
+  useFakeSes,
   type FakeSes,
   type SesFault,
 } from '../../support/fakes/ses.ts';
+import { listen, use } from '../../support/use.ts';
 
 let ses: FakeSes;
 let mailer: Mailer;
 beforeEach(async () => {
-  ses = await startFakeSes();
+  ses = await useFakeSes();
   mailer = mailerTo(ses.endpoint);
-});
-afterEach(async () => {
-  await mailer.close();
-  await ses.close();
 });
 
 const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
@@ -27,9 +23,11 @@ const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
 function mailerTo(endpoint: string, timeoutMs = 10_000, credentials: object = keys): Mailer {
   const account = { region: 'eu-west-1', ...credentials };
   const sets = { configurationSet: 'tracked', configurationSetNoTracking: 'plain' };
-  return createMailer(
-    { ses: { ...account, ...sets, endpoint, timeoutMs }, smtp: null },
-    { storeMessage: () => Promise.reject(new Error('not local')) },
+  return use(
+    createMailer(
+      { ses: { ...account, ...sets, endpoint, timeoutMs }, smtp: null },
+      { storeMessage: () => Promise.reject(new Error('not local')) },
+    ),
   );
 }
 
@@ -68,7 +66,6 @@ describe('SES, a service that answers', () => {
     expect((await finding.send(message())).kind).toBe('accepted');
     expect(ses.lastKeyId).toBe('AKIAFOUND');
     vi.unstubAllEnvs();
-    await finding.close();
   });
 
   it('takes the tracking configuration set for tracked mail', async () => {
@@ -203,27 +200,20 @@ describe('SES, a service that does not answer', () => {
     expect((await lost.send(message())).kind).toBe('retry');
   });
 
-  const tcp = async (onSocket: Parameters<typeof createServer>[1]) => {
-    const server: Server = createServer({ pauseOnConnect: true }, onSocket);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return { server, port: (server.address() as AddressInfo).port };
-  };
+  const tcp = async (onSocket: Parameters<typeof createServer>[1]) =>
+    use(await listen(createServer({ pauseOnConnect: true }, onSocket)));
 
   it('retries when the connection dies in the TLS handshake', async () => {
-    const { server, port } = await tcp((socket) => socket.destroy());
+    const { port } = await tcp((socket) => socket.destroy());
     const secure = mailerTo(`https://127.0.0.1:${port}`);
     expect((await secure.send(message())).kind).toBe('retry');
-    await secure.close();
-    server.close();
   });
 
   it('retries when the connection dies before a large request is through', async () => {
-    const { server, port } = await tcp((socket) => setTimeout(() => socket.destroy(), 50));
+    const { port } = await tcp((socket) => setTimeout(() => socket.destroy(), 50));
     const plain = mailerTo(`http://127.0.0.1:${port}`);
     const outcome = await plain.send(message({ raw: Buffer.alloc(30_000_000, 'x') }));
     expect(outcome.kind).toBe('retry');
-    await plain.close();
-    server.close();
   });
 
   it('finishes the sends under way before it closes', async () => {

@@ -1,30 +1,25 @@
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Mailer, OutgoingMessage } from '../../../providers/mail/mailer.ts';
 import { createMailer } from '../../../providers/mail/create-mailer.ts';
 import {
-  startScriptedSmtp,
-  startSmtpSink,
+  useScriptedSmtp,
+  useSmtpSink,
   type SmtpAct,
   type SmtpStage,
 } from '../../support/fakes/smtp-sink.ts';
-
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+import { listen, use } from '../../support/use.ts';
 
 function mailerTo(
   port: number,
   more: { user?: string; password?: string; timeoutMs?: number } = {},
 ): Mailer {
-  const mailer = createMailer(
-    { ses: null, smtp: { host: '127.0.0.1', port, secure: false, timeoutMs: 10_000, ...more } },
-    { storeMessage: () => Promise.reject(new Error('not local')) },
+  return use(
+    createMailer(
+      { ses: null, smtp: { host: '127.0.0.1', port, secure: false, timeoutMs: 10_000, ...more } },
+      { storeMessage: () => Promise.reject(new Error('not local')) },
+    ),
   );
-  cleanups.push(() => mailer.close());
-  return mailer;
 }
 
 function message(more: Partial<OutgoingMessage> = {}): OutgoingMessage {
@@ -47,8 +42,7 @@ async function sendTo(
   script: Partial<Record<SmtpStage, SmtpAct>>,
   options: { pipelining?: boolean; message?: OutgoingMessage } = {},
 ) {
-  const server = await startScriptedSmtp(script, options);
-  cleanups.push(() => server.close());
+  const server = await useScriptedSmtp(script, options);
   // Where nobody says anything any more, only the time-out ends it.
   const silence = script.middle !== undefined || Object.values(script).includes('silence');
   const mailer = mailerTo(server.port, silence ? { timeoutMs: 150 } : {});
@@ -58,8 +52,7 @@ async function sendTo(
 
 describe('SMTP, a server that takes mail', () => {
   it('accepts, and acceptance is delivery', async () => {
-    const sink = await startSmtpSink();
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink();
     const outcome = await mailerTo(sink.port).send(message());
     expect(outcome).toEqual({ kind: 'accepted', messageId: 'e1@smtp', delivered: true });
     expect(sink.messages).toEqual([
@@ -68,8 +61,7 @@ describe('SMTP, a server that takes mail', () => {
   });
 
   it('sends 200 messages over kept connections, each once', async () => {
-    const sink = await startSmtpSink();
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink();
     const mailer = mailerTo(sink.port);
     const ids = Array.from({ length: 200 }, (_, i) => `r${i}@x.test`);
     const outcomes = await Promise.all(
@@ -81,8 +73,7 @@ describe('SMTP, a server that takes mail', () => {
   });
 
   it('carries a message of 5 MB unchanged', async () => {
-    const sink = await startSmtpSink();
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink();
     const raw = large.raw.subarray(0, 5_000_000);
     const whole = Buffer.concat([raw, Buffer.from('\r\n')]);
     expect((await mailerTo(sink.port).send(message({ raw: whole }))).kind).toBe('accepted');
@@ -90,22 +81,19 @@ describe('SMTP, a server that takes mail', () => {
   });
 
   it('puts an international domain into the envelope as punycode', async () => {
-    const server = await startScriptedSmtp({});
-    cleanups.push(() => server.close());
+    const server = await useScriptedSmtp({});
     await mailerTo(server.port).send(message({ to: 'ada@bücher.test' }));
     expect(server.commands).toContain('RCPT TO:<ada@xn--bcher-kva.test>');
   });
 
   it('logs in', async () => {
-    const sink = await startSmtpSink({ user: 'everpost' });
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink({ user: 'everpost' });
     const mailer = mailerTo(sink.port, { user: 'everpost', password: 'secret' });
     expect((await mailer.send(message())).kind).toBe('accepted');
   });
 
   it('retries on a wrong password, which is no fault of the message, and does not tell it', async () => {
-    const sink = await startSmtpSink({ user: 'everpost' });
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink({ user: 'everpost' });
     const mailer = mailerTo(sink.port, { user: 'everpost', password: 'wr0ng' });
     const outcome = await mailer.send(message());
     expect(outcome.kind).toBe('retry');
@@ -113,12 +101,8 @@ describe('SMTP, a server that takes mail', () => {
   });
 
   it('encrypts with whoever answers, but tells a password only to a known certificate', async () => {
-    const open = await startSmtpSink({ startTls: true });
-    const closed = await startSmtpSink({ startTls: true, user: 'everpost' });
-    cleanups.push(
-      () => open.close(),
-      () => closed.close(),
-    );
+    const open = await useSmtpSink({ startTls: true });
+    const closed = await useSmtpSink({ startTls: true, user: 'everpost' });
     expect((await mailerTo(open.port).send(message())).kind).toBe('accepted');
     const mailer = mailerTo(closed.port, { user: 'everpost', password: 'secret' });
     expect(await mailer.send(message())).toEqual({
@@ -128,8 +112,7 @@ describe('SMTP, a server that takes mail', () => {
   });
 
   it('goes on after a refusal', async () => {
-    const sink = await startSmtpSink({ refuseTo: (to) => (to === 'bad@x.test' ? 550 : null) });
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink({ refuseTo: (to) => (to === 'bad@x.test' ? 550 : null) });
     const mailer = mailerTo(sink.port);
     expect(await mailer.send(message({ to: 'bad@x.test' }))).toEqual({
       kind: 'refused',
@@ -139,14 +122,12 @@ describe('SMTP, a server that takes mail', () => {
   });
 
   it('refuses a message larger than the server announces', async () => {
-    const sink = await startSmtpSink({ maxBytes: 20 });
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink({ maxBytes: 20 });
     expect((await mailerTo(sink.port).send(message())).kind).toBe('refused');
   });
 
   it('refuses an address that cannot be put on the wire', async () => {
-    const sink = await startSmtpSink();
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink();
     const outcome = await mailerTo(sink.port).send(message({ to: '' }));
     expect(outcome.kind).toBe('refused');
     expect(sink.messages).toEqual([]);
@@ -201,16 +182,14 @@ describe.each([{ pipelining: false }, { pipelining: true }])(
 
 describe('SMTP, no server', () => {
   it('retries when the connection is refused', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
+    const { port, close } = use(await listen(createServer()));
+    await close();
     const outcome = await mailerTo(port).send(message());
     expect(outcome).toEqual({ kind: 'retry', error: expect.stringContaining('ECONNREFUSED') });
   });
 
   it('retries when the server has gone away between two messages', async () => {
-    const server = await startScriptedSmtp({});
+    const server = await useScriptedSmtp({});
     const mailer = mailerTo(server.port);
     expect((await mailer.send(message())).kind).toBe('accepted');
     await server.close();
@@ -218,8 +197,7 @@ describe('SMTP, no server', () => {
   });
 
   it('never repeats a message whose answer was lost', async () => {
-    const server = await startScriptedSmtp({ end: 'close' });
-    cleanups.push(() => server.close());
+    const server = await useScriptedSmtp({ end: 'close' });
     const mailer = mailerTo(server.port);
     // The first is sent over a fresh connection; nothing may come after its outcome.
     expect((await mailer.send(message())).kind).toBe('uncertain');
@@ -228,8 +206,7 @@ describe('SMTP, no server', () => {
   });
 
   it('finishes the sends under way before it closes', async () => {
-    const sink = await startSmtpSink();
-    cleanups.push(() => sink.close());
+    const sink = await useSmtpSink();
     const mailer = mailerTo(sink.port);
     const sends = Array.from({ length: 50 }, (_, i) => mailer.send(message({ emailId: `e${i}` })));
     await mailer.close();

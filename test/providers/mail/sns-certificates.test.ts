@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createSns, type Sns } from '../../../providers/mail/sns.ts';
 import { type CertificateOptions, createCertificate } from '../../support/fakes/certificate.ts';
-import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { useFakeSns } from '../../support/fakes/sns.ts';
 
-let fake: FakeSns;
 let sns: Sns;
 /** What the store takes for now. */
 let clock: number;
 
-beforeAll(async () => {
-  fake = await startFakeSns();
-});
-afterAll(() => fake.close());
+const fake = await useFakeSns();
 beforeEach(() => {
   clock = Date.now();
   sns = createSns({ ...fake.settings, now: () => clock });

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSns, type SnsEnvelope } from '../../../providers/mail/sns.ts';
-import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { useFakeSns } from '../../support/fakes/sns.ts';
 
-let fake: FakeSns;
-
-beforeAll(async () => {
-  fake = await startFakeSns();
-});
-afterAll(() => fake.close());
+const fake = await useFakeSns();
 
 const confirmation = () => ({
   Type: 'SubscriptionConfirmation',
@@ -46,12 +41,11 @@ describe('signatures', () => {
   });
 
   it('does not believe another key', async () => {
-    const other = await startFakeSns();
+    const other = await useFakeSns();
     const { SigningCertURL } = fake.notification('');
     expect(await fake.sns.isAuthentic({ ...other.notification('Hello'), SigningCertURL })).toBe(
       false,
     );
-    await other.close();
   });
 
   it.each([

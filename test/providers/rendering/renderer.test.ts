@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   compileTemplate,
   isCheapRendering,
   type RenderKind,
 } from '../../../domain/template/render.ts';
-import { createRenderer, type TemplateRenderer } from '../../../providers/rendering/renderer.ts';
+import { createRenderer } from '../../../providers/rendering/renderer.ts';
 import { html, variables } from '../../domain/template/rendering.ts';
+import { use } from '../../support/use.ts';
 
-let renderer: TemplateRenderer;
-beforeAll(() => {
-  renderer = createRenderer({ threads: 2 });
-});
-afterAll(() => renderer.close());
+const renderer = use(createRenderer({ threads: 2 }));
 
 type Layers = Parameters<typeof variables>;
 const render = (source: string, ...layers: Layers) => renderAs('html', source, ...layers);

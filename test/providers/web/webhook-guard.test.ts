@@ -1,25 +1,22 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isPublicAddress } from '../../../providers/web/address-guard.ts';
 import { createCertificate } from '../../support/fakes/certificate.ts';
 import {
-  closeWireReceivers,
   sendWebhook,
-  startWireReceiver,
+  useWireReceiver,
   v4,
   webhookSignature,
 } from '../../support/fakes/webhook-wire.ts';
-
-afterEach(closeWireReceivers);
+import { useFolder } from '../../support/use.ts';
 
 /** The outcome of a webhook sent by a process that trusts a certificate; names are loopback. */
 async function sendFromProcess(url: string, pem: string): Promise<unknown> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'everpost-'));
+  const dir = await useFolder();
   const certificate = path.join(dir, 'ca.pem');
   await writeFile(certificate, pem);
   const wire = path.join(import.meta.dirname, '../../support/fakes/webhook-wire.ts');
@@ -32,7 +29,6 @@ async function sendFromProcess(url: string, pem: string): Promise<unknown> {
     ['--import', 'tsx', '--input-type=module', '--eval', script],
     { env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate } },
   );
-  await rm(dir, { recursive: true });
   return JSON.parse(stdout);
 }
 
@@ -66,7 +62,7 @@ describe('the address guard of a webhook', () => {
     'http://localhost',
     'https://127.0.0.1',
   ])('refuses %s and calls nobody', async (origin) => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     const outcome = await sendWebhook(`${origin}:${receiver.port}/`, {}, guarded);
     expect(outcome).toEqual({
       kind: 'refused',
@@ -76,7 +72,7 @@ describe('the address guard of a webhook', () => {
   });
 
   it('refuses a name with a private address among public ones', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     const lookup = async () => [v4('93.184.216.34'), v4('127.0.0.1')];
     const url = `http://hooks.example:${receiver.port}/`;
     expect(await sendWebhook(url, {}, { ...guarded, lookup })).toEqual({
@@ -87,7 +83,7 @@ describe('the address guard of a webhook', () => {
   });
 
   it('connects to the address it checked, whatever the resolver says next', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     const answers = ['127.0.0.2', '127.0.0.1', '127.0.0.1'];
     let asked = 0;
     const lookup = async () => [v4(answers[asked++]!)];
@@ -103,10 +99,10 @@ describe('the address guard of a webhook', () => {
   });
 
   it.each([301, 302, 303, 307, 308])('refuses a %i into the private net', async (status) => {
-    const hidden = await startWireReceiver();
+    const hidden = await useWireReceiver();
     const targets = [hidden.url, `http://[::ffff:127.0.0.1]:${hidden.port}/`, '//127.0.0.1/'];
     for (const location of targets) {
-      const receiver = await startWireReceiver((_request, response) =>
+      const receiver = await useWireReceiver((_request, response) =>
         response.writeHead(status, { Location: location }).end(),
       );
       const outcome = await sendWebhook(
@@ -121,7 +117,7 @@ describe('the address guard of a webhook', () => {
   });
 
   it('asks and checks anew when a redirect leads back to the same name', async () => {
-    const receiver = await startWireReceiver((_request, response) =>
+    const receiver = await useWireReceiver((_request, response) =>
       response.writeHead(307, { Location: '/again' }).end(),
     );
     let asked = 0;
@@ -137,7 +133,7 @@ describe('the address guard of a webhook', () => {
   it.each(['ftp://shop.example/', 'http://a:b@shop.example/', 'http://[', 'javascript:1'])(
     'refuses a redirect to %s',
     async (location) => {
-      const receiver = await startWireReceiver((_request, response) =>
+      const receiver = await useWireReceiver((_request, response) =>
         response.writeHead(302, { Location: location }).end(),
       );
       expect(await sendWebhook(receiver.url)).toMatchObject({ kind: 'refused' });
@@ -148,7 +144,7 @@ describe('the address guard of a webhook', () => {
 describe('a redirect', () => {
   /** A receiver that redirects `/` once, elsewhere or to its own `/end`. */
   const redirecting = (status: number, location = '/end') =>
-    startWireReceiver(({ url }, response) => {
+    useWireReceiver(({ url }, response) => {
       if (url === '/') response.writeHead(status, { Location: location }).end('moved');
       else response.end('here');
     });
@@ -184,7 +180,7 @@ describe('a redirect', () => {
   it('to another origin takes no header of the step along, within one it does', async () => {
     const own = { authorization: 'Bearer x', Cookie: 'a=b', 'X-Auth-Token': 'c' };
     const headers = { ...own, 'Content-Type': 'text/plain' };
-    const other = await startWireReceiver();
+    const other = await useWireReceiver();
     const away = await redirecting(307, `${other.url}/end`);
     await sendWebhook(away.url, { headers });
     const [got] = other.received;
@@ -205,11 +201,11 @@ describe('a redirect', () => {
   });
 
   it('to another origin and back takes them nowhere', async () => {
-    const first = await startWireReceiver(({ url }, response) => {
+    const first = await useWireReceiver(({ url }, response) => {
       if (url === '/end') response.end('here');
       else response.writeHead(307, { Location: `${second.url}/` }).end();
     });
-    const second = await startWireReceiver((_request, response) =>
+    const second = await useWireReceiver((_request, response) =>
       response.writeHead(307, { Location: `${first.url}/end` }).end(),
     );
     await sendWebhook(first.url, { headers: { 'X-Auth-Token': 'c' } });
@@ -217,7 +213,7 @@ describe('a redirect', () => {
   });
 
   it('to another origin does not take a body with a secret along', async () => {
-    const other = await startWireReceiver();
+    const other = await useWireReceiver();
     const away = await redirecting(308, `${other.url}/end`);
     expect(await sendWebhook(away.url, { bodyIsSecret: true })).toEqual({
       kind: 'refused',
@@ -232,8 +228,8 @@ describe('a redirect', () => {
   it('from https to http is refused', { timeout: 60_000 }, async () => {
     const { pem, privateKey } = createCertificate('hooks.example');
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
-    const plain = await startWireReceiver();
-    const secure = await startWireReceiver(
+    const plain = await useWireReceiver();
+    const secure = await useWireReceiver(
       (_request, response) => response.writeHead(307, { Location: plain.url }).end(),
       (listener) => createServer({ key, cert: pem }, listener),
     );
@@ -248,7 +244,7 @@ describe('a redirect', () => {
 
   it('is followed 5 times, the sixth is refused', async () => {
     const chain = (length: number) =>
-      startWireReceiver(({ url }, response) => {
+      useWireReceiver(({ url }, response) => {
         const hop = Number(url.slice(1));
         if (hop < length) response.writeHead(307, { Location: `/${hop + 1}` }).end();
         else response.end('end');
@@ -264,7 +260,7 @@ describe('a redirect', () => {
   });
 
   it.each([300, 302, 304])('of %i that names no place is an answer', async (status) => {
-    const receiver = await startWireReceiver((_request, response) =>
+    const receiver = await useWireReceiver((_request, response) =>
       response.writeHead(status).end(),
     );
     expect(await sendWebhook(receiver.url)).toMatchObject({ kind: 'answered', statusCode: status });

@@ -1,25 +1,22 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.ts';
 import {
-  closeWireReceivers,
   sendWebhook,
-  startWireReceiver,
+  useWireReceiver,
   v4,
   webhookSignature,
   type WireAnswer,
 } from '../../support/fakes/webhook-wire.ts';
-
-afterEach(closeWireReceivers);
+import { useFolder } from '../../support/use.ts';
 
 describe('a webhook on the wire', () => {
   it('carries body, delivery, a signature over the raw body, and the headers of the step', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     await sendWebhook(`${receiver.url}/in?a=b%20c#part`, {
       headers: { 'content-type': 'text/plain', 'X-Name': 'Жанна é' },
     });
@@ -40,7 +37,7 @@ describe('a webhook on the wire', () => {
   it.each(['GET', 'DELETE'] as const)(
     'as %s without a body signs the empty one',
     async (method) => {
-      const receiver = await startWireReceiver();
+      const receiver = await useWireReceiver();
       await sendWebhook(receiver.url, { method, body: null, headers: {} });
       const [request] = receiver.received;
       expect(request).toMatchObject({ method, body: Buffer.alloc(0) });
@@ -51,13 +48,13 @@ describe('a webhook on the wire', () => {
   );
 
   it.each(['PUT', 'PATCH', 'DELETE'] as const)('as %s carries its body', async (method) => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     await sendWebhook(receiver.url, { method });
     expect(receiver.received[0]!.body.toString()).toBe('{"a":"ä"}');
   });
 
   it('leaves no connection behind', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     await sendWebhook(receiver.url);
     await sendWebhook(receiver.url);
     expect(receiver.connections).toBe(2);
@@ -67,7 +64,7 @@ describe('a webhook on the wire', () => {
 
 describe('an answer', () => {
   it.each([200, 204, 404, 429, 500, 503])('of %i is told with its details', async (statusCode) => {
-    const receiver = await startWireReceiver((_request, response) => {
+    const receiver = await useWireReceiver((_request, response) => {
       response.writeHead(statusCode, { 'Content-Type': 'text/x', 'Retry-After': '7' });
       response.end(statusCode === 204 ? '' : 'text ä');
     });
@@ -82,7 +79,7 @@ describe('an answer', () => {
   });
 
   it('is read up to 64 KB, then its connection is cut', async () => {
-    const receiver = await startWireReceiver((_request, response) => {
+    const receiver = await useWireReceiver((_request, response) => {
       const chunk = 'ä'.repeat(1000);
       const write = () => {
         while (!response.destroyed && response.write(chunk));
@@ -101,12 +98,12 @@ describe('an answer', () => {
 
   it('of exactly 64 KB is whole', async () => {
     const text = 'x'.repeat(64 * 1024);
-    const receiver = await startWireReceiver((_request, response) => response.end(text));
+    const receiver = await useWireReceiver((_request, response) => response.end(text));
     expect(await sendWebhook(receiver.url)).toMatchObject({ text });
   });
 
   it('that breaks off is none', async () => {
-    const receiver = await startWireReceiver((_request, response) => {
+    const receiver = await useWireReceiver((_request, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('half', () => response.destroy());
     });
@@ -130,7 +127,7 @@ describe('an answer', () => {
       },
     ],
   ])('of a receiver that %s ends at the time limit', async (_what, answer) => {
-    const receiver = await startWireReceiver(answer);
+    const receiver = await useWireReceiver(answer);
     const began = performance.now();
     expect(await sendWebhook(receiver.url, {}, { timeoutMs: 300 })).toEqual({ kind: 'timeout' });
     // These receivers would go on for ever.
@@ -145,7 +142,7 @@ describe('an answer', () => {
   });
 
   it('of a resolver that comes too late leads to no connection', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     let resolveName: () => void = () => {};
     const lookup = () =>
       new Promise<ReturnType<typeof v4>[]>((resolve) => {
@@ -162,8 +159,8 @@ describe('an answer', () => {
 
 describe('a receiver that cannot be asked', () => {
   it('with a closed port is unreachable', async () => {
-    const receiver = await startWireReceiver();
-    await closeWireReceivers();
+    const receiver = await useWireReceiver();
+    await receiver.close();
     const outcome = await sendWebhook(receiver.url);
     expect(outcome).toEqual({ kind: 'unreachable', error: expect.stringMatching(/ECONNREFUSED/) });
   });
@@ -183,7 +180,7 @@ describe('a receiver that cannot be asked', () => {
   });
 
   it('is asked at its next address when the first is closed', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     const lookup = async () => [{ address: '::1', family: 6 }, v4('127.0.0.1')];
     const outcome = await sendWebhook(`http://hooks.example:${receiver.port}/`, {}, { lookup });
     expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
@@ -206,7 +203,7 @@ describe('a receiver that cannot be asked', () => {
   });
 
   it('with a header no client can send is refused', async () => {
-    const receiver = await startWireReceiver();
+    const receiver = await useWireReceiver();
     const outcome = await sendWebhook(receiver.url, { headers: { Expect: '100-continue' } });
     expect(outcome).toMatchObject({ kind: 'refused' });
     expect(receiver.received).toEqual([]);
@@ -234,7 +231,7 @@ IJ/GAiA/gUMMiUyE7h7SnnT1kJ9I0+AkKzGU5UZyTqND0nvK2g==
 -----END CERTIFICATE-----
 `;
   const startTlsReceiver = () =>
-    startWireReceiver(undefined, (listener) => createTlsServer({ key, cert }, listener));
+    useWireReceiver(undefined, (listener) => createTlsServer({ key, cert }, listener));
   const lookup = async () => [v4('127.0.0.1')];
 
   it('is not sent to a receiver whose certificate nobody knows', async () => {
@@ -249,8 +246,7 @@ IJ/GAiA/gUMMiUyE7h7SnnT1kJ9I0+AkKzGU5UZyTqND0nvK2g==
 
   it('is sent by the name of the URL to the address that was checked', async () => {
     const receiver = await startTlsReceiver();
-    const folder = mkdtempSync(path.join(tmpdir(), 'everpost-webhook-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = await useFolder();
     const authority = path.join(folder, 'ca.pem');
     writeFileSync(authority, cert);
     // Node reads its own list of authorities once, at the start of a process.

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { listen, use } from '../use.ts';
 
 /** An SMTP server that counts what it has taken, and can be made to fail. */
 export interface CountingSink {
@@ -9,7 +9,6 @@ export interface CountingSink {
   /** Messages taken so far. */
   taken: number;
   faults: SinkFaults;
-  close(): Promise<void>;
 }
 
 export interface SinkFaults {
@@ -21,12 +20,9 @@ export interface SinkFaults {
 
 const dataEnd = '\r\n.\r\n';
 
-export async function startCountingSink(): Promise<CountingSink> {
-  const sockets = new Set<Socket>();
+export async function useCountingSink(): Promise<CountingSink> {
   const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
     let pending = '';
     let inData = false;
     let to = '';
@@ -65,17 +61,12 @@ export async function startCountingSink(): Promise<CountingSink> {
     });
     socket.write('220 sink\r\n');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port } = use(await listen(server));
   const sink: CountingSink = {
-    port: (server.address() as AddressInfo).port,
+    port,
     counts: new Map(),
     taken: 0,
     faults: {},
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
   };
   return sink;
 }

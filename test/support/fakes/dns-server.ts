@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import packet, { type Answer, type Packet, type RecordType } from 'dns-packet';
+import { atEnd } from '../use.ts';
 
 /** What becomes of the questions about a name beside its records. */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence';
@@ -19,14 +20,13 @@ export interface DnsServer {
   questions: string[];
   /** Called with each question, whose answer waits for it. */
   onQuestion: ((question: string) => Promise<void>) | null;
-  close(): Promise<void>;
 }
 
 /** Response codes in the flags of an answer (RFC 1035, section 4.1.1). */
 const codes = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 
 /** A name server on loopback that knows what a test publishes, and says NXDOMAIN to all else. */
-export async function startDnsServer(): Promise<DnsServer> {
+export async function useDnsServer(): Promise<DnsServer> {
   const zone = new Map<string, Answer[]>();
   const socket = createSocket('udp4');
   const server: DnsServer = {
@@ -40,7 +40,6 @@ export async function startDnsServer(): Promise<DnsServer> {
     faults: new Map(),
     questions: [],
     onQuestion: null,
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
   socket.on('message', async (message, from) => {
     const query = packet.decode(message);
@@ -59,6 +58,7 @@ export async function startDnsServer(): Promise<DnsServer> {
     );
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  atEnd(() => socket.close());
   server.address = `127.0.0.1:${socket.address().port}`;
   return server;
 }

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { findPythonTool } from '../../../dev/python-tool.ts';
 import { waitFor } from '../wait-for.ts';
+import { atEnd } from '../use.ts';
 
 /** AWS as other people wrote it down: the server of moto, from PyPI, on loopback. */
 export interface Moto {
   endpoint: string;
   /** What it holds of a kind (`ses`, `RawMessage`), as it calls the parts. */
   list(service: string, kind: string): Promise<Record<string, unknown>[]>;
-  close(): Promise<void>;
 }
 
 /** The path of the program, installed once per machine; null where Python or PyPI are missing. */
-export function findMoto(): Promise<string | null> {
+function findMoto(): Promise<string | null> {
   return findPythonTool({
     name: 'moto',
     requirement: 'moto[server,s3]==5.2.5',
@@ -21,8 +21,10 @@ export function findMoto(): Promise<string | null> {
   });
 }
 
-/** Starts the program that `findMoto` found. */
-export async function startMoto(program: string): Promise<Moto> {
+/** Null where Python or PyPI are missing. */
+export async function useMoto(): Promise<Moto | null> {
+  const program = await findMoto();
+  if (!program) return null;
   const { port, release } = await claimFreePort();
   const child = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
   const endpoint = `http://127.0.0.1:${port}`;
@@ -31,6 +33,12 @@ export async function startMoto(program: string): Promise<Moto> {
       ({ ok }) => ok,
       () => false,
     );
+  atEnd(async () => {
+    const ended = once(child, 'exit');
+    child.kill();
+    await ended;
+    await release();
+  });
   await waitFor('moto', answers, 60_000);
   return {
     endpoint,
@@ -39,12 +47,6 @@ export async function startMoto(program: string): Promise<Moto> {
       return (
         (all as Record<string, Record<string, Record<string, unknown>[]>>)[service]?.[kind] ?? []
       );
-    },
-    async close() {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-      await release();
     },
   };
 }

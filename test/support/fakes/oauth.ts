@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { OAuthClient, OAuthEndpoints } from '../../../providers/oauth.ts';
+import { listen, use } from '../use.ts';
 
 /** Who is logged in at the fake provider, in the words of both real ones. */
 export interface FakeUser {
@@ -20,7 +19,6 @@ export interface FakeOAuth {
   user: FakeUser;
   /** What the token endpoint refused, oldest first. */
   refusals: string[];
-  close(): Promise<void>;
 }
 
 interface Grant {
@@ -29,16 +27,14 @@ interface Grant {
   challenge: string;
 }
 
-export async function startFakeOAuth(): Promise<FakeOAuth> {
+export async function useFakeOAuth(): Promise<FakeOAuth> {
   const grants = new Map<string, Grant>();
   const tokens = new Map<string, FakeUser>();
   const client = { id: 'client-of-everpost', secret: `secret-${randomUUID()}` };
   const server = createServer((request, response) => {
     void answer(request, response).catch(() => response.writeHead(500).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: base } = use(await listen(server));
   const fake: FakeOAuth = {
     client,
     github: {
@@ -50,11 +46,6 @@ export async function startFakeOAuth(): Promise<FakeOAuth> {
     google: { authorize: `${base}/authorize`, token: `${base}/token`, user: `${base}/google/user` },
     user: { id: '1', email: 'ada@users.test', verified: true },
     refusals: [],
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
   };
   return fake;
 

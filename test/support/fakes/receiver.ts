@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen, use } from '../use.ts';
 
 export interface ReceivedRequest {
   /** Milliseconds since the epoch. */
@@ -24,10 +23,9 @@ export interface Receiver {
   url: string;
   answer(path: string, ...answers: ReceiverAnswer[]): void;
   requests(path: string): ReceivedRequest[];
-  close(): Promise<void>;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+export async function useReceiver(): Promise<Receiver> {
   const answers = new Map<string, ReceiverAnswer[]>();
   const received = new Map<string, ReceivedRequest[]>();
   const server = createServer((request, response) => {
@@ -48,16 +46,10 @@ export async function startReceiver(): Promise<Receiver> {
     };
     void text(request).then(reply);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url } = use(await listen(server));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     answer: (path, ...given) => void answers.set(path, given),
     requests: (path) => received.get(path) ?? [],
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
   };
 }

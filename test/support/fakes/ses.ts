@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen, use } from '../use.ts';
 
 export interface FakeSesEmail {
   messageId: string;
@@ -67,7 +67,7 @@ export interface FakeSes {
 }
 
 /** A server with the SES v2 operations we use, on loopback; the real SDK talks to it. */
-export async function startFakeSes(): Promise<FakeSes> {
+export async function useFakeSes(): Promise<FakeSes> {
   const server = createServer((request, response) => void serve(ses, request, response));
   server.on('connection', () => (ses.connections += 1));
   const ses: FakeSes = {
@@ -82,13 +82,10 @@ export async function startFakeSes(): Promise<FakeSes> {
     connections: 0,
     lastKeyId: null,
     countOf: (id) => ses.emails.filter(({ tags }) => tags['everpost_email_id'] === id).length,
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close: () => listening.close(),
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ses.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = use(await listen(server));
+  ses.endpoint = listening.url;
   return ses;
 }
 

@@ -1,5 +1,6 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { atEnd, listen, use } from '../use.ts';
 
 export interface SunkMessage {
   from: string;
@@ -14,7 +15,6 @@ export interface SmtpSink {
   connections: number;
   /** Messages accepted for one recipient: the number that must never be 2. */
   countTo(address: string): number;
-  close(): Promise<void>;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface SmtpSink {
  * code (450, 550, …) or null; with `user`, it wants that user with the password
  * `secret`; with `startTls` it offers encryption with a certificate nobody knows.
  */
-export async function startSmtpSink(
+export async function useSmtpSink(
   options: {
     refuseTo?: (address: string) => number | null;
     user?: string;
@@ -68,8 +68,8 @@ export async function startSmtpSink(
     messages,
     connections: 0,
     countTo: (address) => messages.filter(({ to }) => to === address).length,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
   };
+  atEnd(() => new Promise<void>((resolve) => server.close(resolve)));
   return sink;
 }
 
@@ -108,13 +108,11 @@ const usualAnswers: Record<Exclude<SmtpStage, 'middle'>, string> = {
 const dataEnd = '\r\n.\r\n';
 
 /** A raw TCP server that speaks SMTP as usual, except at the stages of `script`. */
-export async function startScriptedSmtp(
+export async function useScriptedSmtp(
   script: Partial<Record<SmtpStage, SmtpAct>>,
   { pipelining = false } = {},
 ): Promise<ScriptedSmtp> {
-  const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
     socket.on('error', () => {});
     let pending = '';
     let inData = false;
@@ -167,19 +165,9 @@ export async function startScriptedSmtp(
     act('greeting');
   });
   const running: ScriptedSmtp = {
-    port: await bound(server),
+    ...use(await listen(server)),
     complete: 0,
     commands: [],
-    close() {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
   };
   return running;
-}
-
-/** Listens on a free loopback port and answers its number. */
-async function bound(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }

@@ -1,8 +1,6 @@
 import { randomUUID, sign } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import {
   createSns,
   type Sns,
@@ -10,6 +8,7 @@ import {
   type SnsSettings,
 } from '../../../providers/mail/sns.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
+import { listen, use } from '../use.ts';
 
 /**
  * A stand-in for Amazon SNS on this machine: it has the addresses of SNS, and signs for real. All of
@@ -39,14 +38,13 @@ export interface FakeSns {
   envelope(fields: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
   /** Signed as if it were of another type. */
   envelopeSignedAs(type: string, fields: SnsEnvelope): SnsEnvelope;
-  close(): Promise<void>;
 }
 
 const host = 'sns.eu-west-1.amazonaws.com';
 const url = `https://${host}`;
 const issuerUrl = 'http://issuers.test/issuer.cer';
 
-export async function startFakeSns(): Promise<FakeSns> {
+export async function useFakeSns(): Promise<FakeSns> {
   const authority = createCertificate('Test Authority', { isAuthority: true });
   const hostCertificate = createCertificate(host, { issuer: authority, hosts: [host] });
   const intermediate = createCertificate('Test Issuer', { issuer: authority, isAuthority: true });
@@ -76,12 +74,8 @@ export async function startFakeSns(): Promise<FakeSns> {
   const key = hostCertificate.privateKey.export({ type: 'pkcs8', format: 'pem' });
   const secure = createTlsServer({ key, cert: hostCertificate.pem }, answer('https'));
   const plain = createServer(answer('http'));
-  for (const server of [secure, plain]) {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-  }
-  const portOf = (asked: URL) =>
-    ((asked.protocol === 'https:' ? secure : plain).address() as AddressInfo).port;
+  const ports = { https: use(await listen(secure)).port, http: use(await listen(plain)).port };
+  const portOf = ({ protocol }: URL) => (protocol === 'https:' ? ports.https : ports.http);
   const settings: SnsSettings = {
     authorities: [authority.pem],
     hostAuthorities: [authority.pem],
@@ -131,12 +125,5 @@ export async function startFakeSns(): Promise<FakeSns> {
         },
         version,
       ),
-    async close() {
-      for (const server of [secure, plain]) {
-        server.close();
-        server.closeAllConnections();
-        await once(server, 'close');
-      }
-    },
   };
 }

@@ -1,7 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen, use } from '../use.ts';
 
 /**
  * Stripe's HTTP API as far as we use it, with a memory: it knows which meter events it has, and
@@ -75,13 +74,14 @@ const bodies: Record<string, object> = {
   'GET /v1/charges/ch_1': { id: 'ch_1', customer: 'cus_fraud' },
 };
 
+/** As `startFakeStripe`, closed at the end of the test or of the file. */
+export const useFakeStripe = async () => use(await startFakeStripe());
+
 export async function startFakeStripe(): Promise<FakeStripe> {
   const server = createServer((request, response) => {
     void answer(request, response).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listen(server);
   const fake: FakeStripe = {
     url,
     environment: {
@@ -98,6 +98,7 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     answersAfter: Promise.resolve(),
     meterFrom: 0,
     losesAnswers: false,
+    close,
     sign(event, { at = new Date(), secret = webhookSecret } = {}) {
       const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', ...event });
       const t = Math.floor(at.getTime() / 1000);
@@ -106,12 +107,6 @@ export async function startFakeStripe(): Promise<FakeStripe> {
         body,
         headers: { 'Content-Type': 'application/json', 'Stripe-Signature': `t=${t},v1=${v1}` },
       };
-    },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
     },
   };
   return fake;

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { atEnd, listen, use } from '../use.ts';
 
 /** A line to a server that a test can disturb. */
 export interface TcpProxy {
@@ -12,11 +12,10 @@ export interface TcpProxy {
   mode: 'open' | 'deaf' | 'silent';
   /** Breaks all connections; new ones can be made. */
   cut(): void;
-  close(): Promise<void>;
 }
 
 /** Puts a line between a client and the server at `target` (host:port). */
-export async function startTcpProxy(target: string): Promise<TcpProxy> {
+export async function useTcpProxy(target: string): Promise<TcpProxy> {
   const [host = '', port = ''] = target.split(':');
   const sockets = new Set<Socket>();
   const keep = (socket: Socket) => {
@@ -33,17 +32,14 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port: ownPort } = use(await listen(server));
+  // What it connects to is let go of, too.
+  atEnd(() => proxy.cut());
   const proxy: TcpProxy = {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${ownPort}`,
     mode: 'open',
     cut() {
       for (const socket of sockets) socket.destroy();
-    },
-    async close() {
-      proxy.cut();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
   return proxy;

@@ -5,12 +5,12 @@ import {
   type RequestListener,
   type Server,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   createWebhookSender,
   type WebhookAttempt,
   type WebhookSenderSettings,
 } from '../../../providers/web/webhook.ts';
+import { listen, use } from '../use.ts';
 
 /** Webhooks as they go over the wire, byte by byte. */
 
@@ -28,19 +28,13 @@ export interface WireReceiver {
   connections: number;
   /** Connections open now. */
   open: number;
-}
-
-const closing: (() => Promise<unknown>)[] = [];
-
-/** Ends all receivers there are. */
-export async function closeWireReceivers(): Promise<void> {
-  await Promise.all(closing.splice(0).map((close) => close()));
+  close(): Promise<void>;
 }
 
 export type WireAnswer = (request: Received, response: Parameters<RequestListener>[1]) => void;
 
-/** A web server on loopback that keeps what it is asked, until `closeWireReceivers`. */
-export async function startWireReceiver(
+/** A web server on loopback that keeps what it is asked. */
+export async function useWireReceiver(
   answer: WireAnswer = (_request, response) => response.end('ok'),
   create: (listener: RequestListener) => Server = createServer,
 ): Promise<WireReceiver> {
@@ -59,14 +53,8 @@ export async function startWireReceiver(
     receiver.open += 1;
     socket.on('close', () => (receiver.open -= 1));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
-  const receiver: WireReceiver = { url, port, received: [], connections: 0, open: 0 };
+  const { port, url, close } = use(await listen(server));
+  const receiver: WireReceiver = { url, port, received: [], connections: 0, open: 0, close };
   return receiver;
 }
 

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Engine } from '../engine.ts';
+import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** One step of a journey to be built; ways lead from it by branch to the named steps. */
+/** One step of a journey to be built. */
 export interface StepPlan {
   type: string;
   name: string;
@@ -9,7 +11,7 @@ export interface StepPlan {
   templateId?: string;
 }
 
-/** A way between two named steps; TRIGGER is the first. */
+/** A way between two named steps, of which TRIGGER is the first, by a branch if it has several. */
 export type WayPlan = [from: string, to: string, branch?: string];
 
 /** Makes a template with a usable sender. Answers its id. */
@@ -27,10 +29,22 @@ export async function createTemplate(
   return body.id as string;
 }
 
+/** A workflow to be built. Without `ways` each step leads to the next. */
+export interface WorkflowPlan {
+  eventName?: string;
+  allowReentry?: boolean;
+  steps: StepPlan[];
+  ways?: WayPlan[];
+}
+
+/** The way from each step to the next. */
+const inLine = (steps: StepPlan[]): WayPlan[] =>
+  steps.map(({ name }, index) => [steps[index - 1]?.name ?? 'TRIGGER', name]);
+
 /** Builds and enables a workflow through the API. Answers its id and the ids of its steps. */
 export async function createWorkflow(
   engine: Engine,
-  plan: { eventName?: string; allowReentry?: boolean; steps: StepPlan[]; ways: WayPlan[] },
+  plan: WorkflowPlan,
 ): Promise<{ id: string; steps: Record<string, string> }> {
   const { call } = engine;
   const { body: workflow } = await call('POST', '/workflows', {
@@ -46,7 +60,7 @@ export async function createWorkflow(
     if (made.status !== 201) throw new Error(JSON.stringify(made.body));
     steps[step.name] = made.body.id;
   }
-  for (const [from, to, branch] of plan.ways) {
+  for (const [from, to, branch] of plan.ways ?? inLine(plan.steps)) {
     const made = await call('POST', `${path}/transitions`, {
       fromStepId: steps[from],
       toStepId: steps[to],
@@ -93,4 +107,28 @@ export async function executionIn(
     return body.status === status ? body : null;
   };
   return waitFor(`execution ${executionId} ${status}`, ask, timeoutMs);
+}
+
+/** An execution to be begun: of which workflow, and what else its contact has and it is given. */
+export interface ExecutionPlan extends WorkflowPlan {
+  contact?: object;
+  context?: object;
+}
+
+/** Builds a workflow, and starts it by hand for a new contact. */
+export async function beginExecution(engine: Engine, { contact, context, ...plan }: ExecutionPlan) {
+  const workflow = await createWorkflow(engine, { eventName: randomUUID(), ...plan });
+  const email = newAddress();
+  const contactId = await createContact(engine, email, contact);
+  const id = await startByHand(engine, workflow.id, contactId, context);
+  return {
+    workflow,
+    email,
+    contactId,
+    id,
+    path: `/workflows/${workflow.id}/executions/${id}`,
+    /** The execution, once it has the status. */
+    until: (status: string, timeoutMs?: number) =>
+      executionIn(engine, workflow.id, id, status, timeoutMs),
+  };
 }

@@ -21,14 +21,12 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
     'mail-sent': async (engine) =>
       play(engine, {
         steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
-        ways: [['TRIGGER', 'Mail']],
         until: 'COMPLETED',
       }),
     'mail-failed': async (engine) => {
       const templateId = await createTemplate(engine);
       return play(engine, {
         steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-        ways: [['TRIGGER', 'Mail']],
         before: () =>
           engine.api.db
             .updateTable('template')
@@ -47,7 +45,6 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
             templateId: await createTemplate(engine, { type: 'MARKETING' }),
           },
         ],
-        ways: [['TRIGGER', 'Mail']],
         contact: { subscribed: false },
         until: 'COMPLETED',
       }),
@@ -61,7 +58,6 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
             config: { recipient: { type: 'CUSTOM', customEmail: 'owner@people.test' } },
           },
         ],
-        ways: [['TRIGGER', 'Mail']],
         until: 'COMPLETED',
       }),
     'condition-yes': (engine) =>
@@ -88,7 +84,6 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
             config: { updates: { stage: 'in' }, subscriptionAction: 'unsubscribe' },
           },
         ],
-        ways: [['TRIGGER', 'Update']],
         until: 'COMPLETED',
       }),
     'contact-update-failed': (engine) =>
@@ -100,7 +95,6 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
             config: { updates: { ['k'.repeat(101)]: 'too long a key' } },
           },
         ],
-        ways: [['TRIGGER', 'Update']],
         until: 'FAILED',
       }),
     'webhook-answered': (engine, receiver) => hook(engine, receiver, [200], {}, 'EXITED'),
@@ -124,8 +118,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
           return body.status === 'EXITED';
         });
       }),
-    exited: (engine) =>
-      play(engine, { steps: [exit('Exit')], ways: [['TRIGGER', 'Exit']], until: 'EXITED' }),
+    exited: (engine) => play(engine, { steps: [exit('Exit')], until: 'EXITED' }),
     'delay-over': (engine) =>
       play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'EXITED' }),
     'delay-waiting': (engine) =>
@@ -199,10 +192,6 @@ function hook(
       { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}`, ...config } },
       exit('Exit'),
     ],
-    ways: [
-      ['TRIGGER', 'Call'],
-      ['Call', 'Exit'],
-    ],
     until,
     ...(after ? { after } : {}),
   });
@@ -228,7 +217,7 @@ const waited: WayPlan[] = [
 
 interface Play {
   steps: StepPlan[];
-  ways: WayPlan[];
+  ways?: WayPlan[];
   /** Done after the workflow is enabled and before the execution starts. */
   before?: () => Promise<unknown>;
   /** Track the event once the execution waits. */

@@ -1,9 +1,16 @@
 import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+import { use } from '../use.ts';
 
-/** The Chromium of this machine, or the one `CHROMIUM_PATH` names; undefined: there is none. */
-export const chromiumPath = [
+const chromiumPath = [
   process.env['CHROMIUM_PATH'] ?? '',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ].find((file) => existsSync(file));
+
+/** The Chromium of this machine, or the one `CHROMIUM_PATH` names; null: there is none. */
+export async function useBrowser(): Promise<Browser | null> {
+  if (!chromiumPath) return null;
+  return use(await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] }));
+}

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { atEnd } from '../use.ts';
 
 export const root = join(import.meta.dirname, '../../..');
 /** The variables of the ports that `npm start` listens on. */
@@ -20,17 +21,15 @@ export interface Start {
   ready(): Promise<void>;
 }
 
-/** `npm start` with a data directory and ports of its own. */
+/** `npm start` with a data directory and ports of its own; it is stopped, and they are removed. */
 export interface Laptop {
   dataDir: string;
   /** The environment of every start; may be changed in between. */
   env: NodeJS.ProcessEnv;
   start(more?: NodeJS.ProcessEnv): Start;
-  /** Stops what still runs and removes the data. */
-  close(): Promise<void>;
 }
 
-export async function createLaptop(): Promise<Laptop> {
+export async function useLaptop(): Promise<Laptop> {
   const dataDir = await mkdtemp(join(tmpdir(), 'everpost-start-'));
   const { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI } = process.env;
   const env: NodeJS.ProcessEnv = { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI };
@@ -41,6 +40,14 @@ export async function createLaptop(): Promise<Laptop> {
     env[variable] = String(port);
   }
   const launched: ChildProcess[] = [];
+  atEnd(async () => {
+    for (const child of launched) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    await rm(dataDir, { recursive: true });
+  });
   return {
     dataDir,
     env,
@@ -60,14 +67,6 @@ export async function createLaptop(): Promise<Laptop> {
           expect(output.text).toContain('Everpost is running.');
         }, readyWithin);
       return { child, output, ready };
-    },
-    async close() {
-      for (const child of launched) {
-        if (child.exitCode !== null || child.signalCode !== null) continue;
-        child.kill('SIGTERM');
-        await once(child, 'exit');
-      }
-      await rm(dataDir, { recursive: true });
     },
   };
 }

@@ -6,6 +6,7 @@ import { readyMessage } from '../../../dev/servers/supervisor.ts';
 import type { TestAnswer } from '../api.ts';
 import type { Engine } from '../engine.ts';
 import { temporalAddress } from './servers.ts';
+import { atEnd } from '../use.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const readyWithinMs = 60_000;
@@ -67,6 +68,21 @@ export async function startApiProcess(
       };
     },
   };
+}
+
+/** As `startWorkerProcess`, asked to end with the test or the file. */
+export const useWorkerProcess = async (...started: Parameters<typeof startWorkerProcess>) =>
+  stopped(await startWorkerProcess(...started));
+
+/** As `startApiProcess`, asked to end with the test or the file. */
+export const useApiProcess = async (...started: Parameters<typeof startApiProcess>) =>
+  stopped(await startApiProcess(...started));
+
+function stopped<P extends Program>(program: P): P {
+  // In order: a killed worker keeps its work from others for the 30 seconds until its heartbeats
+  // are missed.
+  atEnd(() => program.stop());
+  return program;
 }
 
 function environmentOf({ api, taskQueue }: Engine): Record<string, string> {

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import pg from 'pg';
 import { inject } from 'vitest';
+import { openDatabase } from '../../../db/database.ts';
+import { atEnd, use } from '../use.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -44,6 +46,13 @@ export async function createTestDatabase(): Promise<{ url: string; drop: () => P
     url: databaseAt(adminUrl, name),
     drop: () => execute(adminUrl, `drop database if exists ${name} with (force)`),
   };
+}
+
+/** An empty, migrated database with a pool of connections, until the end of the test or file. */
+export async function useDatabase(options?: Parameters<typeof openDatabase>[1]) {
+  const { url, drop } = await createTestDatabase();
+  atEnd(drop);
+  return { url, ...use(openDatabase(url, options)) };
 }
 
 /** host:port of the Temporal server of this run; shared, so use a task queue of your own. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { TestAnswer } from '../api.ts';
-import { newAddress, type Shop, startShop } from './shop.ts';
+import { newAddress, type Shop, useShop } from './shop.ts';
 
 /** A shop whose rows are made straight in the database, as the feed reads them. */
 export interface ActivityShop {
@@ -17,8 +17,8 @@ export interface ActivityShop {
   clear(): Promise<unknown>;
 }
 
-export async function startActivityShop(): Promise<ActivityShop> {
-  const shop = await startShop();
+export async function useActivityShop(): Promise<ActivityShop> {
+  const shop = await useShop();
   const email = newAddress();
   const made = await shop.call('POST', '/contacts', { email });
   const contact = { id: made.body.id as string, email };

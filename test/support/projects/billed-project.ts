@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
-import { type FakeStripe, startFakeStripe } from '../fakes/stripe.ts';
+import { useApi, type TestAnswer, type TestApi } from '../api.ts';
+import { type FakeStripe, useFakeStripe } from '../fakes/stripe.ts';
 import { newAddress } from './shop.ts';
 
 interface Columns {
@@ -39,7 +39,6 @@ export interface Billing {
   set(projectId: string, columns: Columns, on?: TestApi): Promise<void>;
   /** Makes so many sent messages straight in the database. */
   sent(projectId: string, count: number, source?: string, on?: TestApi): Promise<unknown>;
-  close(): Promise<void>;
 }
 
 /** The columns of a project that pays. */
@@ -51,9 +50,9 @@ export const codeOf = (answer: { status: number; body: { error?: { code: string 
   answer.body.error?.code,
 ];
 
-export async function startBilling(): Promise<Billing> {
-  const stripe = await startFakeStripe();
-  const api = await startTestApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
+export async function useBilling(): Promise<Billing> {
+  const stripe = await useFakeStripe();
+  const api = await useApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
   const set: Billing['set'] = async (id, columns, on = api) => {
     if (Object.keys(columns).length === 0) return;
     await on.db.updateTable('project').set(columns).where('id', '=', id).execute();
@@ -96,9 +95,5 @@ export async function startBilling(): Promise<Billing> {
           select ${projectId}, someone.id, 'a@people.test', '', 'a@b.test', 'MARKETING', ${source},
               'SENT', now()
             from someone, generate_series(1, ${count}::int)`.execute(on.db),
-    async close() {
-      await api.close();
-      await stripe.close();
-    },
   };
 }

@@ -42,10 +42,6 @@ export async function busyProject(engine: Engine) {
       { type: 'SEND_EMAIL', name: 'Mail', templateId },
       { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } },
     ],
-    ways: [
-      ['TRIGGER', 'Mail'],
-      ['Mail', 'Wait'],
-    ],
   });
   const people = [newAddress(), newAddress()];
   const attachments = [{ filename: 'a.txt', content: 'aGk=', contentType: 'text/plain' }];

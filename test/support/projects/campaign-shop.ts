@@ -1,5 +1,5 @@
 import type { TestAnswer } from '../api.ts';
-import { newAddress, type Shop, startShop } from './shop.ts';
+import { newAddress, type Shop, useShop } from './shop.ts';
 
 /** What a campaign is made of. */
 interface Draft {
@@ -29,8 +29,8 @@ export const pro = {
   conditions: [{ field: 'data.plan', operator: 'equals', value: 'pro' }],
 };
 
-export async function startCampaignShop(): Promise<CampaignShop> {
-  const shop = await startShop();
+export async function useCampaignShop(): Promise<CampaignShop> {
+  const shop = await useShop();
   for (const plan of ['pro', 'pro', 'free']) {
     await shop.call('POST', '/contacts', { email: newAddress(), data: { plan } });
   }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../../../db/database.ts';
+import type { Database } from '../../../db/database.ts';
 import { conditionSql } from '../../../db/segments/filter-sql.ts';
 import { type Condition, emailActivities, type Filter } from '../../../domain/filter/filter.ts';
 import type { Segments } from '../../../domain/filter/parse.ts';
 import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';
-import { createTestDatabase } from '../processes/servers.ts';
+import { useDatabase } from '../processes/servers.ts';
 
 /** A database that contacts are stored in and asked for by conditions. */
 export interface FilterDatabase {
@@ -18,7 +18,6 @@ export interface FilterDatabase {
   store(contacts: TableContact[], segments: Segments): Promise<string[]>;
   /** What the database says: for each contact whether it meets each condition. */
   ask(conditions: Condition[], ids: string[], segments: Segments): Promise<(boolean | null)[][]>;
-  close(): Promise<void>;
 }
 
 /** The condition of one filter. */
@@ -27,9 +26,8 @@ export const alone = (filter: Filter): Condition => ({
   groups: [{ filters: [filter] }],
 });
 
-export async function startFilterDatabase(): Promise<FilterDatabase> {
-  const { url, drop } = await createTestDatabase();
-  const { db, close } = openDatabase(url, { poolMax: 2 });
+export async function useFilterDatabase(): Promise<FilterDatabase> {
+  const { url, db } = await useDatabase({ poolMax: 2 });
   const projectId = randomUUID();
   await sql`insert into project (id, name, public_key, secret_key_hash, secret_key_last4,
     webhook_signing_secret) values (${projectId}, 'p', 'p', 'p', 'p', 'p')`.execute(db);
@@ -38,10 +36,6 @@ export async function startFilterDatabase(): Promise<FilterDatabase> {
     db,
     store: (contacts, segments) => storeContacts(db, projectId, contacts, segments),
     ask: (conditions, ids, segments) => askDatabase(db, conditions, ids, segments),
-    async close() {
-      await close();
-      await drop();
-    },
   };
 }
 

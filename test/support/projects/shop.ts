@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ContactRow } from '../../../db/contacts/contacts.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
+import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
 /** The API with a project that may send, and what its requests have left in the database. */
 export interface Shop {
@@ -29,15 +29,14 @@ export interface Shop {
   emailsTo(email: string): Promise<EmailRow[]>;
   /** Names and data of the events of a contact, oldest first. */
   eventsOf(email: string): Promise<{ name: string; data: unknown }[]>;
-  close(): Promise<void>;
 }
 
 /** An address nobody has had before. */
 export const newAddress = () => `${randomUUID()}@people.test`;
 
 /** `overrides` are environment variables by name. */
-export async function startShop(overrides: Record<string, string> = {}): Promise<Shop> {
-  const api = await startTestApi(overrides);
+export async function useShop(overrides: Record<string, string> = {}): Promise<Shop> {
+  const api = await useApi(overrides);
   const { cookie } = await api.signUp();
   const project = await api.createProject(cookie, 'My shop');
   const other = await api.createProject(cookie, 'Other shop');
@@ -96,7 +95,6 @@ export async function startShop(overrides: Record<string, string> = {}): Promise
         .where('contact.email', '=', email)
         .orderBy('event.recorded_at')
         .execute(),
-    close: () => api.close(),
   };
 }
 

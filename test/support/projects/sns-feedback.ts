@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { DB } from '../../../db/tables.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
-import { type FakeSns, startFakeSns } from '../fakes/sns.ts';
+import { useApi, type TestAnswer, type TestApi } from '../api.ts';
+import { type FakeSns, useFakeSns } from '../fakes/sns.ts';
 import { insertTestEmail } from './mails.ts';
 
 type Row<Table extends 'contact' | 'email' | 'campaign'> = Promise<Selectable<DB[Table]>>;
@@ -31,12 +31,11 @@ export interface SnsFeedback {
   namesOf(contactId: string): Promise<string[]>;
   /** The trace of a message: states with their details. */
   traceOf(id: string): Promise<[state: string, detail: unknown][]>;
-  close(): Promise<void>;
 }
 
-export async function startSnsFeedback(): Promise<SnsFeedback> {
-  const fake = await startFakeSns();
-  const api = await startTestApi();
+export async function useSnsFeedback(): Promise<SnsFeedback> {
+  const fake = await useFakeSns();
+  const api = await useApi();
   api.services.sns = fake.sns;
   const { db } = api;
   const project = await api.createProject((await api.signUp()).cookie);
@@ -85,10 +84,6 @@ export async function startSnsFeedback(): Promise<SnsFeedback> {
         state,
         detail,
       ]);
-    },
-    async close() {
-      await api.close();
-      await fake.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
+import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
 /** The API with a project, and the workflows of that project. */
 export interface WorkflowApi {
@@ -17,8 +17,8 @@ export interface WorkflowApi {
   read(id: string): Promise<TestAnswer['body']>;
 }
 
-export async function startWorkflowApi(): Promise<WorkflowApi> {
-  const api = await startTestApi();
+export async function useWorkflowApi(): Promise<WorkflowApi> {
+  const api = await useApi();
   const { cookie } = await api.signUp();
   const { secretKey, id: projectId } = await api.createProject(cookie);
   const call: WorkflowApi['call'] = (method, path, body, as = secretKey) =>

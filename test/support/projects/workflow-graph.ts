@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../../../domain/errors.ts';
-import { startTestApi, type TestAnswer, type TestApi } from '../api.ts';
+import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
 /** The API, and the steps and transitions of one workflow after the other. */
 export interface WorkflowGraph {
@@ -41,8 +41,8 @@ export const multi = {
   ],
 };
 
-export async function startWorkflowGraph(): Promise<WorkflowGraph> {
-  const api = await startTestApi();
+export async function useWorkflowGraph(): Promise<WorkflowGraph> {
+  const api = await useApi();
   const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
   let id: string;
   let trigger: string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   act,
   campaignIn,
@@ -7,34 +7,24 @@ import {
   emailStatuses,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { useEngine } from '../../support/engine.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 
 /** A campaign that was accepted, and whose project has no allowance left when its turn comes. */
 
-let stripe: FakeStripe;
-let engine: Engine;
-let to: string[];
-let admin: { cookie: string; userId: string };
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  engine = await startEngine({
-    ...stripe.environment,
-    FREE_TIER_EMAILS_PER_MONTH: '10',
-    EMAIL_RATE_LIMIT_PER_SECOND: '0',
-    EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
-  });
-  to = await insertContacts(engine, 8);
-  admin = await engine.api.signUp();
-  await engine.api.db
-    .insertInto('membership')
-    .values({ project_id: engine.project.id, user_id: admin.userId, role: 'ADMIN' })
-    .execute();
+const stripe = await useFakeStripe();
+const engine = await useEngine({
+  ...stripe.environment,
+  FREE_TIER_EMAILS_PER_MONTH: '10',
+  EMAIL_RATE_LIMIT_PER_SECOND: '0',
+  EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
 });
-afterAll(async () => {
-  await engine.close();
-  await stripe.close();
-});
+const to = await insertContacts(engine, 8);
+const admin = await engine.api.signUp();
+await engine.api.db
+  .insertInto('membership')
+  .values({ project_id: engine.project.id, user_id: admin.userId, role: 'ADMIN' })
+  .execute();
 
 const statsOf = async (id: string) =>
   (await engine.call('GET', `/campaigns/${id}/stats`)).body.data;

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createCampaignComposer } from '../../../activities/mail/campaign-mail.ts';
 import type { CampaignEmail } from '../../../db/campaigns/emails.ts';
 import { readBodies } from '../../../db/emails/bodies.ts';
 import type { MailText } from '../../../db/emails/outcomes.ts';
-import { createRenderer, type TemplateRenderer } from '../../../providers/rendering/renderer.ts';
-import { type Shop, startShop } from '../../support/projects/shop.ts';
+import { createRenderer } from '../../../providers/rendering/renderer.ts';
+import { useShop } from '../../support/projects/shop.ts';
+import { use } from '../../support/use.ts';
 
 /**
  * A message made from what all recipients have in common is the one made for its recipient alone.
@@ -15,16 +16,8 @@ import { type Shop, startShop } from '../../support/projects/shop.ts';
  * shows what the other way must give.
  */
 
-let shop: Shop;
-let renderer: TemplateRenderer;
-beforeAll(async () => {
-  shop = await startShop();
-  renderer = createRenderer();
-});
-afterAll(async () => {
-  await renderer.close();
-  await shop.close();
-});
+const shop = await useShop();
+const renderer = use(createRenderer());
 
 const services = (isBilled: boolean) => ({
   db: shop.api.db,

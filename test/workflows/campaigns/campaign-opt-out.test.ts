@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   act,
   campaignIn,
   createCampaign,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** So few mails a second that every machine is held back, and that there is time to opt out. */
 const perSecond = 20;
 const recipients = 300;
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: String(perSecond) });
-});
-afterAll(() => engine.close());
+const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: String(perSecond) });
 
 it('withholds the mail of who opts out before its turn, and tells that it was held back', async () => {
   await insertContacts(engine, recipients);

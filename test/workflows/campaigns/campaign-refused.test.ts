@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import {
   act,
   campaignIn,
@@ -6,28 +6,20 @@ import {
   emailStatuses,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { type SmtpSink, startSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 
 /** A provider that does not want a campaign. */
 
-let engine: Engine;
-let sink: SmtpSink;
 let refuseTo: (address: string) => number | null;
-beforeAll(async () => {
-  sink = await startSmtpSink({ refuseTo: (address) => refuseTo(address) });
-  engine = await startEngine({
-    SMTP_HOST: '127.0.0.1',
-    SMTP_PORT: String(sink.port),
-    EMAIL_RATE_LIMIT_PER_SECOND: '0',
-    EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
-    CAMPAIGN_PAUSE_ON_FAILURES: '30',
-  });
-});
-afterAll(async () => {
-  await engine.close();
-  await sink.close();
+const sink = await useSmtpSink({ refuseTo: (address) => refuseTo(address) });
+const engine = await useEngine({
+  SMTP_HOST: '127.0.0.1',
+  SMTP_PORT: String(sink.port),
+  EMAIL_RATE_LIMIT_PER_SECOND: '0',
+  EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
+  CAMPAIGN_PAUSE_ON_FAILURES: '30',
 });
 beforeEach(() => engine.api.db.deleteFrom('contact').execute());
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { pixelOf } from '../../support/pixel.ts';
 import {
   act,
@@ -8,17 +8,13 @@ import {
   createCampaign,
   deleteContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { refusal } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
 /** What can be done with a campaign in the states its own run has brought it to. */
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 afterEach(() => deleteContacts(engine));
 
 async function contact(email = `${randomUUID()}@people.test`): Promise<string> {

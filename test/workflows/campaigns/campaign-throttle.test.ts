@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { disableProject } from '../../../db/projects/suspension.ts';
 import {
   act,
@@ -11,26 +11,18 @@ import {
   emailStatuses,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import { type SmtpSink, startSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { useEngine } from '../../support/engine.ts';
+import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Campaigns that take a while, because the limits hold them back. */
 
-let engine: Engine;
-let sink: SmtpSink;
-beforeAll(async () => {
-  sink = await startSmtpSink();
-  engine = await startEngine({
-    SMTP_HOST: '127.0.0.1',
-    SMTP_PORT: String(sink.port),
-    EMAIL_RATE_LIMIT_PER_SECOND: '900',
-    EMAIL_RATE_PER_PROJECT_PER_SECOND: '600',
-  });
-});
-afterAll(async () => {
-  await engine.close();
-  await sink.close();
+const sink = await useSmtpSink();
+const engine = await useEngine({
+  SMTP_HOST: '127.0.0.1',
+  SMTP_PORT: String(sink.port),
+  EMAIL_RATE_LIMIT_PER_SECOND: '900',
+  EMAIL_RATE_PER_PROJECT_PER_SECOND: '600',
 });
 
 /** Starts a campaign to `count` new contacts, and waits until `sent` of them have it. */

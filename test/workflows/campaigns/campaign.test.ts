@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { ageEvents, pixelOf } from '../../support/pixel.ts';
 import {
   act,
@@ -10,18 +10,14 @@ import {
   emailStatuses,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine({
-    EMAIL_RATE_LIMIT_PER_SECOND: '0',
-    EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
-  });
+const engine = await useEngine({
+  EMAIL_RATE_LIMIT_PER_SECOND: '0',
+  EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
 });
-afterAll(() => engine.close());
 afterEach(() => engine.api.db.deleteFrom('contact').execute());
 
 const contact = async (given: object = {}) => {

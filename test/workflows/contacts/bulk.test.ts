@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startBulk } from '../../../db/contacts/bulk.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { createWorkflow, executionIn, startByHand } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { endOfJob } from '../../support/projects/upload.ts';
 import { deleteContacts } from '../../support/projects/campaigns.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 // Each test has the contacts it makes, and no others.
 beforeEach(async () => {
   await deleteContacts(engine);
@@ -88,7 +84,6 @@ describe('a bulk action on ids', () => {
     const { id } = await createWorkflow(engine, {
       eventName: 'contact.unsubscribed',
       steps: [{ type: 'EXIT', name: 'Exit' }],
-      ways: [['TRIGGER', 'Exit']],
     });
     const ids = [await create(), await create()];
     const { result } = await done('unsubscribe', { contactIds: ids });
@@ -115,7 +110,6 @@ describe('a bulk action on ids', () => {
   it('deletes them with all that is theirs; runs that wait end', async () => {
     const workflow = await createWorkflow(engine, {
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
-      ways: [['TRIGGER', 'Wait']],
     });
     const [gone, kept] = [await create(), await create()];
     const execution = await startByHand(engine, workflow.id, gone);

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import { createContact } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 interface Contact {
   id: string;

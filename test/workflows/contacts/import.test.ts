@@ -1,19 +1,15 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { cancelJobs } from '../../../db/contacts/jobs.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { createWorkflow } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 const create = async (email: string, more: object = {}) =>
   (await engine.call('POST', '/contacts', { email, ...more })).body.id as string;
@@ -212,7 +208,6 @@ describe('an import', () => {
     const { id } = await createWorkflow(engine, {
       eventName: 'contact.unsubscribed',
       steps: [{ type: 'EXIT', name: 'Exit' }],
-      ways: [['TRIGGER', 'Exit']],
     });
     const ada = newAddress();
     await create(ada);

@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow, executionIn } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** A segment of the contacts with a plan of its own. */
 async function createSegment(name: string, more: object = {}) {
@@ -50,7 +46,6 @@ const leavesAtOnce = (eventName: string) =>
   createWorkflow(engine, {
     eventName,
     steps: [{ type: 'UPDATE_CONTACT', name: 'Greet', config: { updates: { greeted: true } } }],
-    ways: [['TRIGGER', 'Greet']],
   });
 
 describe('a contact that enters a tracked segment', () => {

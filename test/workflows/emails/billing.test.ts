@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import { type FakeStripe, startFakeStripe } from '../../support/fakes/stripe.ts';
+import { expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { createTemplate, createWorkflow, executionIn } from '../../support/histories/executions.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let stripe: FakeStripe;
-let engine: Engine;
-beforeAll(async () => {
-  stripe = await startFakeStripe();
-  engine = await startEngine({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '2' });
-});
-afterAll(async () => {
-  await engine.close();
-  await stripe.close();
-});
+const stripe = await useFakeStripe();
+const engine = await useEngine({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '2' });
 
 const mail = () => ({
   to: `${randomUUID()}@people.test`,
@@ -58,10 +50,6 @@ it('fails the mail of a workflow over the limit with billing_limit; the journey 
     steps: [
       { type: 'SEND_EMAIL', name: 'Mail', templateId },
       { type: 'EXIT', name: 'Done', config: { reason: 'went on' } },
-    ],
-    ways: [
-      ['TRIGGER', 'Mail'],
-      ['Mail', 'Done'],
     ],
   });
   const email = `${randomUUID()}@people.test`;

@@ -2,31 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CancelledFailure } from '@temporalio/activity';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
-import { createLog } from '../../../worker/log.ts';
-import { createServices } from '../../../worker/services.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** One batch of mail, by the clock and by the memory it takes. */
 
-let engine: Engine;
-let worker: Awaited<ReturnType<typeof createServices>>;
-beforeAll(async () => {
-  engine = await startEngine({}, { worker: false });
-  const { api, temporal } = engine;
-  const log = createLog(api.services.config, api.log.stream);
-  worker = await createServices(api.services.config, api.db, temporal.client, log);
-});
+const engine = await useEngine({}, { worker: false });
 afterEach(() => vi.useRealTimers());
-afterAll(async () => {
-  await worker.close();
-  await engine.close();
-});
 
 /** Goes on with the clock at another time; timers and the database keep theirs. */
 const passTime = (ms: number) => {
@@ -60,14 +47,14 @@ async function insertDue(count: number, fileBytes = 0): Promise<string[]> {
 let failures = 0;
 
 const deliverDue = (change: Partial<Mailer>, stop?: AbortSignal) =>
-  deliverWith({ ...worker.services.mailer, ...change }, stop);
+  deliverWith({ ...engine.services.mailer, ...change }, stop);
 
 function deliverWith(mailer: Mailer, stop = new AbortController().signal) {
   const { db } = engine.api;
   const projectId = engine.project.id;
   return deliverBatch<ClaimedEmail>(
     {
-      ...worker.services,
+      ...engine.services,
       mailer,
       log: { warn: () => void (failures += 1) },
     },
@@ -134,7 +121,7 @@ describe('the outcome of a mail that has left', () => {
 describe('a claim', () => {
   it('hands over nothing more when its lease is nearly over, and the rest is due again', async () => {
     const ids = await insertDue(3);
-    const { mailer } = worker.services;
+    const { mailer } = engine.services;
     await deliverDue({
       maxConcurrency: 1,
       send(message) {
@@ -154,7 +141,7 @@ describe('a claim', () => {
 
   it('shares the connections of the provider with all others of the process', async () => {
     const ids = await insertDue(60);
-    const { mailer } = worker.services;
+    const { mailer } = engine.services;
     let now = 0;
     let most = 0;
     const narrow: Mailer = {
@@ -174,7 +161,7 @@ describe('a claim', () => {
 
   it('has the files of four of the largest mails in memory at once, and no more', async () => {
     const ids = await insertDue(12, 10 * 1024 * 1024);
-    const { mailer } = worker.services;
+    const { mailer } = engine.services;
     let now = 0;
     let most = 0;
     await deliverDue({

@@ -1,15 +1,11 @@
 import { sql } from 'kysely';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { takeSendingTokens } from '../../../db/emails/send-rate.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine({ EMAIL_RATE_LIMIT_PER_SECOND: '100' }, { worker: false });
-});
-afterAll(() => engine.close());
+const engine = await useEngine({ EMAIL_RATE_LIMIT_PER_SECOND: '100' }, { worker: false });
 
 it('a delivery whose mail somebody else holds leaves the tokens of the server to the others', async () => {
   const { db } = engine.api;

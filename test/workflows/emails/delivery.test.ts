@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dispatchStore } from '../../../db/dispatch-store.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { connectTemporal } from '../../../workflows/client/connection.ts';
 import { createDispatcher } from '../../../workflows/client/dispatcher.ts';
 import { pixelOf } from '../../support/pixel.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { type Engine, useEngine } from '../../support/engine.ts';
 import {
   createContact,
   createTemplate,
@@ -13,7 +13,7 @@ import {
   executionIn,
 } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
-import { startSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -55,12 +55,8 @@ const eventNames = async (engine: Engine, emailId: string) => {
   return (await query.orderBy('recorded_at').execute()).map(({ name }) => name);
 };
 
-describe('with the local mailbox', () => {
-  let engine: Engine;
-  beforeAll(async () => {
-    engine = await startEngine();
-  });
-  afterAll(() => engine.close());
+describe('with the local mailbox', async () => {
+  const engine = await useEngine();
 
   const mailAt = async (address: string) => {
     const [mail] = await engine.mailsTo(address, 1);
@@ -208,65 +204,53 @@ describe('with the local mailbox', () => {
 
 describe('between acceptance and delivery', () => {
   it('a contact may opt out of marketing, not of what it needs', async () => {
-    const engine = await startEngine({}, { worker: false });
-    try {
-      const to = newAddress();
-      await createContact(engine, to);
-      const marketing = await createTemplate(engine, { type: 'MARKETING' });
-      const headless = await createTemplate(engine, { type: 'HEADLESS' });
-      const [refused] = await send(engine, { to, template: marketing });
-      const [kept] = await send(engine, { to, template: headless });
-      const [plain] = await send(engine, { to });
-      await engine.call('POST', '/contacts', { email: to, subscribed: false });
-      await engine.startWorker();
-      await settled(engine, [refused!, kept!, plain!]);
-      const [row] = await rowsOf(engine, [refused!]);
-      expect(row).toMatchObject({ status: 'FAILED', error: 'contact_unsubscribed', sent_at: null });
-      expect(await eventNames(engine, refused!)).toEqual([]);
-      expect(await traceOf(engine, refused!)).toEqual([
-        ['queued', null],
-        ['withheld', { reason: 'contact_unsubscribed' }],
-      ]);
-      const arrived = (await engine.mailsTo(to, 2)).map(({ id }) => id);
-      expect(arrived.toSorted()).toEqual([kept, plain].toSorted());
-    } finally {
-      await engine.close();
-    }
+    const engine = await useEngine({}, { worker: false });
+    const to = newAddress();
+    await createContact(engine, to);
+    const marketing = await createTemplate(engine, { type: 'MARKETING' });
+    const headless = await createTemplate(engine, { type: 'HEADLESS' });
+    const [refused] = await send(engine, { to, template: marketing });
+    const [kept] = await send(engine, { to, template: headless });
+    const [plain] = await send(engine, { to });
+    await engine.call('POST', '/contacts', { email: to, subscribed: false });
+    await engine.startWorker();
+    await settled(engine, [refused!, kept!, plain!]);
+    const [row] = await rowsOf(engine, [refused!]);
+    expect(row).toMatchObject({ status: 'FAILED', error: 'contact_unsubscribed', sent_at: null });
+    expect(await eventNames(engine, refused!)).toEqual([]);
+    expect(await traceOf(engine, refused!)).toEqual([
+      ['queued', null],
+      ['withheld', { reason: 'contact_unsubscribed' }],
+    ]);
+    const arrived = (await engine.mailsTo(to, 2)).map(({ id }) => id);
+    expect(arrived.toSorted()).toEqual([kept, plain].toSorted());
   });
 
   it('a project may be disabled: nothing leaves', async () => {
-    const engine = await startEngine({}, { worker: false });
-    try {
-      const to = newAddress();
-      const ids = await send(engine, { to });
-      await engine.api.db
-        .updateTable('project')
-        .set({ disabled_reason: 'MANUAL' })
-        .where('id', '=', engine.project.id)
-        .execute();
-      await engine.startWorker();
-      expect(await settled(engine, ids)).toMatchObject([
-        { status: 'FAILED', error: 'project_disabled' },
-      ]);
-      const { body } = await engine.api.request('GET', `/local/mailbox?to=${to}`);
-      expect(body).toEqual([]);
-    } finally {
-      await engine.close();
-    }
+    const engine = await useEngine({}, { worker: false });
+    const to = newAddress();
+    const ids = await send(engine, { to });
+    await engine.api.db
+      .updateTable('project')
+      .set({ disabled_reason: 'MANUAL' })
+      .where('id', '=', engine.project.id)
+      .execute();
+    await engine.startWorker();
+    expect(await settled(engine, ids)).toMatchObject([
+      { status: 'FAILED', error: 'project_disabled' },
+    ]);
+    const { body } = await engine.api.request('GET', `/local/mailbox?to=${to}`);
+    expect(body).toEqual([]);
   });
 });
 
 describe('at two mails a second', () => {
   it('the last of ten leaves four seconds after the first', async () => {
-    const engine = await startEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '2' });
-    try {
-      const ids = await send(engine, { to: Array.from({ length: 10 }, newAddress) });
-      const rows = await settled(engine, ids);
-      const seconds = (rows.at(-1)!.sent_at!.getTime() - rows[0]!.sent_at!.getTime()) / 1000;
-      expect(seconds).toBeGreaterThanOrEqual(4);
-    } finally {
-      await engine.close();
-    }
+    const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '2' });
+    const ids = await send(engine, { to: Array.from({ length: 10 }, newAddress) });
+    const rows = await settled(engine, ids);
+    const seconds = (rows.at(-1)!.sent_at!.getTime() - rows[0]!.sent_at!.getTime()) / 1000;
+    expect(seconds).toBeGreaterThanOrEqual(4);
   });
 });
 
@@ -274,7 +258,7 @@ describe('with a mail server', () => {
   it('that puts a mail off twice gets it once, and what it refuses fails with its words', async () => {
     const [late, never, fine] = [newAddress(), newAddress(), newAddress()];
     const tries = new Map<string, number>();
-    const sink = await startSmtpSink({
+    const sink = await useSmtpSink({
       refuseTo(address) {
         const before = tries.get(address) ?? 0;
         tries.set(address, before + 1);
@@ -282,43 +266,38 @@ describe('with a mail server', () => {
         return address === late && before < 2 ? 451 : null;
       },
     });
-    const engine = await startEngine({ SMTP_HOST: '127.0.0.1', SMTP_PORT: String(sink.port) });
-    try {
-      const ids = await send(engine, { to: [late, never, fine] });
-      await settled(engine, ids);
-      const rows = await Promise.all(ids.map(async (id) => (await rowsOf(engine, [id]))[0]!));
-      expect(rows).toMatchObject([
-        { status: 'DELIVERED', attempts: 3, error: null },
-        { status: 'FAILED', attempts: 1, sent_at: null },
-        { status: 'DELIVERED', attempts: 1, error: null },
-      ]);
-      expect(rows[1]!.error).toContain(`No mail for ${never}`);
-      expect([sink.countTo(late), sink.countTo(never), sink.countTo(fine)]).toEqual([1, 0, 1]);
-      expect([tries.get(late), tries.get(never)]).toEqual([3, 1]);
-      // Two seconds after the first refusal, four after the second.
-      const waited = rows[0]!.sent_at!.getTime() - rows[0]!.created_at.getTime();
-      expect(waited).toBeGreaterThanOrEqual(6000);
-      expect(await eventNames(engine, ids[0]!)).toEqual(['email.sent', 'email.delivery']);
-      expect(await eventNames(engine, ids[1]!)).toEqual([]);
-      const states = (await traceOf(engine, ids[0]!)).map(([state]) => state);
-      expect(states.join(' ')).toBe(
-        'queued handed_over refused handed_over refused handed_over accepted delivered',
-      );
-      expect(await traceOf(engine, ids[1]!)).toEqual([
-        ['queued', null],
-        ['handed_over', { attempt: 1 }],
-        ['refused', { error: rows[1]!.error }],
-      ]);
-    } finally {
-      await engine.close();
-      await sink.close();
-    }
+    const engine = await useEngine({ SMTP_HOST: '127.0.0.1', SMTP_PORT: String(sink.port) });
+    const ids = await send(engine, { to: [late, never, fine] });
+    await settled(engine, ids);
+    const rows = await Promise.all(ids.map(async (id) => (await rowsOf(engine, [id]))[0]!));
+    expect(rows).toMatchObject([
+      { status: 'DELIVERED', attempts: 3, error: null },
+      { status: 'FAILED', attempts: 1, sent_at: null },
+      { status: 'DELIVERED', attempts: 1, error: null },
+    ]);
+    expect(rows[1]!.error).toContain(`No mail for ${never}`);
+    expect([sink.countTo(late), sink.countTo(never), sink.countTo(fine)]).toEqual([1, 0, 1]);
+    expect([tries.get(late), tries.get(never)]).toEqual([3, 1]);
+    // Two seconds after the first refusal, four after the second.
+    const waited = rows[0]!.sent_at!.getTime() - rows[0]!.created_at.getTime();
+    expect(waited).toBeGreaterThanOrEqual(6000);
+    expect(await eventNames(engine, ids[0]!)).toEqual(['email.sent', 'email.delivery']);
+    expect(await eventNames(engine, ids[1]!)).toEqual([]);
+    const states = (await traceOf(engine, ids[0]!)).map(([state]) => state);
+    expect(states.join(' ')).toBe(
+      'queued handed_over refused handed_over refused handed_over accepted delivered',
+    );
+    expect(await traceOf(engine, ids[1]!)).toEqual([
+      ['queued', null],
+      ['handed_over', { attempt: 1 }],
+      ['refused', { error: rows[1]!.error }],
+    ]);
   });
 });
 
 describe('while Temporal is away', () => {
   it('requests answer as ever; mails and journeys begin when it is back', async () => {
-    const engine = await startEngine();
+    const engine = await useEngine();
     const nobody = connectTemporal({
       address: `127.0.0.1:${await closedPort()}`,
       namespace: 'default',
@@ -333,7 +312,6 @@ describe('while Temporal is away', () => {
       const workflow = await createWorkflow(engine, {
         eventName: 'tracked',
         steps: [{ type: 'EXIT', name: 'Out', config: {} }],
-        ways: [['TRIGGER', 'Out']],
       });
       const { taskQueue } = engine;
       const store = dispatchStore(db);
@@ -356,7 +334,6 @@ describe('while Temporal is away', () => {
     } finally {
       services.dispatcher = dispatcher;
       await nobody.close();
-      await engine.close();
     }
   });
 });

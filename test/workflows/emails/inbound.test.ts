@@ -1,27 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import { type FakeSns, startFakeSns } from '../../support/fakes/sns.ts';
+import { expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { useFakeSns } from '../../support/fakes/sns.ts';
 import { createTemplate, createWorkflow } from '../../support/histories/executions.ts';
 import { sesReceipt } from '../../support/fakes/ses-messages.ts';
 
-let engine: Engine;
-let fake: FakeSns;
-beforeAll(async () => {
-  [engine, fake] = [await startEngine(), await startFakeSns()];
-  engine.api.services.sns = fake.sns;
-});
-afterAll(async () => {
-  await engine.close();
-  await fake.close();
-});
+const [engine, fake] = [await useEngine(), await useFakeSns()];
+engine.api.services.sns = fake.sns;
 
 it('mail that arrives makes its sender a contact and starts a workflow, which answers it', async () => {
   const templateId = await createTemplate(engine, { subject: 'Re: {{event.subject}}' });
   await createWorkflow(engine, {
     eventName: 'email.received',
     steps: [{ type: 'SEND_EMAIL', name: 'Answer', templateId }],
-    ways: [['TRIGGER', 'Answer']],
   });
   const sender = `${randomUUID()}@people.test`;
   const receipt = sesReceipt({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dispatchStore } from '../../../db/dispatch-store.ts';
 import { listExecutionStarts } from '../../../db/workflows/starts.ts';
 import {
@@ -11,30 +11,22 @@ import {
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { startExecution } from '../../../workflows/client/runs.ts';
 import { createDispatcher } from '../../../workflows/client/dispatcher.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
   createWorkflow,
   executionIn,
-  startByHand,
 } from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** What is told to Temporal, or found there, after the row has gone on without it. */
 
-let engine: Engine;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
-afterAll(async () => {
-  await engine.close();
-  await receiver.close();
-});
+const receiver = await useReceiver();
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
 const rowOf = (id: string) =>
   engine.api.db
@@ -58,23 +50,15 @@ async function createCalling(...statuses: number[]) {
       { type: 'WEBHOOK', name: 'Call', config },
       { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } },
     ],
-    ways: [
-      ['TRIGGER', 'Call'],
-      ['Call', 'Wait'],
-    ],
   });
 }
 
 /** An execution that waits, and whose run is noted. */
 async function waiting() {
-  const workflow = await createWorkflow(engine, {
-    eventName: randomUUID(),
+  const { workflow, id, until } = await beginExecution(engine, {
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
-    ways: [['TRIGGER', 'Wait']],
   });
-  const contactId = await createContact(engine, newAddress());
-  const id = await startByHand(engine, workflow.id, contactId);
-  await executionIn(engine, workflow.id, id, 'WAITING');
+  await until('WAITING');
   const runId = await waitFor('the note of its start', async () => (await rowOf(id)).runId);
   return { workflow, id, runId };
 }

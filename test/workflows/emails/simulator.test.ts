@@ -1,43 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
-import { createLog } from '../../../worker/log.ts';
-import { createServices } from '../../../worker/services.ts';
 import { pixelOf } from '../../support/pixel.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
 /** Mail to the simulator, delivered by a worker that is killed. */
 
-type Worker = Awaited<ReturnType<typeof createServices>>;
-
-let engine: Engine;
-let worker: Worker;
-beforeAll(async () => {
-  engine = await startEngine({}, { worker: false });
-  const { api, temporal } = engine;
-  const log = createLog(api.services.config, api.log.stream);
-  worker = await createServices(api.services.config, api.db, temporal.client, log);
-});
-afterAll(async () => {
-  await worker.close();
-  await engine.close();
-});
+const engine = await useEngine({}, { worker: false });
 
 /** Hands over what is due; the process ends when it would tell Temporal what it has committed. */
 async function deliverAndDie(): Promise<void> {
   const { db } = engine.api;
   const projectId = engine.project.id;
   const dispatcher = {
-    ...worker.services.dispatcher,
+    ...engine.services.dispatcher,
     dispatch() {
       throw new Error('Killed.');
     },
   };
   const delivered = deliverBatch<ClaimedEmail>(
-    { ...worker.services, dispatcher },
+    { ...engine.services, dispatcher },
     {
       projectId,
       max: 100,

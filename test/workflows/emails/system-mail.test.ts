@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { type KyselyPlugin, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createSystemMailActivities } from '../../../activities/mail/system-mail.ts';
 import type { Database } from '../../../db/database.ts';
 import {
@@ -9,30 +9,20 @@ import {
   insertSystemMail,
   releaseSystemMail,
 } from '../../../db/emails/system-mail.ts';
-import type { Mailer } from '../../../providers/mail/mailer.ts';
 import { createMailer } from '../../../providers/mail/create-mailer.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
-import { type SmtpSink, startSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { useApi } from '../../support/api.ts';
+import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { use } from '../../support/use.ts';
 
 /** A mail outside the ledger, when the database fails at a bad moment. */
 
-let api: TestApi;
-let sink: SmtpSink;
-let mailer: Mailer;
 /** How many more mails the server answers with "try again later". */
 let busyFor = 0;
 let logged: { details: object; message: string }[] = [];
-beforeAll(async () => {
-  api = await startTestApi();
-  sink = await startSmtpSink({ refuseTo: () => (busyFor-- > 0 ? 450 : null) });
-  const smtp = { host: '127.0.0.1', port: sink.port, secure: false };
-  mailer = createMailer({ ses: null, smtp }, { storeMessage: async () => {} });
-});
-afterAll(async () => {
-  await mailer.close();
-  await sink.close();
-  await api.close();
-});
+const api = await useApi();
+const sink = await useSmtpSink({ refuseTo: () => (busyFor-- > 0 ? 450 : null) });
+const smtp = { host: '127.0.0.1', port: sink.port, secure: false };
+const mailer = use(createMailer({ ses: null, smtp }, { storeMessage: async () => {} }));
 beforeEach(() => {
   busyFor = 0;
   logged = [];

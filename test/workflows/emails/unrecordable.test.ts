@@ -1,29 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
-import { createLog } from '../../../worker/log.ts';
-import { createServices } from '../../../worker/services.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
 /** Mail that was handed over, and whose row is not what it was. */
 
-let engine: Engine;
-let worker: Awaited<ReturnType<typeof createServices>>;
-beforeAll(async () => {
-  engine = await startEngine({}, { worker: false });
-  const { api, temporal } = engine;
-  const log = createLog(api.services.config, api.log.stream);
-  worker = await createServices(api.services.config, api.db, temporal.client, log);
-});
-afterAll(async () => {
-  await worker.close();
-  await engine.close();
-});
+const engine = await useEngine({}, { worker: false });
 
 async function insertContact(): Promise<string> {
   const email = `${randomUUID()}@people.test`;
@@ -48,10 +35,10 @@ const warnings: object[] = [];
 function deliver(send: Mailer['send']): Promise<number> {
   const { db } = engine.api;
   const projectId = engine.project.id;
-  const mailer = { ...worker.services.mailer, send };
+  const mailer = { ...engine.services.mailer, send };
   const log = { warn: (details: object) => void warnings.push(details) };
   return deliverBatch<ClaimedEmail>(
-    { ...worker.services, mailer, log },
+    { ...engine.services, mailer, log },
     {
       projectId,
       max: 100,

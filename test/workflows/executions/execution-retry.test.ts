@@ -1,33 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
-  createWorkflow,
   executionIn,
   startByHand,
 } from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { newAddress, refusal } from '../../support/projects/shop.ts';
 
-let engine: Engine;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
-afterAll(async () => {
-  await engine.close();
-  await receiver.close();
-});
+const receiver = await useReceiver();
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
 /** An execution that failed: its webhook got these statuses. It would wait behind the webhook. */
 async function failed(...statuses: number[]) {
   const path = `/${randomUUID()}`;
   receiver.answer(path, ...statuses.map((status) => ({ status })));
-  const workflow = await createWorkflow(engine, {
+  const begun = await beginExecution(engine, {
     allowReentry: true,
-    eventName: randomUUID(),
     steps: [
       {
         type: 'WEBHOOK',
@@ -36,20 +27,13 @@ async function failed(...statuses: number[]) {
       },
       { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } },
     ],
-    ways: [
-      ['TRIGGER', 'Call'],
-      ['Call', 'Wait'],
-    ],
   });
-  const contactId = await createContact(engine, newAddress());
-  const id = await startByHand(engine, workflow.id, contactId);
-  const execution = await executionIn(engine, workflow.id, id, 'FAILED');
+  const execution = await begun.until('FAILED');
   receiver.answer(path, { status: 200 });
-  return { workflowId: workflow.id, contactId, id, execution };
+  return { ...begun, workflowId: begun.workflow.id, execution };
 }
 
-const retry = ({ workflowId, id }: { workflowId: string; id: string }) =>
-  engine.call('POST', `/workflows/${workflowId}/executions/${id}/retry`);
+const retry = ({ path }: { path: string }) => engine.call('POST', `${path}/retry`);
 
 describe('POST …/retry', () => {
   it('answers 409 EXECUTION_EXISTS while another execution of the contact is active', async () => {
@@ -66,7 +50,10 @@ describe('POST …/retry', () => {
 
     // The other one is in the way no longer; being cancelled, it cannot be tried again itself.
     await engine.call('DELETE', `${path}/${other}`);
-    expect(refusal(await retry({ workflowId, id: other }))).toEqual([409, 'EXECUTION_NOT_FAILED']);
+    expect(refusal(await retry({ path: `${path}/${other}` }))).toEqual([
+      409,
+      'EXECUTION_NOT_FAILED',
+    ]);
     expect((await retry(begun)).status).toBe(200);
     await executionIn(engine, workflowId, begun.id, 'WAITING');
   });

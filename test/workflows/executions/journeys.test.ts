@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
   createTemplate,
   createWorkflow,
@@ -10,11 +11,7 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 const waitStep = (timeout?: number) => ({
   type: 'WAIT_FOR_EVENT',
@@ -30,7 +27,6 @@ describe('a journey', () => {
     const workflow = await createWorkflow(engine, {
       eventName: 'mailed',
       steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-      ways: [['TRIGGER', 'Mail']],
     });
     const tracked = await engine.call('POST', '/v1/track', {
       email,
@@ -63,36 +59,23 @@ describe('a journey', () => {
   });
 
   it('ends where its exit says', async () => {
-    const workflow = await createWorkflow(engine, {
-      eventName: 'exits',
-      steps: [exit('enough')],
-      ways: [['TRIGGER', 'enough']],
-    });
-    const contact = await createContact(engine, newAddress());
-    const id = await startByHand(engine, workflow.id, contact);
-    const done = await executionIn(engine, workflow.id, id, 'EXITED');
+    const { until } = await beginExecution(engine, { eventName: 'exits', steps: [exit('enough')] });
+    const done = await until('EXITED');
     expect(done.exitReason).toBe('enough');
     expect(done.stepExecutions[0].output.eventName).toBe('manual');
   });
 
   it('waits in a delay with the next step scheduled, and is cancelled for good', async () => {
-    const workflow = await createWorkflow(engine, {
+    const { workflow, path, until } = await beginExecution(engine, {
       eventName: 'delays',
       steps: [{ type: 'DELAY', name: 'Pause', config: { amount: 2, unit: 'days' } }, exit('after')],
-      ways: [
-        ['TRIGGER', 'Pause'],
-        ['Pause', 'after'],
-      ],
     });
-    const contact = await createContact(engine, newAddress());
-    const id = await startByHand(engine, workflow.id, contact);
-    const waiting = await executionIn(engine, workflow.id, id, 'WAITING');
+    const waiting = await until('WAITING');
     expect(waiting.currentStepId).toBe(workflow.steps['Pause']);
     const [, delay, next] = waiting.stepExecutions;
     expect(delay).toMatchObject({ status: 'COMPLETED', output: { delayAmount: 2 } });
     expect(next).toMatchObject({ status: 'SCHEDULED', scheduledFor: delay.output.resumeAt });
 
-    const path = `/workflows/${workflow.id}/executions/${id}`;
     const cancelled = await engine.call('DELETE', path);
     expect(cancelled.body).toMatchObject({ status: 'CANCELLED', exitReason: 'cancelled' });
     await waitFor('the run to be closed', async () => {
@@ -133,7 +116,7 @@ describe('a journey', () => {
   });
 
   it('completes where a wait leads nowhere', async () => {
-    const workflow = await createWorkflow(engine, {
+    const { until } = await beginExecution(engine, {
       eventName: 'nowhere',
       steps: [waitStep(1), exit('by event')],
       ways: [
@@ -141,9 +124,7 @@ describe('a journey', () => {
         ['Wait', 'by event', 'event'],
       ],
     });
-    const contact = await createContact(engine, newAddress());
-    const id = await startByHand(engine, workflow.id, contact);
-    await executionIn(engine, workflow.id, id, 'COMPLETED');
+    await until('COMPLETED');
   });
 
   it('keeps marketing mail from an unsubscribed contact and goes on', async () => {
@@ -152,7 +133,6 @@ describe('a journey', () => {
     const workflow = await createWorkflow(engine, {
       eventName: 'marketing',
       steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-      ways: [['TRIGGER', 'Mail']],
     });
     const contact = await createContact(engine, email, { subscribed: false });
     const id = await startByHand(engine, workflow.id, contact);
@@ -170,7 +150,6 @@ describe('a journey', () => {
     const workflow = await createWorkflow(engine, {
       eventName: 'fails',
       steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-      ways: [['TRIGGER', 'Mail']],
     });
     await engine.api.db
       .updateTable('template')
@@ -189,7 +168,7 @@ describe('a journey', () => {
   });
 
   it('runs on the graph it began with', async () => {
-    const workflow = await createWorkflow(engine, {
+    const { workflow, email, until } = await beginExecution(engine, {
       eventName: 'frozen',
       steps: [waitStep(), exit('old')],
       ways: [
@@ -197,17 +176,14 @@ describe('a journey', () => {
         ['Wait', 'old'],
       ],
     });
-    const email = newAddress();
-    const contact = await createContact(engine, email);
-    const id = await startByHand(engine, workflow.id, contact);
-    await executionIn(engine, workflow.id, id, 'WAITING');
+    await until('WAITING');
     const gone = await engine.call(
       'DELETE',
       `/workflows/${workflow.id}/steps/${workflow.steps['old']}`,
     );
     expect(gone.status).toBe(204);
     await engine.call('POST', '/v1/track', { email, event: 'clicked' });
-    expect((await executionIn(engine, workflow.id, id, 'EXITED')).exitReason).toBe('old');
+    expect((await until('EXITED')).exitReason).toBe('old');
   });
 });
 
@@ -221,10 +197,6 @@ describe('a failed execution', () => {
       steps: [
         { type: 'SEND_EMAIL', name: 'First', templateId },
         { type: 'SEND_EMAIL', name: 'Second', templateId: broken },
-      ],
-      ways: [
-        ['TRIGGER', 'First'],
-        ['First', 'Second'],
       ],
     });
     const sender = (from: string) =>

@@ -1,32 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import {
-  createContact,
-  createWorkflow,
-  executionIn,
-  startByHand,
-} from '../../support/histories/executions.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { beginExecution, executionIn } from '../../support/histories/executions.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** A waiting execution whose run is known. */
 async function waiting() {
-  const workflow = await createWorkflow(engine, {
-    eventName: randomUUID(),
+  const { workflow, id, path } = await beginExecution(engine, {
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
-    ways: [['TRIGGER', 'Wait']],
   });
-  const contactId = await createContact(engine, `${randomUUID()}@people.test`);
-  const id = await startByHand(engine, workflow.id, contactId);
   await waitFor('the run to be noted', async () => {
-    const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions/${id}`);
+    const { body } = await engine.call('GET', path);
     return body.status === 'WAITING' && body.temporalRunId;
   });
   const run = engine.temporal.client.workflow.getHandle(`execution-${id}`);

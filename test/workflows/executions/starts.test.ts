@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import {
   createContact,
   createTemplate,
@@ -9,11 +9,7 @@ import {
 } from '../../support/histories/executions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** 20 starts of one contact at once, by hand and by event in turn. Answers the statuses by hand. */
 async function startOften(workflowId: string, eventName: string, email: string, contactId: string) {
@@ -54,10 +50,6 @@ describe('20 starts of one contact at once', () => {
         { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) },
         { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'over' } },
       ],
-      ways: [
-        ['TRIGGER', 'Mail'],
-        ['Mail', 'Wait'],
-      ],
     });
     const statuses = await startOften(workflow.id, eventName, email, contactId);
     const made = statuses.filter((status) => status === 201).length;
@@ -90,7 +82,6 @@ describe('20 starts of one contact at once', () => {
       eventName,
       allowReentry: true,
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName } }],
-      ways: [['TRIGGER', 'Wait']],
     });
     const emails = Array.from({ length: 3 }, () => `${randomUUID()}@people.test`);
     const track = () =>
@@ -117,7 +108,6 @@ describe('executions that are cancelled and deleted at once', () => {
     const workflow = await createWorkflow(engine, {
       eventName: 'to be deleted',
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
-      ways: [['TRIGGER', 'Wait']],
     });
     await Promise.all(
       Array.from({ length: 60 }, () =>

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { defaultTaskQueue, sweepIdOf } from '../../../domain/runs.ts';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
 import {
@@ -8,18 +8,14 @@ import {
   createCampaign,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { createWorkflow } from '../../support/histories/executions.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** What an operator sees in Temporal: nothing but what the documentation lists. */
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 /** Every kind of run by the form of its id. */
@@ -46,7 +42,6 @@ async function doEverything(): Promise<void> {
   await createWorkflow(engine, {
     eventName: 'signed up',
     steps: [{ type: 'EXIT', name: 'Out' }],
-    ways: [['TRIGGER', 'Out']],
   });
   await call('POST', '/v1/track', { email: 'ada@people.test', event: 'signed up' });
   await call('POST', '/v1/send', { ...mail, to: 'ada@people.test' });

@@ -1,29 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDomainActivities } from '../../../activities/domain-poller.ts';
 import { insertDomain, type NewClaim } from '../../../db/domains/domains.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { insertSesIdentity } from '../../../db/domains/ses-identities.ts';
-import { type DnsServer, startDnsServer } from '../../support/fakes/dns-server.ts';
+import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import {
   type AnsweredDomain,
   publishDkim,
   publishOwnership,
 } from '../../support/fakes/domain-records.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import { type FakeSes, sesSettings, startFakeSes } from '../../support/fakes/ses.ts';
+import { useEngine } from '../../support/engine.ts';
+import { sesSettings, useFakeSes } from '../../support/fakes/ses.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let dns: DnsServer;
-let engine: Engine;
-beforeAll(async () => {
-  dns = await startDnsServer();
-  engine = await startEngine({ DNS_SERVERS: dns.address, DKIM_TARGET_HOST: 'dkim.everpost.test' });
-});
-afterAll(async () => {
-  await engine.close();
-  await dns.close();
+const dns = await useDnsServer();
+const engine = await useEngine({
+  DNS_SERVERS: dns.address,
+  DKIM_TARGET_HOST: 'dkim.everpost.test',
 });
 
 const add = async (name = `${randomUUID()}.dev`, on = engine): Promise<AnsweredDomain> =>
@@ -170,20 +165,12 @@ describe('the run of a domain', () => {
   });
 });
 
-describe('with SES', () => {
-  let ses: FakeSes;
-  let hosted: Engine;
-  beforeAll(async () => {
-    ses = await startFakeSes();
-    hosted = await startEngine({
-      DNS_SERVERS: dns.address,
-      DKIM_TARGET_HOST: 'dkim.everpost.test',
-      ...sesSettings(ses),
-    });
-  });
-  afterAll(async () => {
-    await hosted.close();
-    await ses.close();
+describe('with SES', async () => {
+  const ses = await useFakeSes();
+  const hosted = await useEngine({
+    DNS_SERVERS: dns.address,
+    DKIM_TARGET_HOST: 'dkim.everpost.test',
+    ...sesSettings(ses),
   });
 
   const forgotten = (name: string) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
 import {
   deleteProjectPage,
@@ -17,14 +17,10 @@ import {
   rowsOf,
   statusOf,
 } from '../../support/projects/busy-project.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 describe('the tables of a project', () => {
   it('are all removed, gone with a parent, or kept for a reason', async () => {

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
 import type { Divergence } from '../../../worker/divergence.ts';
 import { replayHistories, replayHistory } from '../../../worker/replay.ts';
@@ -10,13 +10,11 @@ import { bundleChanged, type CodeChange } from '../../support/histories/changed-
 
 const folder = path.join(import.meta.dirname, '../../histories');
 
-beforeAll(() => {
-  // A divergence is what is asked for here: not worth a warning.
-  Runtime.install({
-    logger: new DefaultLogger('ERROR', () => {}),
-    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
-    shutdownSignals: [],
-  });
+// A divergence is what is asked for here: not worth a warning.
+Runtime.install({
+  logger: new DefaultLogger('ERROR', () => {}),
+  telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  shutdownSignals: [],
 });
 
 async function recorded(file: string) {

@@ -5,9 +5,9 @@ import { describe, expect, inject, it } from 'vitest';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { replayHistory } from '../../../worker/replay.ts';
 import { describeHistory } from '../../../worker/describe-history.ts';
-import { startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { historyCases } from '../../support/histories/step-cases.ts';
-import { startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -23,26 +23,21 @@ if (process.env['RECORD_HISTORIES']) {
   describe('recording', () => {
     const missing = Object.entries(historyCases).filter(([name]) => !names.includes(fileOf(name)));
     it.each(missing)('records %s', { timeout: 180_000 }, async (name, play) => {
-      const engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-      const receiver = await startReceiver();
-      try {
-        const id = await play(engine, receiver);
-        const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
-        await waitFor('the run to rest', async () => {
-          const { status, raw } = await handle.describe();
-          return status.name === 'RUNNING'
-            ? name.endsWith('waiting') && !raw.pendingWorkflowTask
-            : true;
-        });
-        await writeFile(
-          path.join(folder, fileOf(name)),
-          // Stack traces must not name the folder of who recorded them.
-          `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
-        );
-      } finally {
-        await engine.close();
-        await receiver.close();
-      }
+      const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+      const receiver = await useReceiver();
+      const id = await play(engine, receiver);
+      const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+      await waitFor('the run to rest', async () => {
+        const { status, raw } = await handle.describe();
+        return status.name === 'RUNNING'
+          ? name.endsWith('waiting') && !raw.pendingWorkflowTask
+          : true;
+      });
+      await writeFile(
+        path.join(folder, fileOf(name)),
+        // Stack traces must not name the folder of who recorded them.
+        `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
+      );
     });
   });
 } else {

@@ -2,40 +2,27 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { replayFailed, type Verdict } from '../../../dev/failed-runs.ts';
 import { fetchHistory, otherRuns } from '../../../dev/history-source.ts';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import {
-  createContact,
-  createWorkflow,
-  executionIn,
-  startByHand,
-} from '../../support/histories/executions.ts';
+import { useEngine } from '../../support/engine.ts';
+import { beginExecution } from '../../support/histories/executions.ts';
 import { temporalAddress } from '../../support/processes/servers.ts';
-import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** An execution whose webhook may not be called: it failed, was tried again, and failed again. */
 async function failedTwice() {
-  const workflow = await createWorkflow(engine, {
-    eventName: randomUUID(),
+  const { id, path, until } = await beginExecution(engine, {
     steps: [{ type: 'WEBHOOK', name: 'Call', config: { url: 'http://[::1]/', onFailure: 'fail' } }],
-    ways: [['TRIGGER', 'Call']],
   });
-  const id = await startByHand(engine, workflow.id, await createContact(engine, newAddress()));
-  const first = await executionIn(engine, workflow.id, id, 'FAILED');
-  await engine.call('POST', `/workflows/${workflow.id}/executions/${id}/retry`);
+  const first = await until('FAILED');
+  await engine.call('POST', `${path}/retry`);
   const second = await waitFor('the second failure', async () => {
-    const now = await executionIn(engine, workflow.id, id, 'FAILED');
+    const now = await until('FAILED');
     return now.temporalRunId === first.temporalRunId ? null : now;
   });
   return { id, runIds: [String(first.temporalRunId), String(second.temporalRunId)] };

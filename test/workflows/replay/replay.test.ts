@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type History, historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { WebSocket } from 'undici';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { describeHistory } from '../../../worker/describe-history.ts';
 import { bundleChanged, type CodeChange } from '../../support/histories/changed-bundle.ts';
@@ -14,18 +14,16 @@ import { waitFor } from '../../support/wait-for.ts';
 const folder = path.join(import.meta.dirname, '../../histories');
 const histories = new Map<string, History>();
 
-beforeAll(async () => {
-  // A divergence is what is asked for here: not worth a warning.
-  Runtime.install({
-    logger: new DefaultLogger('ERROR'),
-    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
-    shutdownSignals: [],
-  });
-  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.json'))) {
-    const text = await readFile(path.join(folder, file), 'utf8');
-    histories.set(file, historyFromJSON(JSON.parse(text)));
-  }
+// A divergence is what is asked for here: not worth a warning.
+Runtime.install({
+  logger: new DefaultLogger('ERROR'),
+  telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  shutdownSignals: [],
 });
+for (const file of (await readdir(folder)).filter((name) => name.endsWith('.json'))) {
+  const text = await readFile(path.join(folder, file), 'utf8');
+  histories.set(file, historyFromJSON(JSON.parse(text)));
+}
 
 /** Replays every recorded history. Answers the sentences of those that went another way. */
 async function divergences(workflowBundle: { code: string }): Promise<Map<string, string>> {

@@ -1,28 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { NativeConnection } from '@temporalio/worker';
-import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { resetExecution } from '../../../worker/reset.ts';
-import { createServices } from '../../../worker/services.ts';
-import { startWorkers } from '../../../worker/workers.ts';
 import { bundleChanged } from '../../support/histories/changed-bundle.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
   createTemplate,
   createWorkflow,
   executionIn,
   startByHand,
 } from '../../support/histories/executions.ts';
-import { temporalAddress } from '../../support/processes/servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** A contact who got the first mail and is waited for: mail, wait for `clicked`, mail, end. */
 async function waitingExecution() {
@@ -85,18 +77,14 @@ describe('npm run reset', { timeout: 60_000 }, () => {
   });
 
   it('tells to retry a failed execution', async () => {
-    const workflow = await createWorkflow(engine, {
-      eventName: randomUUID(),
+    const { id, path, until } = await beginExecution(engine, {
       steps: [
         { type: 'WEBHOOK', name: 'Call', config: { url: 'http://[::1]/', onFailure: 'fail' } },
       ],
-      ways: [['TRIGGER', 'Call']],
     });
-    const contact = await createContact(engine, `${randomUUID()}@people.test`);
-    const id = await startByHand(engine, workflow.id, contact);
-    const { workflowVersion } = await executionIn(engine, workflow.id, id, 'FAILED');
+    const { workflowVersion } = await until('FAILED');
     const told: unknown = await reset(id).catch((error: unknown) => error);
-    expect(String(told)).toContain(`/workflows/${workflow.id}/executions/${id}/retry`);
+    expect(String(told)).toContain(`${path}/retry`);
     expect(String(told)).toContain(`goes on with version ${workflowVersion} of the workflow`);
   });
 
@@ -124,29 +112,12 @@ describe('npm run reset', { timeout: 60_000 }, () => {
 /** Runs it while the only worker has a timer before every step in its workflow code. */
 async function withOtherCode<T>(run: () => Promise<T>): Promise<T> {
   const start = 'const { step } = command;\n  switch (command.do) {';
-  const bundle = await bundleChanged([
-    [start, start.replace('switch', 'await sleep(1);\n  switch')],
-  ]);
-  const { config, db } = engine.api.services;
-  const log = pino({ level: 'silent' });
-  const { services, close } = await createServices(config, db, engine.temporal.client, log);
-  const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const workers = await startWorkers({
-    connection,
-    namespace: 'default',
-    taskQueue: engine.taskQueue,
-    bundle,
-    services,
-    workflowConcurrency: 20,
-    emailConcurrency: 8,
-    bulkConcurrency: 3,
-    webhookConcurrency: 20,
-  });
+  await engine.startWorker(
+    await bundleChanged([[start, start.replace('switch', 'await sleep(1);\n  switch')]]),
+  );
   try {
     return await run();
   } finally {
-    await workers.stop();
-    await close();
-    await connection.close();
+    await engine.stopWorker();
   }
 }

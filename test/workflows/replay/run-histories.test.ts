@@ -9,7 +9,7 @@ import {
   type ContinuedCase,
   continuedHistoryCases,
 } from '../../support/histories/continued-cases.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { type Engine, useEngine } from '../../support/engine.ts';
 import { runHistoryCases } from '../../support/histories/run-cases.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -34,19 +34,15 @@ async function keep(
 }
 
 async function recordEnded(name: string, play: (engine: Engine) => Promise<string>) {
-  const engine = await startEngine();
-  try {
-    const workflowId = await play(engine);
-    const handle = engine.temporal.client.workflow.getHandle(workflowId);
-    await waitFor(
-      'the run to end',
-      async () => (await handle.describe()).status.name !== 'RUNNING',
-      120_000,
-    );
-    await keep(engine, name, { workflowId });
-  } finally {
-    await engine.close();
-  }
+  const engine = await useEngine();
+  const workflowId = await play(engine);
+  const handle = engine.temporal.client.workflow.getHandle(workflowId);
+  await waitFor(
+    'the run to end',
+    async () => (await handle.describe()).status.name !== 'RUNNING',
+    120_000,
+  );
+  await keep(engine, name, { workflowId });
 }
 
 /** On a server of its own, which finds a history long much sooner. */
@@ -61,18 +57,14 @@ async function recordContinued(name: string, { afterEvents, play }: ContinuedCas
     more: [`--dynamic-config-value=${limit}`],
   });
   try {
-    const engine = await startEngine({}, { temporalAddress: server.address });
-    try {
-      const workflowId = await play(engine);
-      const handle = engine.temporal.client.workflow.getHandle(workflowId);
-      const { raw } = await handle.describe();
-      const runId = raw.workflowExecutionInfo?.firstRunId ?? '';
-      await keep(engine, name, { workflowId, runId });
-      // Else it would go on and on while the worker stops.
-      await handle.terminate('recorded').catch(() => {});
-    } finally {
-      await engine.close();
-    }
+    const engine = await useEngine({}, { temporalAddress: server.address });
+    const workflowId = await play(engine);
+    const handle = engine.temporal.client.workflow.getHandle(workflowId);
+    const { raw } = await handle.describe();
+    const runId = raw.workflowExecutionInfo?.firstRunId ?? '';
+    await keep(engine, name, { workflowId, runId });
+    // Else it would go on and on while the worker stops.
+    await handle.terminate('recorded').catch(() => {});
   } finally {
     await server.stop();
     await frontend.release();

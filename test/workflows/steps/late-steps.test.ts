@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createStepActivities, type StepActivities } from '../../../activities/steps/steps.ts';
+import { describe, expect, it } from 'vitest';
+import { createStepActivities } from '../../../activities/steps/steps.ts';
 import { findWorkflowGraph } from '../../../db/workflows/workflows.ts';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
-import { createLog } from '../../../worker/log.ts';
-import { createServices } from '../../../worker/services.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
   createTemplate,
   createWorkflow,
@@ -14,7 +13,7 @@ import {
   startByHand,
   type StepPlan,
 } from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -23,50 +22,27 @@ import { waitFor } from '../../support/wait-for.ts';
  * comes when the execution is elsewhere.
  */
 
-let engine: Engine;
-let receiver: Receiver;
-let activities: StepActivities;
-let closeServices: () => Promise<void>;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  // Its steps are called by hand.
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
-  const { api, temporal } = engine;
-  const log = createLog(api.services.config, api.log.stream);
-  const made = await createServices(api.services.config, api.db, temporal.client, log);
-  activities = createStepActivities(made.services, 10);
-  closeServices = made.close;
-});
-afterAll(async () => {
-  await closeServices();
-  await engine.close();
-  await receiver.close();
-});
+const receiver = await useReceiver();
+// Its steps are called by hand.
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
+const activities = createStepActivities(engine.services, 10);
 
 type EffectStep = 'WEBHOOK' | 'SEND_EMAIL' | 'UPDATE_CONTACT' | 'DELAY';
 
 /** An execution of a step with a wait behind it; `call` does one of the two. */
 async function twoSteps(first: Omit<StepPlan, 'type'> & { type: EffectStep }) {
-  const workflow = await createWorkflow(engine, {
-    eventName: randomUUID(),
+  const { workflow, id, path } = await beginExecution(engine, {
     steps: [first, { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
-    ways: [
-      ['TRIGGER', first.name],
-      [first.name, 'Wait'],
-    ],
   });
-  const contactId = await createContact(engine, newAddress());
-  const executionId = await startByHand(engine, workflow.id, contactId);
   const graph = await findWorkflowGraph(engine.api.db, workflow.id);
   const call = (name: string, nextStepId: string | null) =>
     activities[name === 'Wait' ? 'WAIT_FOR_EVENT' : first.type]({
-      executionId,
+      executionId: id,
       projectId: engine.project.id,
       step: graph.steps.find(({ id }) => id === workflow.steps[name])!,
       since: new Date().toISOString(),
       nextStepId,
     });
-  const path = `/workflows/${workflow.id}/executions/${executionId}`;
   return {
     first: () => call(first.name, workflow.steps['Wait']!),
     wait: () => call('Wait', null),
@@ -162,7 +138,6 @@ describe('a wait that is woken without its event', () => {
           config: { eventName: 'clicked', ...(timeout ? { timeout } : {}) },
         },
       ],
-      ways: [['TRIGGER', 'Wait']],
     });
     const contactId = await createContact(engine, email);
     const id = await startByHand(engine, workflow.id, contactId);

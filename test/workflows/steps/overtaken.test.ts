@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { claimDueEmails, releaseClaim } from '../../../db/emails/emails.ts';
 import {
   recordDeliveryOutcomes,
@@ -8,18 +8,13 @@ import {
   settleUncertainEmails,
 } from '../../../db/emails/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
 /** Mail about which something else was said before its own outcome was recorded. */
 
-let api: TestApi;
-let projectId: string;
-beforeAll(async () => {
-  api = await startTestApi();
-  ({ id: projectId } = await api.createProject((await api.signUp()).cookie));
-});
-afterAll(() => api.close());
+const api = await useApi();
+const { id: projectId } = await api.createProject((await api.signUp()).cookie);
 
 /** A message that a worker has claimed. */
 async function claimed(campaignId?: string) {

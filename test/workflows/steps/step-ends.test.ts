@@ -1,32 +1,14 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import {
-  createContact,
-  createWorkflow,
-  executionIn,
-  startByHand,
-  type StepPlan,
-  type WayPlan,
-} from '../../support/histories/executions.ts';
-import { newAddress } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { beginExecution, type StepPlan, type WayPlan } from '../../support/histories/executions.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** Begins an execution for a new contact. */
-async function begin(steps: StepPlan[], ways: WayPlan[], contact: object = {}) {
-  const { id: workflowId } = await createWorkflow(engine, { eventName: randomUUID(), steps, ways });
-  const email = newAddress();
-  const contactId = await createContact(engine, email, contact);
-  const id = await startByHand(engine, workflowId, contactId);
-  return { workflowId, email, contactId, id };
-}
+const begin = (steps: StepPlan[], ways: WayPlan[], contact = {}) =>
+  beginExecution(engine, { steps, ways, contact });
 
 const wait = (name: string, eventName: string): StepPlan => ({
   type: 'WAIT_FOR_EVENT',
@@ -36,8 +18,7 @@ const wait = (name: string, eventName: string): StepPlan => ({
 
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-const read = async ({ workflowId, id }: Begun) =>
-  (await engine.call('GET', `/workflows/${workflowId}/executions/${id}`)).body;
+const read = async ({ path }: Begun) => (await engine.call('GET', path)).body;
 
 /** Waits until the execution is at its `step`th step, and that waits. */
 const waitingAt = (begun: Begun, step: number) =>
@@ -54,8 +35,7 @@ async function failAndRetry(begun: Begun) {
     await sweepNow(engine);
     return (await read(begun)).status === 'FAILED';
   });
-  const path = `/workflows/${begun.workflowId}/executions/${begun.id}/retry`;
-  expect((await engine.call('POST', path)).status).toBe(200);
+  expect((await engine.call('POST', `${begun.path}/retry`)).status).toBe(200);
 }
 
 describe('an UPDATE_CONTACT step that would break a limit', () => {
@@ -68,7 +48,7 @@ describe('an UPDATE_CONTACT step that would break a limit', () => {
       [['TRIGGER', 'Update']],
       { data: keys('old') },
     );
-    const execution = await executionIn(engine, begun.workflowId, begun.id, 'FAILED');
+    const execution = await begun.until('FAILED');
     expect(execution.stepExecutions[1]).toMatchObject({ status: 'FAILED', error: execution.error });
     const { body: contact } = await engine.call('GET', `/contacts/${begun.contactId}`);
     expect(contact).toMatchObject({ subscribed: true, data: keys('old') });
@@ -83,7 +63,7 @@ describe('an EXIT step', () => {
       [{ type: 'EXIT', name: 'Out', config: { reason: '' } }],
       [['TRIGGER', 'Out']],
     );
-    const execution = await executionIn(engine, begun.workflowId, begun.id, 'EXITED');
+    const execution = await begun.until('EXITED');
     expect(execution.exitReason).toBe('exit_step');
     expect(execution.stepExecutions[1].output).toEqual({ exited: true, reason: 'exit_step' });
   });
@@ -108,7 +88,7 @@ describe('a wait that is tried again', () => {
     const again = await waitingAt(begun, 2);
     expect(again.stepExecutions[2].completedAt).toBeNull();
     await track('paid', { late: true });
-    const execution = await executionIn(engine, begun.workflowId, begun.id, 'COMPLETED');
+    const execution = await begun.until('COMPLETED');
     expect(execution.context).toEqual({ late: true });
   });
 });

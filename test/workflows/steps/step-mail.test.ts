@@ -1,38 +1,22 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import {
-  createContact,
-  createTemplate,
-  createWorkflow,
-  executionIn,
-  startByHand,
-} from '../../support/histories/executions.ts';
-import { newAddress } from '../../support/projects/shop.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { beginExecution, createTemplate } from '../../support/histories/executions.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 /** Plays an execution of one SEND_EMAIL step. Answers the mail as the ledger has it. */
 async function mailOf(templateId: string, contact: object = {}) {
-  const workflow = await createWorkflow(engine, {
-    eventName: randomUUID(),
+  const { email, id, until } = await beginExecution(engine, {
     steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
-    ways: [['TRIGGER', 'Mail']],
+    contact,
   });
-  const address = newAddress();
-  const contactId = await createContact(engine, address, contact);
-  const id = await startByHand(engine, workflow.id, contactId);
-  await executionIn(engine, workflow.id, id, 'COMPLETED');
+  await until('COMPLETED');
   const mail = await engine.api.db
     .selectFrom('email')
     .select(['status', 'error', 'message_class', 'from_name', 'from_email', 'reply_to'])
     .where('workflow_execution_id', '=', id)
     .executeTakeFirstOrThrow();
-  return { address, mail };
+  return { address: email, mail };
 }
 
 /** The header lines of the one mail to an address. */

@@ -1,38 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
   createWorkflow,
   executionIn,
   startByHand,
   type StepPlan,
 } from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
-afterAll(async () => {
-  await engine.close();
-  await receiver.close();
-});
+const receiver = await useReceiver();
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
 /** Plays one step for a new contact until the execution has the status. Answers what it shows. */
 async function play(step: StepPlan, status: string) {
-  const workflow = await createWorkflow(engine, {
-    eventName: randomUUID(),
-    steps: [step],
-    ways: [['TRIGGER', step.name]],
-  });
-  const contactId = await createContact(engine, newAddress());
-  const id = await startByHand(engine, workflow.id, contactId);
-  return executionIn(engine, workflow.id, id, status);
+  const { until } = await beginExecution(engine, { steps: [step] });
+  return until(status);
 }
 
 describe('a WAIT_FOR_EVENT step', () => {
@@ -76,10 +63,6 @@ describe('the name of the workflow in the body of a webhook', () => {
       steps: [
         { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: `${eventName} go` } },
         { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}` } },
-      ],
-      ways: [
-        ['TRIGGER', 'Wait'],
-        ['Wait', 'Call'],
       ],
     });
     const contactId = await createContact(engine, email);

@@ -1,58 +1,37 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createStepActivities } from '../../../activities/steps/steps.ts';
 import { findWorkflowGraph } from '../../../db/workflows/workflows.ts';
-import { createLog } from '../../../worker/log.ts';
-import { createServices } from '../../../worker/services.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import {
-  createContact,
+  beginExecution,
   createTemplate,
-  createWorkflow,
-  startByHand,
   type StepPlan,
 } from '../../support/histories/executions.ts';
 import { watchTransactions } from '../../support/open-transactions.ts';
-import { startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 
 /** A worker's activities, called without a worker. */
 
-type Worker = Awaited<ReturnType<typeof createServices>>;
-
-let engine: Engine;
-let worker: Worker;
-beforeAll(async () => {
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
-  const { api, temporal } = engine;
-  const log = createLog(api.services.config, api.log.stream);
-  worker = await createServices(api.services.config, api.db, temporal.client, log);
-});
-afterAll(async () => {
-  await worker.close();
-  await engine.close();
-});
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
 
 /** A step whose execution has begun, with activities that note what is open when they render. */
 async function begin(plan: Omit<StepPlan, 'name'>) {
   const { db } = engine.api;
-  const workflow = await createWorkflow(engine, {
+  const { workflow, contactId, id } = await beginExecution(engine, {
     steps: [{ name: 'It', ...plan }],
-    ways: [['TRIGGER', 'It']],
+    contact: { data: { name: 'Ada' } },
   });
-  const email = `${randomUUID()}@people.test`;
-  const contactId = await createContact(engine, email, { data: { name: 'Ada' } });
-  const executionId = await startByHand(engine, workflow.id, contactId);
   const { steps } = await findWorkflowGraph(db, workflow.id);
   const call = {
-    executionId,
+    executionId: id,
     projectId: engine.project.id,
     step: steps.find(({ id }) => id === workflow.steps['It'])!,
     since: new Date().toISOString(),
     nextStepId: null,
   };
-  const { renderer, open } = watchTransactions(worker.services.renderer, db);
-  const activities = createStepActivities({ ...worker.services, renderer }, 10);
-  return { activities, call, open, contactId, executionId };
+  const { renderer, open } = watchTransactions(engine.services.renderer, db);
+  const activities = createStepActivities({ ...engine.services, renderer }, 10);
+  return { activities, call, open, contactId, executionId: id };
 }
 
 const costly = '{% for n in (1..3) %}{{n}}{{name}} {% endfor %}';
@@ -90,12 +69,11 @@ it('UPDATE_CONTACT renders costly updates once and holds nothing up meanwhile', 
 });
 
 it('WEBHOOK renders a costly body once and holds nothing up meanwhile', async () => {
-  const receiver = await startReceiver();
+  const receiver = await useReceiver();
   receiver.answer('/', { status: 200 });
   const config = { url: `${receiver.url}/`, body: { note: costly } };
   const step = await begin({ type: 'WEBHOOK', config });
   expect((await step.activities.WEBHOOK(step.call)).outcome).toEqual({ kind: 'ended' });
   expect(step.open).toEqual([0]);
   expect(receiver.requests('/').map(({ body }) => body)).toEqual(['{"note":"1Ada 2Ada 3Ada "}']);
-  await receiver.close();
 });

@@ -1,51 +1,32 @@
-import { randomUUID } from 'node:crypto';
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
+  type ExecutionPlan,
   createContact,
   createTemplate,
   createWorkflow,
   executionIn,
-  startByHand,
   type StepPlan,
-  type WayPlan,
 } from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
-afterAll(async () => {
-  await engine.close();
-  await receiver.close();
-});
+const receiver = await useReceiver();
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
 const exit = (name: string): StepPlan => ({ type: 'EXIT', name, config: { reason: name } });
 
-interface Journey {
-  steps: StepPlan[];
-  ways: WayPlan[];
-  contact?: object;
-  context?: object;
-}
-
 /** Plays one execution and answers it in its final state. */
-async function play({ steps, ways, contact = {}, context = {} }: Journey, status: string) {
-  const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps, ways });
-  const contactId = await createContact(engine, newAddress(), contact);
-  const id = await startByHand(engine, workflow.id, contactId, context);
-  const execution = await executionIn(engine, workflow.id, id, status);
-  return { workflow, contactId, id, execution };
+async function play(plan: ExecutionPlan, status: string) {
+  const begun = await beginExecution(engine, plan);
+  return { ...begun, execution: await begun.until(status) };
 }
 
 describe('a CONDITION step', () => {
-  const binary = (config: object): Omit<Journey, 'contact'> => ({
+  const binary = (config: object): Omit<ExecutionPlan, 'contact'> => ({
     steps: [{ type: 'CONDITION', name: 'If', config: { ...config } }, exit('yes'), exit('no')],
     ways: [
       ['TRIGGER', 'If'],
@@ -79,7 +60,7 @@ describe('a CONDITION step', () => {
   });
 
   it('takes the first branch that matches, else the default', async () => {
-    const journey: Journey = {
+    const journey: ExecutionPlan = {
       steps: [
         {
           type: 'CONDITION',
@@ -113,7 +94,7 @@ describe('a CONDITION step', () => {
   });
 
   it('completes where no way belongs to the branch', async () => {
-    const journey: Journey = {
+    const journey: ExecutionPlan = {
       steps: [
         {
           type: 'CONDITION',
@@ -151,7 +132,6 @@ describe('an UPDATE_CONTACT step', () => {
             },
           },
         ],
-        ways: [['TRIGGER', 'Update']],
         contact: { data: { plan: 'pro', old: 1, empty: 'kept' } },
       },
       'COMPLETED',
@@ -175,7 +155,6 @@ describe('an UPDATE_CONTACT step', () => {
     const follower = await createWorkflow(engine, {
       eventName: 'contact.unsubscribed',
       steps: [exit('left')],
-      ways: [['TRIGGER', 'left']],
     });
     const { contactId } = await play(
       {
@@ -186,7 +165,6 @@ describe('an UPDATE_CONTACT step', () => {
             config: { subscriptionAction: 'unsubscribe' },
           },
         ],
-        ways: [['TRIGGER', 'Leave']],
       },
       'COMPLETED',
     );
@@ -214,7 +192,6 @@ describe('a SEND_EMAIL step', () => {
             config: { recipient: { type: 'CUSTOM', customEmail: '{{owner}}' } },
           },
         ],
-        ways: [['TRIGGER', 'Notice']],
         contact: { subscribed: false, data: { owner: custom } },
       },
       'COMPLETED',
@@ -231,7 +208,6 @@ describe('a SEND_EMAIL step', () => {
     const follower = await createWorkflow(engine, {
       eventName: 'email.delivery',
       steps: [exit('delivered')],
-      ways: [['TRIGGER', 'delivered']],
     });
     const contact = await createContact(engine, email);
     await engine.call('POST', '/v1/send', {
@@ -253,14 +229,10 @@ describe('a SEND_EMAIL step', () => {
 });
 
 describe('a WEBHOOK step', () => {
-  const hook = (path: string, config: object = {}): Journey => ({
+  const hook = (path: string, config: object = {}): ExecutionPlan => ({
     steps: [
       { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}`, ...config } },
       exit('after'),
-    ],
-    ways: [
-      ['TRIGGER', 'Call'],
-      ['Call', 'after'],
     ],
   });
 
@@ -341,10 +313,7 @@ describe('a WEBHOOK step', () => {
 
   it('skips a webhook that waits for its next attempt when the execution is cancelled', async () => {
     receiver.answer('/down', { status: 503, headers: { 'retry-after': '60' } });
-    const workflow = await createWorkflow(engine, { eventName: randomUUID(), ...hook('/down') });
-    const contactId = await createContact(engine, newAddress());
-    const id = await startByHand(engine, workflow.id, contactId);
-    const path = `/workflows/${workflow.id}/executions/${id}`;
+    const { path } = await beginExecution(engine, hook('/down'));
     await waitFor('the first attempt to be over', async () => {
       const { body } = await engine.call('GET', path);
       return body.stepExecutions[1]?.status === 'PENDING';
@@ -364,24 +333,17 @@ describe('the address guard', () => {
   it.each(['http://127.0.0.1:9/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/'])(
     'never calls %s',
     async (url) => {
-      const guarded = await startEngine();
-      try {
-        const workflow = await createWorkflow(guarded, {
-          eventName: 'guarded',
-          steps: [{ type: 'WEBHOOK', name: 'Call', config: { url } }],
-          ways: [['TRIGGER', 'Call']],
-        });
-        const contactId = await createContact(guarded, newAddress());
-        const id = await startByHand(guarded, workflow.id, contactId);
-        const done = await executionIn(guarded, workflow.id, id, 'COMPLETED');
-        expect(done.stepExecutions[1].output).toMatchObject({
-          success: false,
-          statusCode: null,
-          attempts: 1,
-        });
-      } finally {
-        await guarded.close();
-      }
+      const guarded = await useEngine();
+      const { until } = await beginExecution(guarded, {
+        eventName: 'guarded',
+        steps: [{ type: 'WEBHOOK', name: 'Call', config: { url } }],
+      });
+      const done = await until('COMPLETED');
+      expect(done.stepExecutions[1].output).toMatchObject({
+        success: false,
+        statusCode: null,
+        attempts: 1,
+      });
     },
   );
 });

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { performStep, type StepCall } from '../../../activities/steps/perform.ts';
-import { createStepActivities, type StepActivities } from '../../../activities/steps/steps.ts';
+import { createStepActivities } from '../../../activities/steps/steps.ts';
 import { recordEvents } from '../../../db/events/events.ts';
 import { insertExecution } from '../../../db/workflows/executions.ts';
 import { registerWait } from '../../../db/workflows/waits.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
-import { createServices } from '../../../worker/services.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import {
   createContact,
   createWorkflow,
@@ -19,17 +17,9 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-let activities: StepActivities;
-beforeAll(async () => {
-  engine = await startEngine();
-  // A worker's activities, to be called in orders that Temporal would hardly ever hit upon.
-  const { config, db } = engine.api.services;
-  const log = pino({ level: 'silent' });
-  const { services } = await createServices(config, db, engine.temporal.client, log);
-  activities = createStepActivities(services, 10);
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
+// A worker's activities, to be called in orders that Temporal would hardly ever hit upon.
+const activities = createStepActivities(engine.services, 10);
 
 /** TRIGGER → Wait → one exit for each way it can end. */
 function createWaiting(eventName: string, timeout?: number) {

@@ -1,25 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
-import {
-  createContact,
-  createWorkflow,
-  executionIn,
-  startByHand,
-} from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
+import { useEngine } from '../../support/engine.ts';
+import { beginExecution } from '../../support/histories/executions.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 
-let engine: Engine;
-let receiver: Receiver;
-beforeAll(async () => {
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_MAX_ATTEMPTS: '2' });
-  receiver = await startReceiver();
-});
-afterAll(async () => {
-  await engine.close();
-  await receiver.close();
-});
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_MAX_ATTEMPTS: '2' });
+const receiver = await useReceiver();
 
 async function setSecret(name: string, value: string): Promise<void> {
   // Looked for when all is over.
@@ -30,14 +17,12 @@ async function setSecret(name: string, value: string): Promise<void> {
 
 /** Plays a workflow of one WEBHOOK step. Answers all that is to be seen of it anywhere. */
 async function play(config: Record<string, unknown>, status: string, contact: object = {}) {
-  const workflow = await createWorkflow(engine, {
+  const { workflow, id, until } = await beginExecution(engine, {
     allowReentry: true,
     steps: [{ type: 'WEBHOOK', name: 'Call', config }],
-    ways: [['TRIGGER', 'Call']],
+    contact,
   });
-  const contactId = await createContact(engine, `${randomUUID()}@people.test`, contact);
-  const id = await startByHand(engine, workflow.id, contactId);
-  const execution = await executionIn(engine, workflow.id, id, status);
+  const execution = await until(status);
   const path = `/workflows/${workflow.id}`;
   const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
   const history = await handle.fetchHistory();

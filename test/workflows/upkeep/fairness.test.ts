@@ -1,37 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { NativeConnection } from '@temporalio/worker';
-import pino from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { sweepIdOf } from '../../../domain/runs.ts';
-import { createServices } from '../../../worker/services.ts';
-import { startWorkers } from '../../../worker/workers.ts';
 import { createCampaign } from '../../support/projects/campaigns.ts';
 import { bundleChanged } from '../../support/histories/changed-bundle.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { type Engine, useEngine } from '../../support/engine.ts';
 import {
+  beginExecution,
   createContact,
   createTemplate,
   createWorkflow,
   executionIn,
   startByHand,
 } from '../../support/histories/executions.ts';
-import { type Receiver, startReceiver } from '../../support/fakes/receiver.ts';
-import { temporalAddress } from '../../support/processes/servers.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  engine = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '50000' });
-});
-afterAll(async () => {
-  await engine.close();
-  await receiver.close();
-});
+const receiver = await useReceiver();
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '50000' });
 
 /** Lets the requests go on that hang since the last test. */
 let release = () => {};
@@ -62,10 +50,6 @@ async function callingWorkflow(of: Engine, path: string, eventName: string) {
     steps: [
       { type: 'WEBHOOK', name: 'Call', config: { url: `${receiver.url}${path}` } },
       { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(of) },
-    ],
-    ways: [
-      ['TRIGGER', 'Call'],
-      ['Call', 'Mail'],
     ],
   });
 }
@@ -163,27 +147,18 @@ describe('the priority of a run', () => {
 
   it('goes before the rest for a retry somebody waits for, a test of a campaign and the sweep', async () => {
     const { id } = engine.project;
-    const path = `/${randomUUID()}`;
-    receiver.answer(path, { status: 404 });
-    const workflow = await createWorkflow(engine, {
-      eventName: randomUUID(),
-      steps: [
-        {
-          type: 'WEBHOOK',
-          name: 'Call',
-          config: { url: `${receiver.url}${path}`, onFailure: 'fail' },
-        },
-      ],
-      ways: [['TRIGGER', 'Call']],
+    const hook = `/${randomUUID()}`;
+    receiver.answer(hook, { status: 404 });
+    const config = { url: `${receiver.url}${hook}`, onFailure: 'fail' };
+    const begun = await beginExecution(engine, {
+      steps: [{ type: 'WEBHOOK', name: 'Call', config }],
     });
-    const contactId = await createContact(engine, newAddress());
-    const executionId = await startByHand(engine, workflow.id, contactId);
-    await executionIn(engine, workflow.id, executionId, 'FAILED');
-    receiver.answer(path, { status: 200 });
-    await engine.call('POST', `/workflows/${workflow.id}/executions/${executionId}/retry`);
+    await begun.until('FAILED');
+    receiver.answer(hook, { status: 200 });
+    await engine.call('POST', `${begun.path}/retry`);
     // Its steps take their turn like all others.
     const retried = { run: `2 ${id}`, activities: [`3 ${id}`] };
-    expect(await prioritiesOf(executionRunId(executionId))).toEqual(retried);
+    expect(await prioritiesOf(executionRunId(begun.id))).toEqual(retried);
 
     const campaignId = await createCampaign(engine);
     const to = newAddress();
@@ -213,41 +188,22 @@ describe('the priority of a run', () => {
 });
 
 it('a webhook that the version before has put in the old queue is called', async () => {
-  const older = await startEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
-  const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const log = pino({ level: 'silent' });
-  const { config } = older.api.services;
-  const made = await createServices(config, older.api.db, older.temporal.client, log);
-  const workers = await startWorkers({
-    connection,
-    namespace: 'default',
-    taskQueue: older.taskQueue,
-    // Decides as that version did; the activities are those of today.
-    bundle: await bundleChanged([
+  const older = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
+  // Decides as that version did; the activities are those of today.
+  await older.startWorker(
+    await bundleChanged([
       ['{ ...effect, taskQueue: `${workflowInfo().taskQueue}-webhook` }', 'options'],
     ]),
-    services: made.services,
-    workflowConcurrency: 5,
-    emailConcurrency: 5,
-    bulkConcurrency: 1,
-    webhookConcurrency: 5,
-  });
-  try {
-    const path = `/${randomUUID()}`;
-    receiver.answer(path, { status: 200 });
-    const workflow = await callingWorkflow(older, path, 'older');
-    const id = await startByHand(older, workflow.id, await createContact(older, newAddress()));
-    await executionIn(older, workflow.id, id, 'COMPLETED');
-    const { events } = await older.temporal.client.workflow
-      .getHandle(executionRunId(id))
-      .fetchHistory();
-    const scheduled = events!.find((e) => e.activityTaskScheduledEventAttributes);
-    const { taskQueue } = scheduled!.activityTaskScheduledEventAttributes!;
-    expect(taskQueue?.name).toBe(older.taskQueue);
-  } finally {
-    await workers.stop();
-    await made.close();
-    await connection.close();
-    await older.close();
-  }
+  );
+  const path = `/${randomUUID()}`;
+  receiver.answer(path, { status: 200 });
+  const workflow = await callingWorkflow(older, path, 'older');
+  const id = await startByHand(older, workflow.id, await createContact(older, newAddress()));
+  await executionIn(older, workflow.id, id, 'COMPLETED');
+  const { events } = await older.temporal.client.workflow
+    .getHandle(executionRunId(id))
+    .fetchHistory();
+  const scheduled = events!.find((e) => e.activityTaskScheduledEventAttributes);
+  const { taskQueue } = scheduled!.activityTaskScheduledEventAttributes!;
+  expect(taskQueue?.name).toBe(older.taskQueue);
 }, 60_000);

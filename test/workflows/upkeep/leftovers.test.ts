@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import {
@@ -11,16 +11,12 @@ import {
   emailStatuses,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** What could leave messages behind, with nobody to look after them. */
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '20' });
-});
-afterAll(() => engine.close());
+const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '20' });
 
 it('deleted while mail of it still waits, a cancelled campaign withholds that mail', async () => {
   await insertContacts(engine, 80);

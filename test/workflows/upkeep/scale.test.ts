@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { describe, expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
 import {
-  createContact,
+  beginExecution,
   createWorkflow,
-  executionIn,
-  startByHand,
   type StepPlan,
   type WayPlan,
 } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 describe('a graph of 200 steps', () => {
   it('is walked to its end, as several runs of one execution', { timeout: 90_000 }, async () => {
@@ -29,9 +23,8 @@ describe('a graph of 200 steps', () => {
     );
     steps.push({ type: 'EXIT', name: 'End' });
     ways.push(['If 198', 'End', 'yes']);
-    const workflow = await createWorkflow(engine, { eventName: 'long', steps, ways });
-    const id = await startByHand(engine, workflow.id, await createContact(engine, newAddress()));
-    const done = await executionIn(engine, workflow.id, id, 'EXITED', 60_000);
+    const { id, until } = await beginExecution(engine, { eventName: 'long', steps, ways });
+    const done = await until('EXITED', 60_000);
     expect(done.stepExecutions).toHaveLength(201);
     expect(
       done.stepExecutions.every((step: { status: string }) => step.status === 'COMPLETED'),
@@ -51,7 +44,7 @@ describe('a graph of 200 steps', () => {
 describe('a context of almost 64 KB', () => {
   it('is carried through waits and read by conditions', async () => {
     const context = { text: 'x'.repeat(63_000), n: 1 };
-    const workflow = await createWorkflow(engine, {
+    const { email, until } = await beginExecution(engine, {
       eventName: 'large',
       steps: [
         { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'more' } },
@@ -67,13 +60,11 @@ describe('a context of almost 64 KB', () => {
         ['Wait', 'If'],
         ['If', 'Merged', 'yes'],
       ],
+      context,
     });
-    const email = newAddress();
-    const contactId = await createContact(engine, email);
-    const id = await startByHand(engine, workflow.id, contactId, context);
-    await executionIn(engine, workflow.id, id, 'WAITING');
+    await until('WAITING');
     await engine.call('POST', '/v1/track', { email, event: 'more', data: { n: 2 } });
-    const done = await executionIn(engine, workflow.id, id, 'EXITED');
+    const done = await until('EXITED');
     expect(done.context).toEqual({ ...context, n: 2 });
   });
 });
@@ -89,10 +80,6 @@ describe('a thousand executions at once', () => {
           config: { updates: { seen: '{{event.n}}' } },
         },
         { type: 'EXIT', name: 'End' },
-      ],
-      ways: [
-        ['TRIGGER', 'Count'],
-        ['Count', 'End'],
       ],
     });
     const people = Array.from({ length: 1000 }, (_, n) => ({ n, email: newAddress() }));

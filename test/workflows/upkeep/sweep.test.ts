@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
 import { recordEvents } from '../../../db/events/events.ts';
 import { cancelExecutions, insertExecution } from '../../../db/workflows/executions.ts';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
-import { type Engine, startEngine } from '../../support/engine.ts';
+import { useEngine } from '../../support/engine.ts';
 import {
   createContact,
   createTemplate,
@@ -19,17 +19,12 @@ import { waitFor } from '../../support/wait-for.ts';
 
 /** Here every row is committed by a process that dies before it can tell Temporal. */
 
-let engine: Engine;
-beforeAll(async () => {
-  engine = await startEngine();
-});
-afterAll(() => engine.close());
+const engine = await useEngine();
 
 async function mailingWorkflow(eventName: string) {
   return createWorkflow(engine, {
     eventName,
     steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
-    ways: [['TRIGGER', 'Mail']],
   });
 }
 
@@ -37,7 +32,6 @@ function waitingWorkflow(eventName: string) {
   return createWorkflow(engine, {
     eventName,
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
-    ways: [['TRIGGER', 'Wait']],
   });
 }
 

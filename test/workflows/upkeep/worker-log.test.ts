@@ -6,7 +6,7 @@ import { connectTemporal } from '../../../workflows/client/connection.ts';
 import { createLog, temporalLog } from '../../../worker/log.ts';
 import { createServices } from '../../../worker/services.ts';
 import { startWorkers } from '../../../worker/workers.ts';
-import { startTestApi } from '../../support/api.ts';
+import { useApi } from '../../support/api.ts';
 import { temporalAddress } from '../../support/processes/servers.ts';
 
 it('a worker that starts and stops has nothing to warn of', async () => {
@@ -21,7 +21,7 @@ it('a worker that starts and stops has nothing to warn of', async () => {
     }),
   );
   Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
-  const api = await startTestApi();
+  const api = await useApi();
   const { config, db } = api.services;
   const temporal = connectTemporal({ ...config.temporal, address: temporalAddress() });
   const connection = await NativeConnection.connect({ address: temporalAddress() });
@@ -41,6 +41,5 @@ it('a worker that starts and stops has nothing to warn of', async () => {
   await close();
   await connection.close();
   await temporal.close();
-  await api.close();
   expect(lines).toEqual([]);
 });
