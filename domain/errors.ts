@@ -212,3 +212,13 @@ export function found<Row>(resource: Resource, id: string, row: Row | undefined)
   if (row === undefined) throw notFound(resource, id);
   return row;
 }
+
+/** The rows in the order of the ids, or 404 naming the first that has none. */
+export function foundAll<Row extends { id: string }>(
+  resource: Resource,
+  ids: readonly string[],
+  rows: readonly Row[],
+): Row[] {
+  const known = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => found(resource, id, known.get(id)));
+}

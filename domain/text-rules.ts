@@ -14,6 +14,11 @@ export function storableText(text: string): string {
   return hasForbiddenText(text) ? text.replace(/[\0\p{Cs}]/gu, '\u{fffd}') : text;
 }
 
+/** The text cut to a length, never through the middle of a surrogate pair. */
+export function cutText(text: string, chars: number): string {
+  return text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '');
+}
+
 /**
  * Path of the first string or object key, in reading order, that cannot be stored; null when there
  * is none. The value is JSON of any depth: the walk keeps its own stack.

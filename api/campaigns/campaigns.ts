@@ -13,12 +13,13 @@ import type { Database } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
-import { campaignActions, type CampaignStatus } from '../../domain/campaign/campaign.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { campaignActions } from '../../domain/campaign/campaign.ts';
+import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
+  bulkUpdate,
   BulkUpdated,
   bulkUpdateExample,
   copyName,
@@ -28,6 +29,7 @@ import {
   presentPage,
 } from '../http/schemas.ts';
 import { requireVerifiedSender } from '../emails/sender.ts';
+import { refuseBadReferences } from '../segments/conditions.ts';
 import { requireReadable } from '../templates/templates.ts';
 import { actionEndpoints } from './actions.ts';
 import {
@@ -37,7 +39,6 @@ import {
   givenValues,
   NewCampaign,
   planEdit,
-  refuseBadReferences,
   valuesOf,
   withAudience,
 } from './input.ts';
@@ -111,7 +112,7 @@ export const createCampaign = endpoint({
     await requireReadable(renderer, body, projectId);
     const values = await newValues(db, projectId, body);
     await requireVerifiedSender(db, projectId, values.from_email);
-    await refuseBadReferences(db, projectId, body);
+    await refuseBadReferences(db, projectId, conditionIn(body));
     const total = await countAudience(db, projectId, audienceOf(values), values.message_class);
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -151,11 +152,12 @@ async function holdReferences(
   tx: Database,
   projectId: string,
   { segment_id: segmentId }: Partial<CampaignValues>,
-  body: Parameters<typeof refuseBadReferences>[2],
+  body: Parameters<typeof conditionIn>[0],
 ): Promise<void> {
-  if (segmentId || conditionIn(body)?.mentions.length) await lockSegmentReferences(tx, projectId);
+  const given = conditionIn(body);
+  if (segmentId || given?.mentions.length) await lockSegmentReferences(tx, projectId);
   if (segmentId) found('SEGMENT', segmentId, await findSegment(tx, projectId, segmentId));
-  await refuseBadReferences(tx, projectId, body);
+  await refuseBadReferences(tx, projectId, given);
 }
 
 async function answerOf(db: Database, projectId: string, id: string) {
@@ -210,7 +212,7 @@ export const updateCampaign = endpoint({
     await requireReadable(renderer, body, projectId);
     const plan = planEdit(before, body);
     await requireReferences(db, projectId, plan.values);
-    if (plan.changesAudience) await refuseBadReferences(db, projectId, body);
+    if (plan.changesAudience) await refuseBadReferences(db, projectId, conditionIn(body));
     // Before any lock: this may take a while.
     const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
     await transact(db, async (tx) => {
@@ -266,21 +268,14 @@ async function removeCampaigns(
   db: Database,
   projectId: string,
   ids: readonly string[],
-  options: { delete?: boolean | undefined } = { delete: true },
+  options = { delete: true },
 ): Promise<string[]> {
   return transact(db, async (tx) => {
-    const known = new Map<string, CampaignStatus>(
-      (await lockCampaigns(tx, projectId, ids)).map(({ id, status }) => [id, status]),
-    );
-    const missing = ids.find((id) => !known.has(id));
-    if (missing !== undefined) throw notFound('CAMPAIGN', missing);
+    const campaigns = foundAll('CAMPAIGN', ids, await lockCampaigns(tx, projectId, ids));
     if (!options.delete) return [];
     const deletable: readonly string[] = campaignActions.delete;
-    const active = ids.find((id) => !deletable.includes(known.get(id) ?? ''));
-    if (active !== undefined) {
-      const details = { id: active, status: known.get(active) };
-      throw new Problem('CAMPAIGN_ACTIVE', { details });
-    }
+    const active = campaigns.find(({ status }) => !deletable.includes(status));
+    if (active) throw new Problem('CAMPAIGN_ACTIVE', { details: { ...active } });
     return deleteCampaigns(tx, ids);
   });
 }
@@ -337,9 +332,9 @@ export const bulkUpdateCampaigns = endpoint({
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: bulkUpdateExample,
   async handle({ db, dispatcher, caller, body }) {
-    const ids = [...new Set(body.ids)];
-    dispatcher.dispatch({ runs: await removeCampaigns(db, caller.projectId, ids, body) });
-    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+    return bulkUpdate(body, async (ids, options) => {
+      dispatcher.dispatch({ runs: await removeCampaigns(db, caller.projectId, ids, options) });
+    });
   },
 });
 

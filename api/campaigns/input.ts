@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
-import { listSegmentConditions } from '../../db/segments/segments.ts';
 import { columnsFrom } from '../../db/columns.ts';
-import type { Database } from '../../db/database.ts';
 import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.ts';
 import { invalidField, Problem } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
-import { segmentProblems } from '../../domain/filter/parse.ts';
-import { ConditionInput, type GivenCondition, refuseTwoMeanings } from '../segments/conditions.ts';
+import { ConditionInput, type PlacedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
 import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../http/schemas.ts';
 import { templateText } from '../templates/templates.ts';
 import { AudienceType, MessageType } from './record.ts';
@@ -88,28 +85,10 @@ function messageTypeOf({ messageType, type }: Given) {
 }
 
 /** The condition of a request, and the field that holds it. null and absent are the same. */
-export function conditionIn(
-  body: Given,
-): (GivenCondition & { field: 'audienceCondition' | 'audienceFilter' }) | null {
+export function conditionIn(body: Given): PlacedCondition | null {
   const field = body.audienceCondition ? 'audienceCondition' : 'audienceFilter';
   const given = body[field];
   return given ? { ...given, field } : null;
-}
-
-/** @throws Problem VALIDATION_ERROR for unknown or too many segments in the condition. */
-export async function refuseBadReferences(
-  db: Database,
-  projectId: string,
-  body: Given,
-): Promise<void> {
-  const given = conditionIn(body);
-  if (!given || given.mentions.length === 0) return;
-  const placed = given.mentions.map((mention) => ({
-    ...mention,
-    field: `${given.field}.${mention.field}`,
-  }));
-  const errors = segmentProblems(placed, await listSegmentConditions(db, projectId));
-  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
 /** The columns that requests set and a copy inherits. */

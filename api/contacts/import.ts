@@ -4,6 +4,7 @@ import { insertImport } from '../../db/contacts/import.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { cutText } from '../../domain/text-rules.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { type UploadedFile, UploadFile } from '../http/upload.ts';
 import { JobAccepted } from './jobs.ts';
@@ -35,7 +36,7 @@ export const importContacts = endpoint({
     }
     const jobId = `import-${caller.project.publicId}-${randomUUID()}`;
     const job = { projectId: caller.projectId, jobId };
-    const filename = file.filename.slice(0, filenameChars).replace(/[\uD800-\uDBFF]$/, '');
+    const filename = cutText(file.filename, filenameChars);
     await transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
       await insertImport(tx, job, { filename, content: file.bytes() });

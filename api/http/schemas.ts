@@ -5,7 +5,7 @@ import type { FieldCode } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
-import { isValidName } from '../../domain/text-rules.ts';
+import { cutText, isValidName } from '../../domain/text-rules.ts';
 
 /** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
 
@@ -49,8 +49,7 @@ export const Name = z
 
 /** Cuts a name to the maximum length, never through a surrogate pair. */
 export function cutName(name: string): string {
-  const cut = name.slice(0, limits.nameChars);
-  return cut.replace(/[\uD800-\uDBFF]$/, '').trimEnd();
+  return cutText(name, limits.nameChars).trimEnd();
 }
 
 /** The name of a copy. */
@@ -218,6 +217,20 @@ export const BulkUpdated = z.union([
   z.object({ deleted: z.int() }),
   z.object({ updated: z.literal(0) }),
 ]);
+
+/**
+ * Carries out a bulk update.
+ * @param remove deletes records, all of them or none; with `delete: false` it only looks whether
+ *   they are all there.
+ */
+export async function bulkUpdate(
+  body: z.output<typeof BulkUpdate>,
+  remove: (ids: string[], options: { delete: boolean }) => Promise<void>,
+): Promise<z.output<typeof BulkUpdated>> {
+  const ids = [...new Set(body.ids)];
+  await remove(ids, { delete: body.delete ?? false });
+  return body.delete ? { deleted: ids.length } : { updated: 0 };
+}
 
 /** For the documentation. */
 export const bulkUpdateExample = {

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { listSegmentConditions } from '../../db/segments/segments.ts';
+import { Problem } from '../../domain/errors.ts';
 import { type Condition, type Filter, operators, unitMs } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
-import { parseCondition, type SegmentMention } from '../../domain/filter/parse.ts';
+import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
 import { fault } from '../http/schemas.ts';
 
 /** Conditions in requests and responses. */
@@ -12,6 +15,9 @@ export interface GivenCondition {
   /** Their fields are paths inside the condition. */
   mentions: SegmentMention[];
 }
+
+/** A condition and its field in the body. */
+export type PlacedCondition = GivenCondition & { field: string };
 
 const filterJsonSchema = {
   type: 'object',
@@ -86,6 +92,27 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
       ...fault('custom', `Means something else than ${first}.`),
     });
   };
+}
+
+/**
+ * Refuses a condition that names segments that are unknown, lead back to the segment it is for, or
+ * are too many.
+ * @param selfId that segment, if it exists.
+ * @throws Problem VALIDATION_ERROR
+ */
+export async function refuseBadReferences(
+  db: Database,
+  projectId: string,
+  given: PlacedCondition | null,
+  selfId?: string,
+): Promise<void> {
+  if (!given || given.mentions.length === 0) return;
+  const placed = given.mentions.map((mention) => ({
+    ...mention,
+    field: `${given.field}.${mention.field}`,
+  }));
+  const errors = segmentProblems(placed, await listSegmentConditions(db, projectId), selfId);
+  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
 /** A condition as the API returns it. */

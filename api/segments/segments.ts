@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
-import type { Database } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { countMatches, deleteAllMembers } from '../../db/segments/members.ts';
 import {
   deleteSegment as deleteSegmentRow,
   findSegment,
   insertSegment,
-  listSegmentConditions,
   listSegments as listSegmentRows,
   listSegmentUsers,
   lockSegment,
@@ -16,8 +14,13 @@ import {
   updateSegment as updateSegmentRow,
 } from '../../db/segments/segments.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
-import { segmentProblems } from '../../domain/filter/parse.ts';
-import { ConditionInput, type GivenCondition, refuseTwoMeanings } from './conditions.ts';
+import {
+  ConditionInput,
+  type GivenCondition,
+  type PlacedCondition,
+  refuseBadReferences,
+  refuseTwoMeanings,
+} from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
@@ -78,12 +81,12 @@ export const createSegment = endpoint({
   },
   async handle({ db, caller: { projectId }, body }) {
     const given = givenCondition(body.type, body, { isRequired: true });
-    if (given) await refuseBadReferences(db, projectId, given);
+    await refuseBadReferences(db, projectId, given);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockSegmentReferences(tx, projectId);
-      if (given) await refuseBadReferences(tx, projectId, given);
+      await refuseBadReferences(tx, projectId, given);
       const segment = await insertSegment(tx, {
         project_id: projectId,
         ...valuesOf(body),
@@ -94,9 +97,6 @@ export const createSegment = endpoint({
     });
   },
 });
-
-/** A condition and its field in the body. */
-type PlacedCondition = GivenCondition & { field: 'condition' | 'filters' };
 
 /**
  * The condition of a request, or null: null and absent are the same, so that a response can be sent
@@ -121,20 +121,6 @@ function givenCondition(
     throw invalidField('condition', 'invalid_type', 'A DYNAMIC segment needs one.', 'undefined');
   }
   return null;
-}
-
-/** @throws Problem VALIDATION_ERROR for segments that are unknown, circular, or too many. */
-async function refuseBadReferences(
-  db: Database,
-  projectId: string,
-  { mentions, field }: PlacedCondition,
-  selfId?: string,
-): Promise<void> {
-  if (mentions.length === 0) return;
-  const placed = mentions.map((mention) => ({ ...mention, field: `${field}.${mention.field}` }));
-  const segments = await listSegmentConditions(db, projectId);
-  const errors = segmentProblems(placed, segments, selfId);
-  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
 export const getSegment = endpoint({
@@ -187,7 +173,7 @@ export const updateSegment = endpoint({
       throw invalidField('type', 'not_allowed', 'The type of a segment cannot be changed.');
     }
     const given = givenCondition(before.type, body, { isRequired: false });
-    if (given) await refuseBadReferences(db, projectId, given, id);
+    await refuseBadReferences(db, projectId, given, id);
     // Before any lock: this may take a while.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {

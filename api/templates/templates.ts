@@ -13,7 +13,7 @@ import {
 } from '../../db/templates/templates.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import type { Database } from '../../db/database.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { checkTemplate } from '../../domain/template/render.ts';
 import { isQuicklyRead } from '../../domain/template/render-cost.ts';
@@ -21,6 +21,7 @@ import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
+  bulkUpdate,
   BulkUpdated,
   bulkUpdateExample,
   copyName,
@@ -188,10 +189,7 @@ export const deleteTemplate = endpoint({
   response: z.void(),
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
   async handle({ db, caller, params: { id } }) {
-    await transact(db, async (tx) => {
-      await lockKnownTemplates(tx, caller.projectId, [id]);
-      await removeTemplates(tx, [id]);
-    });
+    await removeTemplates(db, caller.projectId, [id]);
   },
 });
 
@@ -275,29 +273,30 @@ export const bulkUpdateTemplates = endpoint({
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
   example: bulkUpdateExample,
   async handle({ db, caller, body }) {
-    const ids = [...new Set(body.ids)];
-    await transact(db, async (tx) => {
-      await lockKnownTemplates(tx, caller.projectId, ids);
-      if (body.delete) await removeTemplates(tx, ids);
-    });
-    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+    return bulkUpdate(body, (ids, options) => removeTemplates(db, caller.projectId, ids, options));
   },
 });
 
-/** @throws Problem TEMPLATE_NOT_FOUND naming the first unknown one. */
-async function lockKnownTemplates(tx: Database, projectId: string, ids: readonly string[]) {
-  const known = await lockTemplates(tx, projectId, ids);
-  const missing = ids.find((id) => !known.has(id));
-  if (missing !== undefined) throw notFound('TEMPLATE', missing);
-}
-
-/** @throws Problem TEMPLATE_IN_USE naming the steps that use any of them. */
-async function removeTemplates(tx: Database, ids: readonly string[]) {
-  const workflowSteps = await listTemplateSteps(tx, ids);
-  if (workflowSteps.length > 0) {
-    throw new Problem('TEMPLATE_IN_USE', { details: { workflowSteps } });
-  }
-  await deleteTemplates(tx, ids);
+/**
+ * Deletes templates, or none.
+ * @param options.delete false: only looks whether all are there.
+ * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE naming the steps that use any of them.
+ */
+async function removeTemplates(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+  options = { delete: true },
+): Promise<void> {
+  await transact(db, async (tx) => {
+    foundAll('TEMPLATE', ids, await lockTemplates(tx, projectId, ids));
+    if (!options.delete) return;
+    const workflowSteps = await listTemplateSteps(tx, ids);
+    if (workflowSteps.length > 0) {
+      throw new Problem('TEMPLATE_IN_USE', { details: { workflowSteps } });
+    }
+    await deleteTemplates(tx, ids);
+  });
 }
 
 export const templateEndpoints = [

@@ -20,12 +20,13 @@ import {
   updateWorkflow as updateWorkflowRow,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
 import { enablingProblems } from '../../domain/workflow/graph.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
+  bulkUpdate,
   BulkUpdated,
   bulkUpdateExample,
   copyName,
@@ -283,26 +284,28 @@ export const deleteWorkflow = endpoint({
   response: z.void(),
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
   async handle({ db, caller, params: { id } }) {
-    await transact(db, async (tx) => {
-      await lockKnownWorkflows(tx, caller.projectId, [id]);
-      await removeWorkflows(tx, [id]);
-    });
+    await removeWorkflows(db, caller.projectId, [id]);
   },
 });
 
-/** @throws Problem WORKFLOW_NOT_FOUND naming the first unknown one. */
-async function lockKnownWorkflows(tx: Database, projectId: string, ids: readonly string[]) {
-  const rows = await lockWorkflows(tx, projectId, ids, { for: 'delete' });
-  const known = new Set(rows.map((row) => row.id));
-  const missing = ids.find((id) => !known.has(id));
-  if (missing !== undefined) throw notFound('WORKFLOW', missing);
-}
-
-/** @throws Problem WORKFLOW_HAS_ACTIVE_EXECUTIONS */
-async function removeWorkflows(tx: Database, ids: readonly string[]) {
-  const count = await countActiveExecutions(tx, ids);
-  if (count > 0) throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { details: { count } });
-  await deleteWorkflows(tx, ids);
+/**
+ * Deletes workflows, or none.
+ * @param options.delete false: only looks whether all are there.
+ * @throws Problem WORKFLOW_NOT_FOUND, WORKFLOW_HAS_ACTIVE_EXECUTIONS
+ */
+async function removeWorkflows(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+  options = { delete: true },
+): Promise<void> {
+  await transact(db, async (tx) => {
+    foundAll('WORKFLOW', ids, await lockWorkflows(tx, projectId, ids, { for: 'delete' }));
+    if (!options.delete) return;
+    const count = await countActiveExecutions(tx, ids);
+    if (count > 0) throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { details: { count } });
+    await deleteWorkflows(tx, ids);
+  });
 }
 
 export const duplicateWorkflow = endpoint({
@@ -371,12 +374,7 @@ export const bulkUpdateWorkflows = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
   example: bulkUpdateExample,
   async handle({ db, caller, body }) {
-    const ids = [...new Set(body.ids)];
-    await transact(db, async (tx) => {
-      await lockKnownWorkflows(tx, caller.projectId, ids);
-      if (body.delete) await removeWorkflows(tx, ids);
-    });
-    return body.delete ? { deleted: ids.length } : { updated: 0 as const };
+    return bulkUpdate(body, (ids, options) => removeWorkflows(db, caller.projectId, ids, options));
   },
 });
 

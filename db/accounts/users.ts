@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { countRows } from '../expressions.ts';
 import type { AppUser } from '../tables.ts';
 import { transact } from '../transaction.ts';
 
@@ -182,13 +183,13 @@ export async function insertToken(
 ): Promise<boolean> {
   // Serialized, so that concurrent requests do not exceed the limit.
   if (!(await lockUser(tx, token.userId))) return false;
-  const { count } = await tx
-    .selectFrom('account_token')
-    .select(sql<number>`count(*)::int`.as('count'))
-    .where('user_id', '=', token.userId)
-    .where('purpose', '=', token.purpose)
-    .where('created_at', '>', tokenLife)
-    .executeTakeFirstOrThrow();
+  const count = await countRows(
+    tx
+      .selectFrom('account_token')
+      .where('user_id', '=', token.userId)
+      .where('purpose', '=', token.purpose)
+      .where('created_at', '>', tokenLife),
+  );
   if (count >= perHour) return false;
   await tx
     .insertInto('account_token')

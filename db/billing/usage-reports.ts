@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 
 /** A sent message that was not reported to the payment provider yet. */
 export interface UsageReport {
@@ -31,8 +32,5 @@ export async function listUsageReports(
 
 /** Deletes messages that were reported, or never can be. */
 export async function deleteUsageReports(db: Database, emailIds: readonly string[]): Promise<void> {
-  await db
-    .deleteFrom('usage_report')
-    .where('email_id', '=', sql<string>`any(${emailIds}::uuid[])`)
-    .execute();
+  await db.deleteFrom('usage_report').where('email_id', '=', anyOf(emailIds)).execute();
 }

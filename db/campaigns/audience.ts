@@ -3,6 +3,7 @@ import { needsSubscription } from '../../domain/mail/class-headers.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { Database } from '../database.ts';
+import { countRows } from '../expressions.ts';
 import { conditionSql } from '../segments/filter-sql.ts';
 import { listConditionsFor } from '../segments/segments.ts';
 import { withinConditionTime } from '../segments/members.ts';
@@ -68,14 +69,13 @@ export async function countAudience(
 ): Promise<number> {
   return withinConditionTime(db, async (tx) => {
     const holds = await audienceSql(tx, projectId, audience, new Date());
-    const { total } = await tx
-      .selectFrom('contact')
-      .select(sql<number>`count(*)::int`.as('total'))
-      .where('project_id', '=', projectId)
-      .where(mayReceive(messageClass))
-      .where(holds)
-      .executeTakeFirstOrThrow();
-    return total;
+    return countRows(
+      tx
+        .selectFrom('contact')
+        .where('project_id', '=', projectId)
+        .where(mayReceive(messageClass))
+        .where(holds),
+    );
   });
 }
 

@@ -3,6 +3,7 @@ import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Campaign } from '../tables.ts';
 import { transact } from '../transaction.ts';
@@ -72,28 +73,14 @@ export async function lockCampaigns(
     .selectFrom('campaign')
     .select(['id', 'status'])
     .where('project_id', '=', projectId)
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forUpdate()
     .execute();
   return rows as { id: string; status: CampaignStatus }[];
 }
 
-export interface CampaignQuery {
-  search?: string | undefined;
-  status?: string | undefined;
-  archived: boolean;
-  sort: 'name' | 'createdAt' | 'updatedAt';
-  dir: 'asc' | 'desc';
-  page: number;
-  pageSize: number;
-}
-
-const sortColumns = {
-  name: 'campaign.name',
-  createdAt: 'campaign.created_at',
-  updatedAt: 'campaign.updated_at',
-} as const;
+export type CampaignQuery = ListQuery & { status?: string | undefined; archived: boolean };
 
 /** One page of a project's campaigns, and how many match. */
 export async function listCampaigns(
@@ -106,22 +93,11 @@ export async function listCampaigns(
   const matches = sql<boolean>`campaign.project_id = ${projectId}
     and campaign.archived = ${query.archived}
     and ${status === undefined ? sql`true` : sql`campaign.status = ${status}`}
-    and ${
-      search === undefined
-        ? sql`true`
-        : sql`(${sql.join(
-            columns.map((column) => sql`strpos(lower(${sql.ref(column)}), lower(${search})) > 0`),
-            sql` or `,
-          )})`
-    }`;
-  const { total } = await db
-    .selectFrom('campaign')
-    .where(matches)
-    .select(sql<number>`count(*)::int`.as('total'))
-    .executeTakeFirstOrThrow();
+    and ${search === undefined ? sql`true` : containsText(columns, search)}`;
+  const total = await countRows(db.selectFrom('campaign').where(matches));
   const rows = await named(db)
     .where(matches)
-    .orderBy(sortColumns[query.sort], query.dir)
+    .orderBy(`campaign.${sortColumns[query.sort]}`, query.dir)
     .orderBy('campaign.id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize)
@@ -163,7 +139,7 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
   const campaigns = await tx
     .selectFrom('campaign')
     .select(['id', 'project_id', 'name'])
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .where(
       sql<boolean>`exists (select from email
         where email.campaign_id = campaign.id and email.status = 'PENDING')`,
@@ -171,10 +147,7 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
     .execute();
   const runs: string[] = [];
   for (const campaign of campaigns) runs.push(await signalCampaign(tx, campaign));
-  await tx
-    .deleteFrom('campaign')
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
-    .execute();
+  await tx.deleteFrom('campaign').where('id', '=', anyOf(ids)).execute();
   return runs;
 }
 

@@ -9,6 +9,7 @@ import type {
 import { limits } from '../../domain/limits.ts';
 import { deleteContacts } from './deletion.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { type Due, nothingDue, recordEvents } from '../events/events.ts';
 import {
   endJob,
@@ -172,7 +173,7 @@ async function applyTo(
     .selectFrom('contact')
     .select(['id', 'subscribed'])
     .where('project_id', '=', projectId)
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();
@@ -198,7 +199,7 @@ async function recordChanges(
   await tx
     .updateTable('contact')
     .set({ subscribed, updated_at: sql<Date>`now()` })
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .execute();
   const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
   const events = ids.map((contactId) => ({ contactId, name, data: { source: 'bulk' } }));

@@ -4,6 +4,7 @@ import type { Position } from '../../domain/cursor.ts';
 import { invalidField, Problem } from '../../domain/errors.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, countRows } from '../expressions.ts';
 import { type Due, nothingDue, recordEvents } from '../events/events.ts';
 import type { Contact } from '../tables.ts';
 
@@ -83,12 +84,7 @@ export async function countContacts(
   projectId: string,
   filter: ContactFilter,
 ): Promise<number> {
-  const { total } = await db
-    .selectFrom('contact')
-    .select(sql<number>`count(*)::int`.as('total'))
-    .where(matching(projectId, filter))
-    .executeTakeFirstOrThrow();
-  return total;
+  return countRows(db.selectFrom('contact').where(matching(projectId, filter)));
 }
 
 /**
@@ -130,7 +126,7 @@ export async function listKnownEmails(
     .selectFrom('contact')
     .select('email')
     .where('project_id', '=', projectId)
-    .where('email', '=', sql<string>`any(${emails}::text[])`)
+    .where('email', '=', anyOf(emails, 'text'))
     .execute();
   return rows.map(({ email }) => email);
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { type Due, nothingDue } from '../events/events.ts';
 import { activeStatuses } from '../workflows/executions.ts';
 
@@ -18,7 +19,7 @@ export async function deleteContacts(
     .selectFrom('contact')
     .select('id')
     .where('project_id', '=', projectId)
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forUpdate()
     .execute();
@@ -31,9 +32,6 @@ export async function deleteContacts(
     .where(isMeant)
     .where((eb) => eb.or([eb('status', 'in', activeStatuses), eb('dispatch', 'is not', null)]))
     .execute();
-  await tx
-    .deleteFrom('contact')
-    .where('id', '=', sql<string>`any(${deleted}::uuid[])`)
-    .execute();
+  await tx.deleteFrom('contact').where('id', '=', anyOf(deleted)).execute();
   return { deleted, due: { executions: executions.map((execution) => execution.id), waits: [] } };
 }

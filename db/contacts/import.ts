@@ -4,6 +4,7 @@ import type { ImportRow } from '../../domain/contact/csv.ts';
 import type { ImportData, ImportResult, RowError } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { type Due, mergeDue, nothingDue, recordEvents } from '../events/events.ts';
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from './jobs.ts';
 import { transact } from '../transaction.ts';
@@ -178,7 +179,14 @@ async function lockContacts(
     .select(sql<number>`coalesce(octet_length(data::text), 0)`.as('bytes'))
     .select(sql<number>`(select count(*)::int from jsonb_object_keys(data))`.as('keys'))
     .where('project_id', '=', projectId)
-    .where('email', '=', sql<string>`any(${rows.map((row) => row.email)}::text[])`)
+    .where(
+      'email',
+      '=',
+      anyOf(
+        rows.map((row) => row.email),
+        'text',
+      ),
+    )
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();

@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { suppressIfCancelled } from './campaign-progress.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { isoTime, millisecondsUntil } from '../instants.ts';
 import type { DB, Email } from '../tables.ts';
 import { traceEntry } from './trace.ts';
@@ -81,7 +82,7 @@ export async function listAttachmentContents(
   const rows = await db
     .selectFrom('attachment')
     .select(['id', 'content'])
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .execute();
   return new Map(rows.map((row) => [row.id, row.content]));
 }

@@ -195,17 +195,28 @@ async function unsubscribe(tx: Database, email: LockedMessage): Promise<void> {
     .execute();
 }
 
-function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
-  const base = {
+/** What every event of a message says of it. */
+export function emailEventData(
+  email: Pick<
+    LockedMessage,
+    'id' | 'subject' | 'from_email' | 'from_name' | 'template_id' | 'campaign_id' | 'source_type'
+  >,
+  messageId: string | null,
+) {
+  return {
     subject: email.subject,
     from: email.from_email,
     fromName: email.from_name,
-    messageId: state.message_id,
+    messageId,
     emailId: email.id,
     templateId: email.template_id,
     campaignId: email.campaign_id,
     sourceType: email.source_type,
   };
+}
+
+function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
+  const base = emailEventData(email, state.message_id);
   return events.map(({ name, data }) => ({
     contactId: email.contact_id,
     emailId: email.id,

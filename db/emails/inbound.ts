@@ -3,6 +3,7 @@ import { planContactData } from '../../domain/contact/data.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import { recordContact } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { type Due, mergeDue, recordEvents } from '../events/events.ts';
 
 /** A mail that arrived, as the provider reports it. */
@@ -60,7 +61,7 @@ async function findReceivers(tx: Database, recipients: readonly string[]) {
     .selectFrom('domain')
     .select(['project_id', 'host_name as name'])
     .where('status', '=', 'verified')
-    .where('host_name', '=', sql<string>`any(${recipients.map(domainOf)}::text[])`)
+    .where('host_name', '=', anyOf(recipients.map(domainOf), 'text'))
     .execute();
   const projects = new Map(domains.map(({ name, project_id: id }) => [name, id]));
   return [...new Set(recipients)]

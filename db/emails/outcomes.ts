@@ -6,10 +6,11 @@ import { signalCampaign } from '../outbox/outbox.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { billDepartedMail } from './deleted-contacts.ts';
 import type { MailHeader } from './emails.ts';
 import { type Due, mergeDue, type NewEvent, nothingDue, recordEvents } from '../events/events.ts';
-import { recordFeedback, recordSimulatedFeedback } from './feedback.ts';
+import { emailEventData, recordFeedback, recordSimulatedFeedback } from './feedback.ts';
 import { isoTime } from '../instants.ts';
 import { traceEntry } from './trace.ts';
 import { transact } from '../transaction.ts';
@@ -275,16 +276,7 @@ export interface SentEmail {
 
 function sentEvents(email: SentEmail): NewEvent[] {
   if (email.sent_at === null) return [];
-  const base = {
-    subject: email.subject,
-    from: email.from_email,
-    fromName: email.from_name,
-    messageId: email.message_id,
-    emailId: email.id,
-    templateId: email.template_id,
-    campaignId: email.campaign_id,
-    sourceType: email.source_type,
-  };
+  const base = emailEventData(email, email.message_id);
   const about = { contactId: email.contact_id, emailId: email.id };
   const sent = { ...about, name: 'email.sent', data: { ...base, sentAt: email.sent_at } };
   if (email.delivered_at === null) return [sent];
@@ -327,7 +319,7 @@ export async function settleUncertainEmails(
     const named = await tx
       .selectFrom('campaign')
       .select(['id', 'project_id', 'name'])
-      .where('id', '=', sql<string>`any(${[...campaigns]}::uuid[])`)
+      .where('id', '=', anyOf([...campaigns]))
       .execute();
     const runs: string[] = [];
     for (const campaign of named) runs.push(await signalCampaign(tx, campaign));

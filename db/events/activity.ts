@@ -3,6 +3,7 @@ import { itemForms, pastTypes, type PastType, rowsBefore } from '../../domain/ac
 import { columnList } from '../columns.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { readBodies } from '../emails/bodies.ts';
 import type { Period } from './statistics.ts';
 import { isoTime } from '../instants.ts';
@@ -170,7 +171,7 @@ async function readPageBodies(
     .selectFrom('email')
     .select(['id as email_id', 'contact_id', 'campaign_id', 'body', 'body_frame', 'body_values'])
     .where('project_id', '=', projectId)
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .execute();
   const bodies = await readBodies(db, projectId, emails);
   return new Map(emails.map(({ email_id: id }, index) => [id, bodies[index] ?? null]));

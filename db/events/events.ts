@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { dispatchGrace } from '../outbox/outbox.ts';
 import { isoTime } from '../instants.ts';
 
@@ -125,7 +126,7 @@ async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<
   await tx
     .selectFrom('contact')
     .select('id')
-    .where('id', '=', sql<string>`any(${contactIds}::uuid[])`)
+    .where('id', '=', anyOf(contactIds))
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();

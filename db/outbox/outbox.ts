@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type RunInputs, type RunKind, type OutboxEntry, runIds } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 
 /** How long the process that committed a row has to dispatch it before the sweep does. */
 export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
@@ -57,7 +58,7 @@ export async function listPending(db: Database, runIds: readonly string[]): Prom
   const rows = await db
     .selectFrom('run_wake')
     .select(columnsOf('run_wake'))
-    .where('run_id', '=', sql<string>`any(${runIds}::text[])`)
+    .where('run_id', '=', anyOf(runIds, 'text'))
     .execute();
   return rows.map((row) => ({
     runId: row.run_id,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { holdProject } from './projects.ts';
 import { transact } from '../transaction.ts';
 
@@ -42,7 +43,7 @@ export async function findSecrets(
     .selectFrom('secret')
     .select(['name', 'value'])
     .where('project_id', '=', projectId)
-    .where('name', '=', sql<string>`any(${names}::text[])`)
+    .where('name', '=', anyOf(names, 'text'))
     .execute();
 }
 

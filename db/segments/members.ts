@@ -5,6 +5,7 @@ import { limits } from '../../domain/limits.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, countRows } from '../expressions.ts';
 import { conditionSql } from './filter-sql.ts';
 import { listConditionsFor, type SegmentRow, updateMemberCount } from './segments.ts';
 import { transact } from '../transaction.ts';
@@ -55,13 +56,7 @@ export async function countMatches(
 ): Promise<number> {
   return withinConditionTime(db, async (tx) => {
     const holds = await membershipSql(tx, projectId, condition, now);
-    const { total } = await tx
-      .selectFrom('contact')
-      .select(sql<number>`count(*)::int`.as('total'))
-      .where('project_id', '=', projectId)
-      .where(holds)
-      .executeTakeFirstOrThrow();
-    return total;
+    return countRows(tx.selectFrom('contact').where('project_id', '=', projectId).where(holds));
   });
 }
 
@@ -193,7 +188,7 @@ async function lockContacts(tx: Database, projectId: string, emails: readonly st
     .selectFrom('contact')
     .select(['id', 'email'])
     .where('project_id', '=', projectId)
-    .where('email', '=', sql<string>`any(${emails}::text[])`)
+    .where('email', '=', anyOf(emails, 'text'))
     .orderBy('id')
     .forKeyShare()
     .execute();

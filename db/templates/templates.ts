@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import type { Template } from '../tables.ts';
 
 export type TemplateRow = Selectable<Template>;
@@ -18,16 +19,7 @@ export async function findTemplate(
     .executeTakeFirst();
 }
 
-export interface TemplateQuery {
-  search?: string | undefined;
-  type?: string | undefined;
-  sort: 'name' | 'createdAt' | 'updatedAt';
-  dir: 'asc' | 'desc';
-  page: number;
-  pageSize: number;
-}
-
-const sortColumns = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+export type TemplateQuery = ListQuery & { type?: string | undefined };
 
 /** One page of a project's templates, and how many match. */
 export async function listTemplates(
@@ -39,17 +31,9 @@ export async function listTemplates(
   let filtered = db.selectFrom('template').where('project_id', '=', projectId);
   if (type !== undefined) filtered = filtered.where('type', '=', type);
   if (search !== undefined) {
-    filtered = filtered.where((where) =>
-      where.or(
-        (['name', 'description', 'subject'] as const).map(
-          (column) => sql<boolean>`strpos(lower(${sql.ref(column)}), lower(${search})) > 0`,
-        ),
-      ),
-    );
+    filtered = filtered.where(containsText(['name', 'description', 'subject'], search));
   }
-  const { total } = await filtered
-    .select(sql<number>`count(*)::int`.as('total'))
-    .executeTakeFirstOrThrow();
+  const total = await countRows(filtered);
   const rows = await filtered
     .select(columnsOf('template'))
     .orderBy(sortColumns[query.sort], query.dir)
@@ -87,21 +71,20 @@ export async function updateTemplate(
     .executeTakeFirst();
 }
 
-/** Locks templates until the transaction ends: no step can start to use them. Returns their ids. */
+/** Locks templates until the transaction ends: no step can start to use them. Returns those found. */
 export async function lockTemplates(
   tx: Database,
   projectId: string,
   ids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await tx
+): Promise<{ id: string }[]> {
+  return tx
     .selectFrom('template')
     .select('id')
     .where('project_id', '=', projectId)
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forUpdate()
     .execute();
-  return new Set(rows.map((row) => row.id));
 }
 
 /** True when the template exists; it cannot be deleted until the transaction ends. */
@@ -117,10 +100,7 @@ export async function holdTemplate(tx: Database, projectId: string, id: string):
 }
 
 export async function deleteTemplates(tx: Database, ids: readonly string[]): Promise<void> {
-  await tx
-    .deleteFrom('template')
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
-    .execute();
+  await tx.deleteFrom('template').where('id', '=', anyOf(ids)).execute();
 }
 
 /** The workflow steps that use any of the templates, oldest first. */
@@ -134,7 +114,7 @@ export async function listTemplateSteps(db: Database, ids: readonly string[]) {
       'workflow.id as workflowId',
       'workflow.name as workflowName',
     ])
-    .where('step.template_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('step.template_id', '=', anyOf(ids))
     .orderBy('step.created_at')
     .orderBy('step.id')
     .execute();
@@ -146,14 +126,13 @@ export async function countTemplateEmails(
   projectId: string,
   id: string,
 ): Promise<number> {
-  const { total } = await db
-    .selectFrom('email')
-    .select(sql<number>`count(*)::int`.as('total'))
-    .where('project_id', '=', projectId)
-    .where('template_id', '=', id)
-    .where('sent_at', 'is not', null)
-    .executeTakeFirstOrThrow();
-  return total;
+  return countRows(
+    db
+      .selectFrom('email')
+      .where('project_id', '=', projectId)
+      .where('template_id', '=', id)
+      .where('sent_at', 'is not', null),
+  );
 }
 
 /** Which of the templates exist and have a sender address, by id. */
@@ -166,7 +145,7 @@ export async function findTemplateSenders(
     .selectFrom('template')
     .select(['id', 'from_email'])
     .where('project_id', '=', projectId)
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .execute();
   return new Map(rows.map((row) => [row.id, { hasSender: row.from_email !== null }]));
 }

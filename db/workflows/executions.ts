@@ -3,6 +3,7 @@ import { notFound, Problem } from '../../domain/errors.ts';
 import type { Graph } from '../../domain/workflow/graph.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, countRows } from '../expressions.ts';
 import { dispatchGrace } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
 import type { DB, Execution } from '../tables.ts';
@@ -172,13 +173,10 @@ export async function cancelExecutions(
       completed_at: sql<Date>`clock_timestamp()`,
       updated_at: sql<Date>`now()`,
     })
-    .where('execution_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('execution_id', '=', anyOf(ids))
     .where('status', 'in', ['PENDING', 'SCHEDULED', 'WAITING'])
     .execute();
-  await tx
-    .deleteFrom('wait')
-    .where('execution_id', '=', sql<string>`any(${ids}::uuid[])`)
-    .execute();
+  await tx.deleteFrom('wait').where('execution_id', '=', anyOf(ids)).execute();
   return rows;
 }
 
@@ -302,9 +300,7 @@ export async function listExecutions(
     .$if(query.status !== undefined, (builder) =>
       builder.where('execution.status', '=', query.status ?? ''),
     );
-  const { total } = await filtered
-    .select(sql<number>`count(*)::int`.as('total'))
-    .executeTakeFirstOrThrow();
+  const total = await countRows(filtered);
   const rows = await withContactAndGraph(filtered)
     .orderBy('execution.started_at', 'desc')
     .orderBy('execution.id', 'desc')

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { DueCancel, DueStart, StartedRun } from '../../domain/workflow/execution.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { activeStatuses } from './executions.ts';
 
 /**
@@ -50,7 +51,7 @@ export async function listExecutionStarts(
       'execution.dispatch_generation as generation',
       'execution.status',
     ])
-    .where('execution.id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('execution.id', '=', anyOf(ids))
     .where('execution.dispatch', '=', 'start')
     .execute();
   return rows.map(({ currentStepId, failedRunId, generation, status, since, ...row }) => {
@@ -72,13 +73,13 @@ export async function listExecutionCancels(
   return db
     .selectFrom('execution')
     .select(['id as executionId', sql<number | null>`dispatch_generation`.as('generation')])
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('id', '=', anyOf(ids))
     .where('dispatch', '=', 'cancel')
     .unionAll(
       db
         .selectFrom('orphan_run')
         .select(['execution_id as executionId', sql<number | null>`null::integer`.as('generation')])
-        .where('execution_id', '=', sql<string>`any(${ids}::uuid[])`),
+        .where('execution_id', '=', anyOf(ids)),
     )
     .execute();
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import type { StepVisit } from './steps.ts';
 
 export interface MatchedEvent {
@@ -103,7 +104,7 @@ export async function listClaimedWaits(db: Database, ids: readonly string[]) {
       'step_execution.step_id as stepId',
       'wait.event_id as eventId',
     ])
-    .where('wait.step_execution_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('wait.step_execution_id', '=', anyOf(ids))
     .where('wait.event_id', 'is not', null)
     .execute();
 }

@@ -3,6 +3,7 @@ import type { Graph } from '../../domain/workflow/graph.ts';
 import { type DataField, typedSql } from '../contacts/fields.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
 
 export type WorkflowRow = Selectable<Workflow>;
@@ -10,8 +11,6 @@ export type TransitionRow = Selectable<WorkflowTransition>;
 export type StepRow = Omit<Selectable<WorkflowStep>, 'config'> & {
   config: Record<string, unknown>;
 };
-
-const isAnyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`;
 
 export async function findWorkflow(
   db: Database,
@@ -41,29 +40,18 @@ export async function lockWorkflows(
     .selectFrom('workflow')
     .select(columnsOf('workflow'))
     .where('project_id', '=', projectId)
-    .where('id', '=', isAnyOf(ids))
+    .where('id', '=', anyOf(ids))
     .orderBy('id');
   const locking = options.for === 'edit' ? query.forNoKeyUpdate() : query.forUpdate();
   return locking.execute();
 }
 
-export interface WorkflowQuery {
-  search?: string | undefined;
+export type WorkflowQuery = Omit<ListQuery, 'sort'> & {
   enabled?: boolean | undefined;
-  sort: 'name' | 'createdAt' | 'updatedAt' | 'steps';
-  dir: 'asc' | 'desc';
-  page: number;
-  pageSize: number;
-}
+  sort: ListQuery['sort'] | 'steps';
+};
 
 export type WorkflowListRow = WorkflowRow & { steps: number; executions: number };
-
-const sortColumns = {
-  name: 'workflow.name',
-  createdAt: 'workflow.created_at',
-  updatedAt: 'workflow.updated_at',
-  steps: 'steps',
-} as const;
 
 /** One page of a project's workflows with the size of their graphs, and how many match. */
 export async function listWorkflows(
@@ -75,14 +63,9 @@ export async function listWorkflows(
   let filtered = db.selectFrom('workflow').where('workflow.project_id', '=', projectId);
   if (enabled !== undefined) filtered = filtered.where('workflow.enabled', '=', enabled);
   if (search !== undefined) {
-    filtered = filtered.where(
-      sql<boolean>`(strpos(lower(workflow.name), lower(${search})) > 0
-        or strpos(lower(workflow.description), lower(${search})) > 0)`,
-    );
+    filtered = filtered.where(containsText(['workflow.name', 'workflow.description'], search));
   }
-  const { total } = await filtered
-    .select(sql<number>`count(*)::int`.as('total'))
-    .executeTakeFirstOrThrow();
+  const total = await countRows(filtered);
   const rows = await filtered
     .select(columnsOf('workflow'))
     .select([
@@ -91,7 +74,7 @@ export async function listWorkflows(
       sql<number>`(select count(*)::int from execution
         where execution.workflow_id = workflow.id)`.as('executions'),
     ])
-    .orderBy(sortColumns[query.sort], query.dir)
+    .orderBy(query.sort === 'steps' ? 'steps' : `workflow.${sortColumns[query.sort]}`, query.dir)
     .orderBy('workflow.id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize)
@@ -125,20 +108,19 @@ export async function updateWorkflow(
 
 /** Deletes workflows with their graphs, versions and executions. Emails they sent stay. */
 export async function deleteWorkflows(tx: Database, ids: readonly string[]): Promise<void> {
-  await tx.deleteFrom('workflow').where('id', '=', isAnyOf(ids)).execute();
+  await tx.deleteFrom('workflow').where('id', '=', anyOf(ids)).execute();
 }
 
 export async function countActiveExecutions(
   db: Database,
   workflowIds: readonly string[],
 ): Promise<number> {
-  const { total } = await db
-    .selectFrom('execution')
-    .select(sql<number>`count(*)::int`.as('total'))
-    .where('workflow_id', '=', isAnyOf(workflowIds))
-    .where('status', 'in', ['RUNNING', 'WAITING'])
-    .executeTakeFirstOrThrow();
-  return total;
+  return countRows(
+    db
+      .selectFrom('execution')
+      .where('workflow_id', '=', anyOf(workflowIds))
+      .where('status', 'in', ['RUNNING', 'WAITING']),
+  );
 }
 
 /** The steps of a workflow with the name of their template, oldest first. */
@@ -194,7 +176,7 @@ export async function updateStep(
 
 /** Deletes steps with all their transitions. */
 export async function deleteSteps(tx: Database, ids: readonly string[]): Promise<void> {
-  await tx.deleteFrom('workflow_step').where('id', '=', isAnyOf(ids)).execute();
+  await tx.deleteFrom('workflow_step').where('id', '=', anyOf(ids)).execute();
 }
 
 export async function insertTransition(

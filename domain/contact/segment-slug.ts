@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { cutText } from '../text-rules.ts';
 
 /** What is left of the length of an event name beside `segment.` and `.entry`. */
 const slugChars = limits.eventNameChars - 'segment..entry'.length;
@@ -16,9 +17,7 @@ export function segmentSlug({ id, name }: { id: string; name: string }): string 
     // A mark belongs to the letter before it.
     .replaceAll(/[^\p{L}\p{M}\p{N}_\s-]/gu, '')
     .replaceAll(/[\s-]+/g, '-')
-    .replaceAll(/^-|-$/g, '')
-    .slice(0, slugChars)
-    // Half of a character pair, or the space before the next word.
-    .replace(/-?[\uD800-\uDBFF]?$/, '');
-  return slug === '' ? id : slug;
+    .replaceAll(/^-|-$/g, '');
+  // Without the space before the word that was cut.
+  return cutText(slug, slugChars).replace(/-$/, '') || id;
 }
