@@ -17,12 +17,15 @@ interface Source {
   table: Table;
   /** When it happened, to the millisecond. */
   at: RawBuilder<Date>;
+  /** The same as a UTC timestamp without time zone, where the index has it in that form. */
+  utc?: RawBuilder<Date>;
   /** Which rows are items. */
   where: RawBuilder<boolean>;
 }
 
 // The expressions must match the indexes exactly: without parameters.
 const column = (name: string) => sql.raw<Date>(name);
+const startedUtc = `date_trunc('milliseconds', started_at at time zone 'UTC')`;
 const named = (name: string): Source => ({
   table: 'event',
   at: column('created_at'),
@@ -67,7 +70,8 @@ const sources: Readonly<Record<PastType, Source>> = {
   },
   'workflow.started': {
     table: 'execution',
-    at: column(`(date_trunc('milliseconds', started_at at time zone 'UTC') at time zone 'UTC')`),
+    at: column(`(${startedUtc} at time zone 'UTC')`),
+    utc: column(startedUtc),
     where: sql.raw('true'),
   },
   'workflow.completed': {
@@ -207,13 +211,13 @@ export interface ActivityRow {
 
 /** The newest rows of one type for the page. */
 function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBuilder<unknown> {
-  const { table, at, where } = sources[type];
+  const { table, at, utc = at, where } = sources[type];
   const { prefix, suffix } = itemForms[type];
   const conditions = [...within(projectId, type, query)];
   if (query.after) {
     const { id, inclusive } = rowsBefore(itemForms[type], query.after.id);
     const before = sql.raw(inclusive ? '<=' : '<');
-    conditions.push(sql`(${at}, id) ${before} (${query.after.at}::timestamptz, ${id}::uuid)`);
+    conditions.push(sql`(${utc}, id) ${before} (${moment(type, query.after.at)}, ${id}::uuid)`);
   }
   // Filter by the contact first, then sort: an index by time would be scanned for a long time to
   // find a few.
@@ -226,8 +230,14 @@ function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBui
         ${sql.lit(prefix)} || id || ${sql.lit(suffix)} as item_id
       from ${from}
       where ${where} and ${sql.join(conditions, sql` and `)}
-      order by ${at} desc, id desc
+      order by ${utc} desc, id desc
       limit ${query.limit})`;
+}
+
+/** A moment as it is compared with rows of the type. */
+function moment(type: PastType, at: Date): RawBuilder<unknown> {
+  const moment = sql`${at}::timestamptz`;
+  return sources[type].utc ? sql`${moment} at time zone 'UTC'` : moment;
 }
 
 function within(
@@ -235,11 +245,11 @@ function within(
   type: PastType,
   { from, to }: { from: Date | null; to: Date | null },
 ): RawBuilder<unknown>[] {
-  const { at } = sources[type];
+  const { at, utc = at } = sources[type];
   return [
     sql`project_id = ${projectId}`,
-    ...(from ? [sql`${at} >= ${from}::timestamptz`] : []),
-    ...(to ? [sql`${at} <= ${to}::timestamptz`] : []),
+    ...(from ? [sql`${utc} >= ${moment(type, from)}`] : []),
+    ...(to ? [sql`${utc} <= ${moment(type, to)}`] : []),
   ];
 }
 

@@ -301,11 +301,18 @@ export async function listExecutions(
       builder.where('execution.status', '=', query.status ?? ''),
     );
   const total = await countRows(filtered);
-  const rows = await withContactAndGraph(filtered)
+  const page = filtered
+    .select('execution.id')
     .orderBy('execution.started_at', 'desc')
     .orderBy('execution.id', 'desc')
     .limit(query.pageSize)
-    .offset((query.page - 1) * query.pageSize)
+    .offset((query.page - 1) * query.pageSize);
+  // Joined to the page alone: an offset reads all rows before it, and would join them, too.
+  const rows = await withContactAndGraph(
+    db.selectFrom('execution').where('execution.id', 'in', page),
+  )
+    .orderBy('execution.started_at', 'desc')
+    .orderBy('execution.id', 'desc')
     .execute();
   return { rows: rows as unknown as ExecutionListItem[], total };
 }
