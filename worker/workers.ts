@@ -115,7 +115,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue: `${taskQueue}-webhook`,
-      activities: { WEBHOOK: createStepActivities(services, options.webhookConcurrency).WEBHOOK },
+      activities: createStepActivities(services, options.webhookConcurrency),
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
       shutdownGraceTime: graceTime,
     }),

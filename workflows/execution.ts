@@ -20,6 +20,7 @@ import type { StepCall, StepResult } from '../activities/steps/perform.ts';
 import type { StepActivities } from '../activities/steps/steps.ts';
 import type { ExecutionStart } from '../domain/workflow/execution.ts';
 import { type GraphStep, stepAfter } from '../domain/workflow/graph.ts';
+import { isPerformed, stepKinds } from '../domain/workflow/step-types.ts';
 import { begin, type Command, decide } from '../domain/workflow/decide.ts';
 import { priorities } from '../domain/runs.ts';
 
@@ -131,36 +132,20 @@ async function perform(
 }
 
 async function runStep(input: ExecutionStart, step: GraphStep, since: string): Promise<StepResult> {
-  const options = { summary: step.name };
-  // The projects share the workers, whatever the run's own priority. Runs that began before
-  // fairness keys existed get one for their steps here.
-  const effect = {
-    ...options,
-    priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
-  };
+  const { type, name } = step;
   const args: [StepCall] = [stepCall(input, step, since)];
-  switch (step.type) {
-    case 'SEND_EMAIL':
-      return effects.SEND_EMAIL.executeWithOptions(effect, args);
-    case 'DELAY':
-      return bookkeeping.DELAY.executeWithOptions(options, args);
-    case 'WAIT_FOR_EVENT':
-      return bookkeeping.WAIT_FOR_EVENT.executeWithOptions(options, args);
-    case 'CONDITION':
-      return bookkeeping.CONDITION.executeWithOptions(options, args);
-    case 'WEBHOOK':
-      return effects.WEBHOOK.executeWithOptions(
-        { ...effect, taskQueue: `${workflowInfo().taskQueue}-webhook` },
-        args,
-      );
-    case 'UPDATE_CONTACT':
-      return effects.UPDATE_CONTACT.executeWithOptions(effect, args);
-    case 'EXIT':
-      return bookkeeping.EXIT.executeWithOptions(options, args);
-    default:
-      // Fails the workflow task, not the run: it continues once a worker knows the step.
-      throw new Error(`This worker does not know steps of type ${step.type}.`);
-  }
+  // Fails the workflow task, not the run: it continues once a worker knows the step.
+  if (!isPerformed(type)) throw new Error(`This worker does not know steps of type ${type}.`);
+  const { runs, taskQueue } = stepKinds[type];
+  if (runs === 'local') return bookkeeping[type].executeWithOptions({ summary: name }, args);
+  const options = {
+    summary: name,
+    // The projects share the workers, whatever the run's own priority. Runs that began before
+    // fairness keys existed get one for their steps here.
+    priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
+    ...(taskQueue && { taskQueue: `${workflowInfo().taskQueue}${taskQueue}` }),
+  };
+  return effects[type].executeWithOptions(options, args);
 }
 
 function stepCall(input: ExecutionStart, step: GraphStep, since: string): StepCall {

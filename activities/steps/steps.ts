@@ -14,6 +14,7 @@ import { type MatchedEvent, registerWait, settleWait } from '../../db/workflows/
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { waitOutcome } from '../../domain/workflow/decide.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
+import type { PerformedType } from '../../domain/workflow/step-types.ts';
 import { delayUnitMs, type StepConfig } from '../../domain/workflow/steps.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
 import {
@@ -28,16 +29,15 @@ import { sendStepEmail, type SendEmailServices } from './send-email.ts';
 import { updateContactOfStep } from './update-contact.ts';
 import { type WebhookServices, createWebhookCalls } from './webhook.ts';
 
-/** Names from the product: operators read them in the Temporal UI. */
-export interface StepActivities {
-  SEND_EMAIL(call: StepCall): Promise<StepResult>;
-  DELAY(call: StepCall): Promise<StepResult>;
-  WAIT_FOR_EVENT(call: StepCall): Promise<StepResult>;
+/**
+ * One activity per type of step that is performed, and two more. Names from the product: operators
+ * read them in the Temporal UI.
+ */
+export interface StepActivities extends Record<
+  PerformedType,
+  (call: StepCall) => Promise<StepResult>
+> {
   SETTLE_WAIT(call: StepCall): Promise<StepResult>;
-  CONDITION(call: StepCall): Promise<StepResult>;
-  WEBHOOK(call: StepCall): Promise<StepResult>;
-  UPDATE_CONTACT(call: StepCall): Promise<StepResult>;
-  EXIT(call: StepCall): Promise<StepResult>;
   COMPLETE(executionId: string): Promise<void>;
 }
 

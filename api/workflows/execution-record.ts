@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { ExecutionListItem, ExecutionRow } from '../../db/workflows/executions.ts';
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
 import { executionRunId } from '../../domain/workflow/execution.ts';
-import { findStep, type Graph, stepTypes } from '../../domain/workflow/graph.ts';
+import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { named, Time, time } from '../http/schemas.ts';
 import { stepExample, workflowExample } from './record.ts';
 

@@ -11,7 +11,7 @@ import { listStepExecutions } from '../../db/workflows/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
 import { found, Problem } from '../../domain/errors.ts';
-import { stepTypes } from '../../domain/workflow/graph.ts';
+import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {

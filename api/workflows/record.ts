@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
-import { stepTypes, type StepType } from '../../domain/workflow/graph.ts';
+import { stepTypes, type StepType } from '../../domain/workflow/step-types.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 

@@ -19,9 +19,8 @@ import {
   findStep,
   pruning,
   splicing,
-  stepTypes,
-  type StepType,
 } from '../../domain/workflow/graph.ts';
+import { stepKinds, stepTypes, type StepType } from '../../domain/workflow/step-types.ts';
 import { stepConfigs } from '../../domain/workflow/steps.ts';
 import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -281,7 +280,10 @@ export const deleteStep = endpoint({
   },
 });
 
-const insertable = stepTypes.filter((type) => type !== 'TRIGGER' && type !== 'EXIT');
+const insertable = stepTypes.filter((type) => {
+  const { runs, ways } = stepKinds[type];
+  return runs !== null && ways !== 'none';
+});
 
 export const insertStep = endpoint({
   id: 'insertStep',
@@ -313,7 +315,8 @@ export const insertStep = endpoint({
         ...body,
         position: body.position ?? { x: middle('position_x'), y: middle('position_y') },
       });
-      const [firstBranch] = step.type === 'CONDITION' ? conditionBranches(step.config) : [];
+      const hasBranches = stepKinds[step.type as StepType].ways === 'branches';
+      const [firstBranch] = hasBranches ? conditionBranches(step.config) : [];
       await updateTransitionTarget(tx, transitionId, step.id);
       await link(tx, workflow, step.id, toStepId, firstBranch ?? null);
       return { changed: true, answer: presentStep(step) };

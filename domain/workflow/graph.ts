@@ -1,22 +1,10 @@
 import type { FieldProblem, ProblemCode } from '../errors.ts';
+import { stepKinds, type StepType } from './step-types.ts';
 
 /**
  * The graph of a customer workflow and its rules. No clock and no zod: the workflow sandbox uses it
  * too.
  */
-
-export const stepTypes = [
-  'TRIGGER',
-  'SEND_EMAIL',
-  'DELAY',
-  'WAIT_FOR_EVENT',
-  'CONDITION',
-  'WEBHOOK',
-  'UPDATE_CONTACT',
-  'EXIT',
-] as const;
-
-export type StepType = (typeof stepTypes)[number];
 
 export interface GraphStep {
   id: string;
@@ -95,7 +83,7 @@ export function transitionFault(
   branch: string | null,
 ): ProblemCode | null {
   if (from.id === to.id) return 'TRANSITION_SELF';
-  if (from.type === 'EXIT') return 'TRANSITION_FROM_EXIT';
+  if (stepKinds[from.type].ways === 'none') return 'TRANSITION_FROM_EXIT';
   if (to.type === 'TRIGGER') return 'TRANSITION_TO_TRIGGER';
   if (waysOut(graph, from.id).some((way) => way.branch === branch)) {
     return branch === null ? 'TRANSITION_EXISTS' : 'TRANSITION_BRANCH_EXISTS';
@@ -120,12 +108,14 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   if (!trigger) return undefined;
   const reachable = reachableFrom(graph, trigger.id);
   return graph.steps.findLast(
-    (step) =>
-      reachable.has(step.id) &&
-      step.type !== 'CONDITION' &&
-      step.type !== 'EXIT' &&
-      waysOut(graph, step.id).length === 0,
+    (step) => reachable.has(step.id) && mayLeadOn(step) && waysOut(graph, step.id).length === 0,
   );
+}
+
+/** Whether a way out of the step needs no branch. */
+function mayLeadOn({ type }: GraphStep): boolean {
+  const { ways } = stepKinds[type];
+  return ways === 'one' || ways === 'outcomes';
 }
 
 /** What removing a step changes. */
@@ -158,7 +148,7 @@ export function pruning(graph: Graph, stepId: string): Removal {
  */
 export function splicing(graph: Graph, step: GraphStep): Removal | null {
   const [way, ...others] = waysOut(graph, step.id);
-  if (step.type === 'CONDITION' || others.length > 0) return null;
+  if (stepKinds[step.type].ways === 'branches' || others.length > 0) return null;
   const waysIn = graph.transitions.filter((transition) => transition.toStepId === step.id);
   return {
     stepIds: [step.id],

@@ -11,7 +11,7 @@ import {
   valueOperators,
 } from '../filter/filter.ts';
 import { comparisonFaults } from '../filter/parse.ts';
-import type { StepType } from './graph.ts';
+import type { StepType } from './step-types.ts';
 import { isUuid } from '../ids.ts';
 import { limits } from '../limits.ts';
 

@@ -12,10 +12,9 @@ import {
   type Removal,
   splicing,
   stepAfter,
-  stepTypes,
-  type StepType,
   transitionFault,
 } from '../../../domain/workflow/graph.ts';
+import { stepTypes, type StepType } from '../../../domain/workflow/step-types.ts';
 
 /** A graph in a few words: step ids with their types, and ways like `a>b` or `c:yes>d`. */
 function graphOf(types: Record<string, StepType>, ...ways: string[]): Graph {

@@ -4,9 +4,9 @@ import {
   conditionBranches,
   type Graph,
   type GraphStep,
-  type StepType,
   transitionFault,
 } from '../../../domain/workflow/graph.ts';
+import type { StepType } from '../../../domain/workflow/step-types.ts';
 import {
   begin,
   type Command,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StepType } from '../../../domain/workflow/graph.ts';
+import type { StepType } from '../../../domain/workflow/step-types.ts';
 import { stepConfigs } from '../../../domain/workflow/steps.ts';
 
 /** The faults of a config as `place code`; nothing for a good one. */

@@ -1,5 +1,6 @@
 import { evaluateStepCondition, type StepCondition } from '../../../domain/filter/step.ts';
-import type { Graph, GraphStep, StepType } from '../../../domain/workflow/graph.ts';
+import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
+import type { StepType } from '../../../domain/workflow/step-types.ts';
 import type { Outcome } from '../../../domain/workflow/decide.ts';
 import { delayUnitMs, type StepConfig } from '../../../domain/workflow/steps.ts';
 
