@@ -64,8 +64,10 @@ describe('the document of the API', () => {
     );
   });
 
-  it.each(operations)('says what %s is for and what it answers', (_, { summary, responses }) => {
+  it.each(operations)('says what %s is for and what it answers', (_, operation) => {
+    const { summary, description, responses } = operation;
     expect(summary).toMatch(/\S/);
+    expect(description).toMatch(/^\S.*\.$/);
     const success = Object.keys(responses).filter((status) => /^[23]/.test(status));
     expect(success.length).toBeGreaterThanOrEqual(1);
   });

@@ -30,6 +30,7 @@ const getSecrets = endpoint({
   path: '/secrets',
   tag,
   summary: 'List the secrets for webhooks by name; their values are never answered',
+  description: '`usedIn` names the steps that use each. The values are never shown.',
   access: 'secret',
   response: z.array(Secret),
   example: {
@@ -58,6 +59,9 @@ const putSecret = endpoint({
   path: '/secrets/{name}',
   tag,
   summary: 'Set a secret: WEBHOOK steps name it as {{secret.NAME}} in url, headers and body',
+  description:
+    'Takes 1 to 4,096 characters and replaces a secret of this name. SECRET_LIMIT: a project ' +
+    'has at most 50.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,
@@ -82,6 +86,7 @@ const removeSecret = endpoint({
   path: '/secrets/{name}',
   tag,
   summary: 'Remove a secret that no step names',
+  description: 'SECRET_IN_USE: `details.usedIn` lists the steps that name it.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,

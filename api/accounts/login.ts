@@ -26,6 +26,11 @@ const signUp = endpoint({
   path: '/auth/signup',
   tag: 'Accounts',
   summary: 'Make an account and log in',
+  description:
+    'Sets the session cookie. Where the server sends account mail, the address has to be ' +
+    'verified before projects can be used. EMAIL_TAKEN: there is an account. INVALID_EMAIL: ' +
+    'the address takes no mail or is disposable, where the server checks that. ' +
+    'SIGNUPS_DISABLED: the server takes no new accounts.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -66,6 +71,10 @@ const logIn = endpoint({
   path: '/auth/login',
   tag: 'Accounts',
   summary: 'Log in',
+  description:
+    'Sets the session cookie. INVALID_CREDENTIALS does not tell whether there is such an ' +
+    'account. RATE_LIMIT_EXCEEDED: too many wrong passwords; `details.retryAfter` is in ' +
+    'seconds.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -102,6 +111,7 @@ const logOut = endpoint({
   path: '/auth/logout',
   tag: 'Accounts',
   summary: 'End all sessions of the user',
+  description: 'Clears the session cookie. Answers the same without a session.',
   access: 'open',
   response: z.literal(true),
   problems: ['ORIGIN_NOT_ALLOWED'],

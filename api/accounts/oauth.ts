@@ -42,6 +42,7 @@ const getOAuthConfig = endpoint({
   path: '/auth/oauth-config',
   tag: 'Accounts',
   summary: 'Which other ways to log in there are',
+  description: 'Says of GitHub and Google whether the server has settings for them.',
   access: 'open',
   wrapped: true,
   response: z.object({ github: z.boolean(), google: z.boolean() }),
@@ -58,6 +59,7 @@ function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
     path: `/oauth/${provider}/outbound`,
     tag: 'Accounts',
     summary: `Go to ${name} to log in`,
+    description: 'For browsers. Sets a cookie for 10 minutes and leads on to the other site.',
     access: 'open',
     status: 302,
     unavailable: (config) => (config.oauth[provider] ? null : 'OAUTH_NOT_CONFIGURED'),
@@ -89,6 +91,10 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     path: `/oauth/${provider}/callback`,
     tag: 'Accounts',
     summary: `Come back from ${name}`,
+    description:
+      'For browsers. Leads on to the dashboard, with the session cookie set; or to its login ' +
+      'page with `error`: oauth_failed, wrong_method (the address has an account that logs in ' +
+      'otherwise) or signups_disabled.',
     access: 'open',
     status: 302,
     unavailable: (config) => (config.oauth[provider] ? null : 'OAUTH_NOT_CONFIGURED'),

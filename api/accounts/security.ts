@@ -84,6 +84,9 @@ const getSecurity = endpoint({
   path: '/projects/{id}/security',
   tag: 'Projects',
   summary: 'How the mail of a project is received',
+  description:
+    'Bounces and complaints of the last 7 days and of all time; rates are percentages. At ' +
+    'most 10 suspensions are listed.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
@@ -101,6 +104,9 @@ const getMySecurity = endpoint({
   path: '/users/@me/projects/{id}/security',
   tag: 'Projects',
   summary: 'How the mail of a project is received',
+  description:
+    'Bounces and complaints of the last 7 days and of all time; rates are percentages. At ' +
+    'most 10 suspensions are listed.',
   access: 'session',
   projectParam: 'id',
   params: z.object({ id: Uuid }),

@@ -21,6 +21,7 @@ const listMySessions = endpoint({
   path: '/users/@me/sessions',
   tag: 'Accounts',
   summary: 'List the sessions of the logged-in user, the last seen first',
+  description: '`current` marks the session of this request.',
   access: 'session',
   response: z.array(Session),
   example: {
@@ -54,6 +55,9 @@ const endMySession = endpoint({
   path: '/users/@me/sessions/{id}',
   tag: 'Accounts',
   summary: 'End one session of the logged-in user',
+  description:
+    'Clears the cookie where it is the session of this request. RESOURCE_NOT_FOUND: the user ' +
+    'has no such session.',
   access: 'session',
   params: z.object({ id: Uuid }),
   response: z.object({ success: z.literal(true), message: z.string() }),

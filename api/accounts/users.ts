@@ -24,6 +24,7 @@ const getMe = endpoint({
   path: '/users/@me',
   tag: 'Accounts',
   summary: 'Get the logged-in user',
+  description: '`type` is how the account logs in.',
   access: 'session',
   response: User,
   example: {
@@ -53,6 +54,10 @@ const deleteMe = endpoint({
   path: '/users/@me',
   tag: 'Accounts',
   summary: 'Delete the account of the logged-in user',
+  description:
+    'Clears the session cookie. CONFLICT: the user still owns projects. INVALID_CREDENTIALS: ' +
+    'the password is missing or wrong. REAUTHENTICATION_REQUIRED: an account without a ' +
+    'password needs a recent login.',
   access: 'session',
   body: z.object({
     password: z.string().optional().meta({ description: 'Required where the account has one' }),
@@ -93,6 +98,9 @@ const changePassword = endpoint({
   path: '/users/@me/password',
   tag: 'Accounts',
   summary: 'Change the password; ends all other sessions',
+  description:
+    'Sets a new session cookie. INVALID_CREDENTIALS: the current password is wrong. Wrong ' +
+    'ones are counted as those of a login.',
   access: 'session',
   wrapped: true,
   body: z.object({ currentPassword: GivenPassword, newPassword: NewPassword }),

@@ -31,6 +31,9 @@ const verifyEmail = endpoint({
   path: '/auth/verify-email',
   tag: 'Accounts',
   summary: 'Verify the address of the logged-in user with the token of a mail',
+  description:
+    'The user has to be logged in to the account the mail went to: UNAUTHORIZED otherwise. ' +
+    'INVALID_TOKEN: it is unknown, used or out of date.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -65,6 +68,9 @@ const requestVerification = endpoint({
   path: '/auth/request-verification',
   tag: 'Accounts',
   summary: 'Send the mail to verify an address again, at most three times an hour',
+  description:
+    'RATE_LIMIT_EXCEEDED after the third mail of an hour. Nothing is sent where the address ' +
+    'is verified already.',
   access: 'session',
   wrapped: true,
   response: Message,
@@ -88,6 +94,7 @@ const requestPasswordReset = endpoint({
   path: '/auth/request-password-reset',
   tag: 'Accounts',
   summary: 'Send a mail to choose a new password; the answer does not tell whether there is one',
+  description: 'Only accounts with a password get one. The answer is the same for every address.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -120,6 +127,9 @@ const resetPassword = endpoint({
   path: '/auth/reset-password',
   tag: 'Accounts',
   summary: 'Choose a new password with the token of a mail; ends all sessions',
+  description:
+    'Also verifies the address, as whoever has the token reads its mail. INVALID_TOKEN: it is ' +
+    'unknown, used or out of date. Does not log in.',
   access: 'open',
   limit: 'auth',
   wrapped: true,

@@ -48,6 +48,9 @@ export const getActivity = endpoint({
   path: '/activity',
   tag,
   summary: 'List what happened, newest first; without dates the first page shows 30 days',
+  description:
+    'A cursor list of at most 100 items a page, by default 50. The cursor leads on to items ' +
+    'older than 30 days, too.',
   access: 'secret',
   query: rangeQuery({
     limit: queryInt(1, limits.activityPage, limits.activityPageDefault),
@@ -92,6 +95,9 @@ export const getActivityStats = endpoint({
   path: '/activity/stats',
   tag,
   summary: 'Count what happened, by default in the last 30 days',
+  description:
+    'Rates are percentages of the mail sent in the range, not rounded and at most 100; 0 when ' +
+    'nothing was sent.',
   access: 'secret',
   query: rangeQuery({}),
   response: z.object({
@@ -142,6 +148,7 @@ export const getRecentCount = endpoint({
   path: '/activity/recent-count',
   tag,
   summary: 'Count the items of the last minutes',
+  description: '`minutes` is 1 to 60, by default 5.',
   access: 'secret',
   query: z.object({
     minutes: queryInt(1, limits.activityMinutes, limits.activityMinutesDefault),
@@ -160,6 +167,7 @@ export const getActivityTypes = endpoint({
   path: '/activity/types',
   tag,
   summary: 'List the types of items',
+  description: 'These are the words that `types` of GET /activity takes.',
   access: 'secret',
   response: z.object({ types: z.array(z.string()) }),
   example: { response: { types: [...activityTypes] } },
@@ -174,6 +182,9 @@ export const getUpcoming = endpoint({
   path: '/activity/upcoming',
   tag,
   summary: 'List what is going to happen, soonest first',
+  description:
+    'Scheduled campaigns, and steps of executions whose time is set, in the next `daysAhead` ' +
+    'days (1 to 90, by default 30). At most 100 items, by default 50.',
   access: 'secret',
   query: z.object({
     limit: queryInt(1, limits.activityPage, limits.activityPageDefault),

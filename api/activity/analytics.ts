@@ -23,6 +23,9 @@ export const getTimeseries = endpoint({
   path: '/analytics/timeseries',
   tag,
   summary: 'Count what became of emails, day by day',
+  description:
+    'One item for each UTC day, the oldest first, also for days without mail; by default the ' +
+    'last 30 days, at most 90.',
   access: 'secret',
   query: rangeQuery({}),
   response: z.array(
@@ -54,6 +57,9 @@ export const getTopCampaigns = endpoint({
   path: '/analytics/top-campaigns',
   tag,
   summary: 'List the best campaigns of those that were sent',
+  description:
+    'At most 50, by default 10, the best by `metric` first. The range is of whole UTC days, ' +
+    'by default the last 30. Rates are percentages of `sentCount`.',
   access: 'secret',
   query: rangeQuery({
     limit: queryInt(1, limits.topCampaigns, limits.topCampaignsDefault),
@@ -97,6 +103,9 @@ export const getCampaignStats = endpoint({
   path: '/analytics/campaign-stats',
   tag,
   summary: 'Sum up the campaigns that were made',
+  description:
+    'The range is of whole UTC days, by default the last 30. Rates are percentages of mails ' +
+    'sent.',
   access: 'secret',
   query: rangeQuery({}),
   response: z.object({
@@ -120,6 +129,9 @@ export const getTopEvents = endpoint({
   path: '/analytics/top-events',
   tag,
   summary: 'List the most frequent events, each with its trend',
+  description:
+    'At most 20, by default 5. The range is of whole UTC days, by default the last 30. ' +
+    '`trend` is in percent.',
   access: 'secret',
   query: rangeQuery({ limit: queryInt(1, limits.topEvents, limits.topEventsDefault) }),
   response: z.array(

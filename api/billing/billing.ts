@@ -40,6 +40,10 @@ const createCheckout = endpoint({
   method: 'POST',
   path: '/users/@me/projects/{id}/checkout',
   summary: 'Go to the page where a project subscribes',
+  description:
+    'Answers the address of a page of the payment provider. Works while the project is ' +
+    'disabled, too. SUBSCRIPTION_EXISTS: it subscribes already. SERVICE_UNAVAILABLE: the ' +
+    'provider did not answer.',
   role: 'ADMIN',
   whileDisabled: true,
   query: z.object({ currency: z.enum(currencies).default('usd') }),
@@ -67,6 +71,10 @@ const createBillingPortal = endpoint({
   method: 'POST',
   path: '/users/@me/projects/{id}/billing-portal',
   summary: 'Go to the page with cards and invoices',
+  description:
+    'Answers the address of a page of the payment provider. Works while the project is ' +
+    'disabled, too. CUSTOMER_REQUIRED: the project has never subscribed. SERVICE_UNAVAILABLE: ' +
+    'the provider did not answer.',
   role: 'ADMIN',
   whileDisabled: true,
   response: Page,
@@ -113,6 +121,9 @@ const getBillingLimits = endpoint({
   method: 'GET',
   path: '/users/@me/projects/{id}/billing-limits',
   summary: 'What a project may send this month, and how much of it it has used',
+  description:
+    'Counts are of this month, in UTC; a mail with attachments counts as two. `percentage` is ' +
+    'of `limit`, and `limit` is null where there is none.',
   response: Limits,
   problems: everyProblem,
   example: { response: limitsExample },
@@ -130,6 +141,9 @@ const setBillingLimits = endpoint({
   method: 'PUT',
   path: '/users/@me/projects/{id}/billing-limits',
   summary: 'Limit what a project may send in a month',
+  description:
+    'Limits count mails a month, one with attachments as two. null takes a limit away; what ' +
+    'is left out stays. SUBSCRIPTION_REQUIRED: without one, the free tier is the limit.',
   role: 'ADMIN',
   body: z.object({
     workflows: OwnLimit,
@@ -160,6 +174,10 @@ const getBillingConsumption = endpoint({
   method: 'GET',
   path: '/users/@me/projects/{id}/billing-consumption',
   summary: 'What a project has used in this period and what it will cost',
+  description:
+    'Amounts are in the smallest unit of the currency, such as cents. Without a subscription ' +
+    'the period is the month, in UTC. SERVICE_UNAVAILABLE: the payment provider did not ' +
+    'answer.',
   response: z.object({
     period: z.object({ start: Time, end: Time }),
     usage: z.object({

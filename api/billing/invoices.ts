@@ -36,6 +36,9 @@ const getBillingInvoices = endpoint({
   path: '/users/@me/projects/{id}/billing-invoices',
   tag: 'Billing',
   summary: 'List the invoices of a project, newest first',
+  description:
+    'Amounts are in the smallest unit of the currency, such as cents. SERVICE_UNAVAILABLE: ' +
+    'the payment provider did not answer.',
   access: 'session',
   projectParam: 'id',
   params: z.object({ id: Uuid }),

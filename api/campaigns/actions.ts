@@ -97,6 +97,12 @@ export const sendCampaign = endpoint({
   path: '/campaigns/{id}/send',
   tag,
   summary: 'Send a campaign now, or at a time; a scheduled one can be given another time',
+  description:
+    '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. The audience ' +
+    'is counted now, and fixed when sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. ' +
+    'SCHEDULE_IN_PAST: the time is not in the future. BILLING_LIMIT_EXCEEDED: the project may ' +
+    'not send so many mails this month. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
+    'sent.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
@@ -158,6 +164,9 @@ export const cancelCampaign = endpoint({
   path: '/campaigns/{id}/cancel',
   tag,
   summary: 'Cancel a campaign: no further mail of it is sent',
+  description:
+    'Mail that was handed to the provider cannot be called back. CAMPAIGN_NOT_CANCELLABLE: ' +
+    '`details.status` cannot be cancelled.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
@@ -184,6 +193,7 @@ export const pauseCampaign = endpoint({
   path: '/campaigns/{id}/pause',
   tag,
   summary: 'Pause a campaign that is sending; what was handed over is finished',
+  description: 'CAMPAIGN_NOT_PAUSABLE: `details.status` is not SENDING.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
@@ -209,6 +219,8 @@ export const resumeCampaign = endpoint({
   path: '/campaigns/{id}/resume',
   tag,
   summary: 'Let a paused campaign go on, with its content as it is now',
+  description:
+    'Nobody gets the mail twice. CAMPAIGN_NOT_RESUMABLE: `details.status` is not PAUSED.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
@@ -234,6 +246,9 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     path: `/campaigns/{id}/${verb}`,
     tag,
     summary: archived ? 'Put a campaign away, out of the list' : 'Bring a campaign back',
+    description:
+      'Answers the same when it is so already. CAMPAIGN_NOT_ARCHIVABLE: `details.status` ' +
+      'cannot be archived.',
     access: 'secret',
     bodyBytesMax: limits.contentBodyBytes,
     wrapped: true,
@@ -255,6 +270,10 @@ export const testCampaign = endpoint({
   path: '/campaigns/{id}/test',
   tag,
   summary: 'Send a campaign to one address as it is written, without any record',
+  description:
+    'Sent as it is written, variables included, with `[TEST]` before the subject. ' +
+    'TEST_RECIPIENT_NOT_ALLOWED: on a server that sends real mail, tests go only to members ' +
+    'of the project.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,

@@ -60,6 +60,9 @@ export const listCampaigns = endpoint({
   path: '/campaigns',
   tag,
   summary: 'List the campaigns',
+  description:
+    'A page list of at most 100 campaigns a page, by default 20. Archived campaigns are ' +
+    'listed with `archived=true`, and only then.',
   access: 'secret',
   query: pageQuery(['createdAt', 'name', 'updatedAt']).extend({
     status: CampaignState.optional(),
@@ -83,6 +86,11 @@ export const createCampaign = endpoint({
   path: '/campaigns',
   tag,
   summary: 'Create a campaign as a draft',
+  description:
+    'With a template, fields that are left out are copied from it. The audience is ALL, a ' +
+    'SEGMENT or FILTERED by a condition, and is counted at once. DOMAIN_NOT_REGISTERED, ' +
+    "DOMAIN_NOT_VERIFIED: the sender's domain has to be a verified one of this project. " +
+    'CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
@@ -170,6 +178,8 @@ export const getCampaign = endpoint({
   path: '/campaigns/{id}',
   tag,
   summary: 'Get one campaign',
+  description:
+    'Counters are as of now. CAMPAIGN_NOT_FOUND: there is no such campaign in the project.',
   access: 'secret',
   wrapped: true,
   params: CampaignById,
@@ -187,6 +197,11 @@ export const updateCampaign = endpoint({
   path: '/campaigns/{id}',
   tag,
   summary: 'Change a campaign; a whole record can be sent back',
+  description:
+    'Fields that are left out keep their value. A paused campaign takes only another subject, ' +
+    'body, fromName or replyTo, for the mails still to come. CAMPAIGN_SEGMENT_LOCKED: the ' +
+    'audience of a scheduled campaign stays. CAMPAIGN_NOT_EDITABLE: `details.status` cannot ' +
+    'be edited, or not in these fields.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
@@ -248,6 +263,7 @@ export const deleteCampaign = endpoint({
   path: '/campaigns/{id}',
   tag,
   summary: 'Delete a campaign; what it has sent stays in the activity feed',
+  description: 'CAMPAIGN_ACTIVE: it is SCHEDULED, SENDING or PAUSED; cancel it first.',
   access: 'secret',
   params: CampaignById,
   response: z.object({ success: z.literal(true), message: z.string() }),
@@ -286,6 +302,9 @@ export const duplicateCampaign = endpoint({
   path: '/campaigns/{id}/duplicate',
   tag,
   summary: 'Copy a campaign into a new draft',
+  description:
+    'The copy has the content and the audience of the original, with `(Copy)` after its name, ' +
+    'and its audience is counted anew.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
@@ -325,6 +344,9 @@ export const bulkUpdateCampaigns = endpoint({
   path: '/campaigns/bulk-update',
   tag,
   summary: 'Delete many campaigns: all of them or none',
+  description:
+    '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
+    'CAMPAIGN_NOT_FOUND and CAMPAIGN_ACTIVE name the first campaign that is in the way.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,

@@ -23,6 +23,7 @@ export const getCampaignStats = endpoint({
   path: '/campaigns/{id}/stats',
   tag,
   summary: 'See what came of a campaign',
+  description: 'Rates are percentages of `sentCount`, not rounded, and 0 when nothing was sent.',
   access: 'secret',
   wrapped: true,
   params: CampaignById,
@@ -95,6 +96,10 @@ export const getCampaignRecipient = endpoint({
   path: '/campaigns/{id}/recipients/{contactId}',
   tag,
   summary: 'See whether a contact gets a campaign, and why (not)',
+  description:
+    '`reason` says what became of the mail to this contact, or why there is none. Before the ' +
+    'audience is fixed, `frozenAt` is null and the answer is about now. CAMPAIGN_NOT_FOUND ' +
+    'and CONTACT_NOT_FOUND tell which of the two is unknown.',
   access: 'secret',
   params: CampaignById.extend({ contactId: Uuid }),
   response: z.object({

@@ -18,14 +18,24 @@ const missing = (field: string) => ({
 const Selected = z
   .object({
     mode: z.enum(['ids', 'query']).default('ids'),
-    contactIds: z.array(Uuid).min(1).max(limits.bulkIds).optional(),
+    contactIds: z
+      .array(Uuid)
+      .min(1)
+      .max(limits.bulkIds)
+      .optional()
+      .describe('Required with mode ids; ignored with mode query, whatever it holds'),
     filter: z
       .object({
         search: z.string().max(limits.searchChars).optional(),
         subscribed: z.boolean().optional(),
       })
-      .optional(),
-    excludeIds: z.array(Uuid).max(limits.bulkExcludeIds).default([]),
+      .optional()
+      .describe('Required with mode query, where {} means every contact; ignored with mode ids'),
+    excludeIds: z
+      .array(Uuid)
+      .max(limits.bulkExcludeIds)
+      .default([])
+      .describe('Contacts that mode query leaves out; ignored with mode ids'),
   })
   .refine(({ mode, contactIds }) => mode === 'query' || contactIds, missing('contactIds'))
   .refine(({ mode, filter }) => mode === 'ids' || filter, missing('filter'));
@@ -41,6 +51,11 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
     path: `/contacts/bulk-${operation}`,
     tag: 'Contacts',
     summary,
+    description:
+      'A job does it after the answer; GET /contacts/bulk/{jobId} shows how far it is. Mode ' +
+      '`ids` takes 1 to 1,000 `contactIds`, and ignores `filter` and `excludeIds`. Mode ' +
+      '`query` takes a `filter`, which is evaluated when the job starts, and at most 10,000 ' +
+      '`excludeIds`; `contactIds` is ignored.',
     access: 'secret',
     status: 202,
     body: Selection,

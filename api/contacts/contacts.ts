@@ -44,6 +44,10 @@ export const listContacts = endpoint({
   path: '/contacts',
   tag,
   summary: 'List contacts, newest first; search them by a part of their address',
+  description:
+    'A cursor list: pass the `cursor` of an answer to get the next page. `search` takes at ' +
+    'most 255 characters. `total` counts all matches on the first page and is 0 on later ' +
+    'ones.',
   access: 'secret',
   query: z.object({
     limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
@@ -113,6 +117,11 @@ export const upsertContact = endpoint({
   path: '/contacts',
   tag,
   summary: 'Create a contact, or update the one with this address',
+  description:
+    'Answers 201 for a new contact, which is subscribed unless `subscribed` is false, and 200 ' +
+    'for a known one, whose `subscribed` stays unless it is sent. `data` is merged key by ' +
+    'key: null removes a key, an empty text is skipped. Merged, it has at most 500 keys and ' +
+    '64 KB as JSON.',
   access: 'secret',
   otherAnswers: [{ status: 201, description: 'The contact is new' }],
   body: z.object({ email: Email, subscribed: z.boolean().optional(), data: ContactData }),
@@ -148,6 +157,7 @@ export const getContact = endpoint({
   path: '/contacts/{id}',
   tag,
   summary: 'Get one contact',
+  description: 'CONTACT_NOT_FOUND: there is no such contact in the project.',
   access: 'secret',
   params: ById,
   response: Contact,
@@ -164,6 +174,9 @@ export const updateContact = endpoint({
   path: '/contacts/{id}',
   tag,
   summary: 'Change a contact; data is merged key by key, null clears all of it',
+  description:
+    'Fields that are left out keep their value. Merged, `data` has at most 500 keys and 64 KB ' +
+    'as JSON. CONTACT_EXISTS: another contact has this address.',
   access: 'secret',
   params: ById,
   body: z.object({
@@ -199,6 +212,7 @@ export const deleteContact = endpoint({
   path: '/contacts/{id}',
   tag,
   summary: 'Delete a contact with its events, emails, memberships and executions',
+  description: 'Its active executions are cancelled first. This cannot be undone.',
   access: 'secret',
   status: 204,
   params: ById,

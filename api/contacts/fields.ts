@@ -43,6 +43,10 @@ export const listContactFields = endpoint({
   path: '/contacts/fields',
   tag,
   summary: 'List the fields contacts have, each with its type and how many have it',
+  description:
+    'Standard fields are there always; fields of `data` are called `data.` and their key. The ' +
+    'type is that of their newest values; coverage is in percent, at least 1 for a field that ' +
+    'any contact has.',
   access: 'secret',
   response: z.object({ fields: z.array(Field), count: z.int() }),
   example: {
@@ -80,6 +84,9 @@ export const listContactFieldValues = endpoint({
   path: '/contacts/fields/{field}/values',
   tag,
   summary: 'List the values of a field, the most frequent first',
+  description:
+    'At most 200 values, by default 100. Standard fields other than `subscribed` answer none. ' +
+    'A field that no contact has answers an empty list.',
   access: 'secret',
   params: ByField,
   query: z.object({ limit: queryInt(1, limits.fieldValues, limits.fieldValuesDefault) }),
@@ -108,6 +115,9 @@ export const getContactFieldUsage = endpoint({
   path: '/contacts/fields/{field}/usage',
   tag,
   summary: 'Tell who uses a field and how many contacts have it',
+  description:
+    'Names the segments, campaigns and workflows whose conditions read the field. `canDelete` ' +
+    'is false for standard fields and for fields in use.',
   access: 'secret',
   params: ByField,
   response: z.object({ ...Users, contactCount: z.int(), canDelete: z.boolean() }),
@@ -138,6 +148,9 @@ export const deleteContactField = endpoint({
   path: '/contacts/fields/{field}',
   tag,
   summary: 'Delete a field that nothing uses from every contact',
+  description:
+    'Answers from how many contacts it was deleted. FIELD_NOT_DELETABLE: it is a standard ' +
+    'field. FIELD_IN_USE: `details` lists the segments, campaigns and workflows that read it.',
   access: 'secret',
   params: ByField,
   response: z.object({ deletedFrom: z.int() }),

@@ -77,6 +77,10 @@ export const getImport = endpoint({
   path: '/contacts/import/{jobId}',
   tag: 'Contacts',
   summary: 'See how far an import is, and what came of it',
+  description:
+    '`progress` is in percent. `result` is there when the job has ended; it lists at most ' +
+    '1,000 errors and counts all. A job can be read for 30 days after its end, then it is ' +
+    'JOB_NOT_FOUND.',
   access: 'secret',
   params,
   response: jobOf(ImportJob),
@@ -111,6 +115,10 @@ export const getBulkAction = endpoint({
   path: '/contacts/bulk/{jobId}',
   tag: 'Contacts',
   summary: 'See how far a bulk action is, and what came of it',
+  description:
+    '`progress` is in percent. `result` is there when the job has ended; it lists at most ' +
+    '1,000 errors and counts all. A job can be read for 30 days after its end, then it is ' +
+    'JOB_NOT_FOUND.',
   access: 'secret',
   params,
   response: jobOf(BulkJob),

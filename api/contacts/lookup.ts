@@ -11,6 +11,9 @@ export const lookUpContacts = endpoint({
   path: '/contacts/lookup',
   tag,
   summary: 'Tell which addresses have a contact; answers them as they were written',
+  description:
+    'At most 500 addresses. What is no address counts as not found. Idempotency-Key is ' +
+    'ignored.',
   access: 'secret',
   idempotent: false,
   body: z.object({ emails: z.array(z.string()).min(1).max(limits.lookupEmails) }),

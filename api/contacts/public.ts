@@ -32,6 +32,9 @@ const getPublicContact = endpoint({
   path: '/contacts/public/{id}',
   tag: 'Opt-out',
   summary: 'Get what an opt-out page shows of a contact',
+  description:
+    'For opt-out pages of your own: the id of the contact, which the links of its mails hold, ' +
+    'is all they need.',
   access: 'open',
   params: z.object({ id: Uuid }),
   response: Subscription.extend({ language: z.string() }),
@@ -60,6 +63,9 @@ const subscribeContact = endpoint({
   path: '/contacts/public/{id}/subscribe',
   tag: 'Opt-out',
   summary: 'Subscribe a contact from an opt-out page',
+  description:
+    'Answers the same when the contact is subscribed already. `e` says which mail the link ' +
+    "was in; it is ignored unless that mail is one of the contact's.",
   access: 'open',
   params: z.object({ id: Uuid }),
   query: Attribution,
@@ -75,6 +81,9 @@ const unsubscribeContact = endpoint({
   path: '/contacts/public/{id}/unsubscribe',
   tag: 'Opt-out',
   summary: 'Unsubscribe a contact from an opt-out page',
+  description:
+    'Answers the same when the contact is unsubscribed already. `e` says which mail the link ' +
+    "was in; it is ignored unless that mail is one of the contact's.",
   access: 'open',
   params: z.object({ id: Uuid }),
   query: Attribution,

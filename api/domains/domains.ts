@@ -101,6 +101,7 @@ const listProjectDomains = endpoint({
   path: '/domains/project/{projectId}',
   tag: 'Domains',
   summary: 'List the sender domains of a project',
+  description: 'Each with the DNS records to publish and their state as of the last check.',
   access: 'project',
   projectParam: 'projectId',
   params: z.object({ projectId: Uuid }),
@@ -118,6 +119,12 @@ const createDomain = endpoint({
   path: '/domains',
   tag: 'Domains',
   summary: 'Add a sender domain',
+  description:
+    'Answers the DNS records to publish; they are checked every 5 minutes. A session names ' +
+    'the project by `projectId`; a key means its own. DOMAIN_EXISTS: this project has it, or ' +
+    'another one has verified it. FORBIDDEN: the server itself sends from it, or its operator ' +
+    'has set it up in a way that projects cannot use. SERVICE_UNAVAILABLE: the mail provider ' +
+    'did not answer.',
   access: 'project',
   role: 'ADMIN',
   status: 201,
@@ -146,6 +153,9 @@ const verifyDomain = endpoint({
   path: '/domains/{id}/verify',
   tag: 'Domains',
   summary: 'Check the DNS records of a sender domain now',
+  description:
+    'Answers the domain as of this check. SERVICE_UNAVAILABLE: DNS or the mail provider did ' +
+    'not answer.',
   access: 'project',
   params: z.object({ id: Uuid }),
   response: named('CheckedDomain', {
@@ -170,6 +180,9 @@ const removeDomain = endpoint({
   path: '/domains/{id}',
   tag: 'Domains',
   summary: 'Remove a sender domain',
+  description:
+    'DOMAIN_IN_USE: `details` lists the templates, and the campaigns not yet sent, that send ' +
+    'from it.',
   access: 'project',
   role: 'ADMIN',
   params: z.object({ id: Uuid }),

@@ -149,6 +149,9 @@ export const listEmails = endpoint({
   path: '/emails',
   tag,
   summary: 'List the mail of the project, newest first',
+  description:
+    'A cursor list of all mail, without bodies: that of campaigns, workflows and /v1/send, ' +
+    'and mail received. `total` counts all matches on the first page and is 0 on later ones.',
   access: 'secret',
   query: cursorQuery(newestFirst).extend({
     contactId: Uuid.optional(),
@@ -181,6 +184,9 @@ export const getEmail = endpoint({
   path: '/emails/{id}',
   tag,
   summary: 'Get one mail with its body and all it went through',
+  description:
+    '`body` is as it was sent; it is null once its time of keeping is over. `trace` lists ' +
+    'every state with its time and reason.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: named('Email', {

@@ -47,6 +47,9 @@ const listMailbox = endpoint({
   path: '/local/mailbox',
   tag: 'Local mailbox',
   summary: 'List the mails caught on this machine; a page for browsers',
+  description:
+    'Only on a server that sends no real mail, and only for this machine and its network: ' +
+    'ROUTE_NOT_FOUND otherwise. The newest first, at most 100, by default 50.',
   access: 'open',
   otherAnswers: [{ status: 200, description: 'a page', contentTypes: ['text/html'] }],
   query: z.object({
@@ -80,6 +83,9 @@ const getMailboxMail = endpoint({
   path: '/local/mailbox/{id}',
   tag: 'Local mailbox',
   summary: 'Get one caught mail',
+  description:
+    'Only on a server that sends no real mail, and only for this machine and its network: ' +
+    'ROUTE_NOT_FOUND otherwise. EMAIL_NOT_FOUND: the mailbox does not hold it any more.',
   access: 'open',
   params: z.object({ id: z.string() }),
   response: Mail,

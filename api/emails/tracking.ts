@@ -23,6 +23,9 @@ const openPixel = endpoint({
   path: '/t/o/{emailId}.gif',
   tag: 'Tracking',
   summary: 'The pixel of a mail: counts an open, at most one in 10 seconds',
+  description:
+    'Answers a transparent GIF of one pixel, whether the open counts or not. Only a signed ' +
+    'address counts, and HEAD does not. Not limited in rate.',
   access: 'open',
   limit: 'none',
   asSent: true,
@@ -50,6 +53,9 @@ const followLink = endpoint({
   path: '/t/c/{emailId}',
   tag: 'Tracking',
   summary: 'A link of a mail: counts a click and leads on',
+  description:
+    'RESOURCE_NOT_FOUND: the signature does not fit the target, so the server leads nowhere. ' +
+    'HEAD is led on and not counted. Not limited in rate.',
   access: 'open',
   limit: 'none',
   asSent: true,

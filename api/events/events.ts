@@ -53,6 +53,11 @@ export const trackEvent = endpoint({
   path: '/events/track',
   tag,
   summary: 'Record an event: as /v1/track does, or by name for a contact, an email or neither',
+  description:
+    'With `event` in the body it is as POST /v1/track and answers 200; with `name` it records ' +
+    'an event of the contact or the email named, or of nobody, and answers 201. `data` is at ' +
+    'most 64 KB as JSON. CONTACT_NOT_FOUND and EMAIL_NOT_FOUND: what the body names is not in ' +
+    'the project.',
   access: 'secret',
   otherAnswers: [{ status: 201, description: 'An event by its name' }],
   body: EventBody,
@@ -102,6 +107,9 @@ export const getEvents = endpoint({
   path: '/events',
   tag,
   summary: 'List the newest events',
+  description:
+    'The newest first, at most 1,000, by default 100. `contact` is null where the event has ' +
+    'none.',
   access: 'secret',
   query: z.object({
     eventName: z.string().optional(),
@@ -130,6 +138,7 @@ export const getContactEvents = endpoint({
   path: '/events/contact/{contactId}',
   tag,
   summary: 'List the newest events of a contact',
+  description: 'The newest first, at most 1,000, by default 50.',
   access: 'secret',
   params: z.object({ contactId: Uuid }),
   query: z.object({ limit: queryInt(1, limits.eventListMax, limits.contactEventsDefault) }),

@@ -25,6 +25,7 @@ export const getEventNames = endpoint({
   path: '/events/names',
   tag,
   summary: 'List the names of all events, the most frequent first',
+  description: "Names of the system's events are among them.",
   access: 'secret',
   response: z.object({ eventNames: z.array(z.string()) }),
   example: { response: { eventNames: ['email.sent', 'order_placed'] } },
@@ -39,6 +40,7 @@ export const getEventStats = endpoint({
   path: '/events/stats',
   tag,
   summary: 'Count events by name, by default those of the last 30 days',
+  description: 'The range is from `startDate` to `endDate`, by default until now.',
   access: 'secret',
   query: rangeQuery({}),
   response: z.array(z.object({ name: z.string(), count: z.int() })),
@@ -54,6 +56,9 @@ export const getEventUsage = endpoint({
   path: '/events/{eventName}/usage',
   tag,
   summary: 'Tell who uses an event and how often it was recorded',
+  description:
+    'Names the segments and workflows that use the event, and counts it over all time. ' +
+    '`canDelete` is false for events in use and for those of the system.',
   access: 'secret',
   params: EventByName,
   response: z.object({
@@ -90,6 +95,9 @@ export const deleteEvent = endpoint({
   path: '/events/{eventName}',
   tag,
   summary: 'Delete all events of a name that nothing uses',
+  description:
+    'Answers how many events were deleted. RESERVED_EVENT: it is an event of the system. ' +
+    'EVENT_IN_USE: `details` lists the segments and workflows that use it.',
   access: 'secret',
   params: EventByName,
   response: z.object({ deletedCount: z.int() }),

@@ -83,6 +83,8 @@ export interface Endpoint<
   /** Chapter of the documentation. */
   tag: string;
   summary: string;
+  /** What the summary does not say: units, limits, and what its errors mean. Markdown. */
+  description: string;
   access: A;
   /** Success status; 200 by default. A handler may return another in an `Answer`. */
   status?: number;

@@ -69,6 +69,7 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
   return {
     operationId: endpoint.id,
     summary: endpoint.summary,
+    description: endpoint.description,
     tags: [endpoint.tag],
     security: security(endpoint),
     parameters: [

@@ -14,6 +14,7 @@ const getRoot = endpoint({
   path: '/',
   tag,
   summary: 'Name and version, or the way to the landing page',
+  description: '302 where the server has a landing page.',
   access: 'open',
   otherAnswers: [{ status: 302, description: 'To the landing page' }],
   response: z.object({ name: z.literal('everpost'), version: z.string() }),
@@ -31,6 +32,7 @@ const getHealth = endpoint({
   path: '/health',
   tag,
   summary: 'Whether the process runs; asks no other',
+  description: 'Not limited in rate. `uptime` is in seconds, `time` in milliseconds since 1970.',
   access: 'open',
   limit: 'none',
   response: z.object({
@@ -68,6 +70,7 @@ const getReadiness = endpoint({
   path: '/health/ready',
   tag,
   summary: 'Whether the database and Temporal answer; 503 when one does not',
+  description: '`checks` says which of the two does not answer. Not limited in rate.',
   access: 'open',
   limit: 'none',
   otherAnswers: [{ status: 503, description: 'One of them does not answer' }],
@@ -96,6 +99,9 @@ const getConfig = endpoint({
   path: '/config',
   tag,
   summary: 'What this server offers',
+  description:
+    'What a dashboard has to know before anybody logs in; holds no secrets. May be cached for ' +
+    '60 seconds.',
   access: 'open',
   response: z.object({
     environment: z.string(),
@@ -177,6 +183,7 @@ const getDocs = endpoint({
   path: '/docs',
   tag,
   summary: 'The documentation of the API as a page',
+  description: 'Loads nothing from other hosts.',
   access: 'open',
   contentType: 'text/html',
   response: z.string(),
@@ -193,6 +200,7 @@ export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoin
     path: '/openapi.json',
     tag,
     summary: 'The documentation of the API as an OpenAPI 3.1 document',
+    description: 'This document.',
     access: 'open',
     response: z.record(z.string(), z.unknown()),
     example: { response: { openapi: '3.1.0', info: { title: 'Everpost', version }, paths: {} } },

@@ -42,6 +42,8 @@ const unsubscribePage = endpoint({
   method: 'GET',
   path: '/unsubscribe/{contactId}',
   summary: 'Page that asks whether to unsubscribe; changes nothing',
+  description:
+    'In the language of the contact. An unknown link is answered by a page, too, with 404.',
   handle: (call) =>
     withContact(call, (contact, texts) => {
       const { title, ask, button } = texts.unsubscribe;
@@ -57,6 +59,8 @@ const subscribePage = endpoint({
   method: 'GET',
   path: '/subscribe/{contactId}',
   summary: 'Page that asks whether to subscribe; changes nothing',
+  description:
+    'In the language of the contact. An unknown link is answered by a page, too, with 404.',
   handle: (call) =>
     withContact(call, (contact, texts) => {
       const { title, ask, button } = texts.subscribe;
@@ -72,6 +76,8 @@ const managePage = endpoint({
   method: 'GET',
   path: '/manage/{contactId}',
   summary: 'Page that shows a subscription and offers to change it; changes nothing',
+  description:
+    'In the language of the contact. An unknown link is answered by a page, too, with 404.',
   handle: (call) =>
     withContact(call, (contact, texts) => {
       const { title, subscribed, unsubscribed } = texts.manage;
@@ -88,6 +94,10 @@ const unsubscribe = endpoint({
   method: 'POST',
   path: '/unsubscribe/{contactId}',
   summary: 'Unsubscribe: one click in a mail program (RFC 8058), or the form of the page',
+  description:
+    'One click, the body `List-Unsubscribe=One-Click` as a form, is answered with a line of ' +
+    'text; anything else with a page. An unknown contact is answered 200, too, as mail ' +
+    'programs repeat what is not. Not limited in rate.',
   limit: 'none',
   otherAnswers: [
     { status: 200, description: 'to one click, a line of text', contentTypes: ['text/plain'] },
@@ -113,6 +123,9 @@ const subscribe = endpoint({
   method: 'POST',
   path: '/subscribe/{contactId}',
   summary: 'Subscribe by the form of the page',
+  description:
+    'Answers a page in the language of the contact. An unknown link is answered by a page, ' +
+    'too, with 404.',
   async handle(call) {
     const contact = await changed(call, true, 'public_page');
     if (!contact) return unknownPage(call);

@@ -28,6 +28,7 @@ const listMyInvitations = endpoint({
   path: '/users/@me/invitations',
   tag: 'Projects',
   summary: 'List the projects the logged-in user is invited to, the newest invitation first',
+  description: 'Nothing of a project is seen before its invitation is accepted.',
   access: 'session',
   response: z.array(Invitation),
   example: {
@@ -57,6 +58,9 @@ const acceptMyInvitation = endpoint({
   path: '/users/@me/invitations/{projectId}/accept',
   tag: 'Projects',
   summary: 'Become a member of a project the logged-in user is invited to',
+  description:
+    'PROJECT_NOT_FOUND: there is no invitation to it. EMAIL_VERIFICATION_REQUIRED: verify ' +
+    'your address first.',
   access: 'session',
   params: z.object({ projectId: Uuid }),
   response: Project,
@@ -89,6 +93,9 @@ const leaveProject = endpoint({
   path: '/users/@me/projects/{id}/membership',
   tag: 'Projects',
   summary: 'Leave a project, or decline the invitation to it',
+  description:
+    'OWNER_PROTECTED: the owner can only delete the project. PROJECT_NOT_FOUND: the user is ' +
+    'neither a member nor invited.',
   access: 'session',
   params: z.object({ id: Uuid }),
   response: z.object({ success: z.literal(true), message: z.string() }),

@@ -42,6 +42,7 @@ const listProjectMembers = endpoint({
   path: '/projects/{id}/members',
   tag: 'Projects',
   summary: 'List the members of a project and who is invited, its owner first',
+  description: '`status` tells members from those who are invited.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
@@ -63,6 +64,10 @@ const addMember = endpoint({
   tag: 'Projects',
   summary:
     'Invite the user of an address; where no account mail is sent, make them a member at once',
+  description:
+    'The role is ADMIN or MEMBER; a session has to be a fresh one to name an ADMIN ' +
+    '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: there is no account with this address. ' +
+    'MEMBER_EXISTS: they are a member or invited already.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -113,6 +118,7 @@ const changeMember = endpoint({
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
   summary: 'Change the role of a member, or of who is invited',
+  description: 'OWNER_PROTECTED: the owner stays the owner.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -144,6 +150,8 @@ const removeMember = endpoint({
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
   summary: 'End a membership, or take an invitation back',
+  description:
+    'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner stays the owner.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',

@@ -13,6 +13,9 @@ const deleteProject = endpoint({
   path: '/users/@me/projects/{id}',
   tag: 'Projects',
   summary: 'Delete a project with all that belongs to it',
+  description:
+    'At once nothing of it can be reached, and its keys are dead; its rows are removed in the ' +
+    'background. This cannot be undone.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
@@ -37,6 +40,9 @@ const resetMyProject = endpoint({
   path: '/users/@me/projects/{id}/reset',
   tag: 'Projects',
   summary: 'Empty a project; it keeps its settings, keys, domains, members and billing',
+  description:
+    'At once its contacts, campaigns, workflows, templates, segments, events and mail are ' +
+    'gone; their rows are removed in the background. This cannot be undone.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',

@@ -17,6 +17,7 @@ const getSetupState = endpoint({
   path: '/projects/{id}/setup-state',
   tag: 'Projects',
   summary: 'How far a project is set up',
+  description: 'For a list of first steps: what is done and what is not.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,

@@ -45,6 +45,13 @@ export const send = endpoint({
   path: '/v1/send',
   tag: 'Public API',
   summary: 'Send a mail now, to one or several recipients',
+  description:
+    'Each recipient becomes a contact, a new one unsubscribed, and gets a message of their ' +
+    'own. It is stored before the answer and delivered after it; GET /emails/{id} shows what ' +
+    'became of it. The server limits attachments, by default to 10 files of 10 MB together, ' +
+    'and a rendered body to 2 MB. If one of several recipients fails, `details.emails` lists ' +
+    'the mails accepted before. CONTACT_UNSUBSCRIBED: the template is MARKETING and the ' +
+    'contact is not subscribed.',
   access: 'secret',
   bodyBytesMax: limits.sendBodyBytes,
   wrapped: true,

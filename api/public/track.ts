@@ -67,6 +67,11 @@ export const track = endpoint({
   path: '/v1/track',
   tag: 'Public API',
   summary: 'Record an event of a contact; it starts workflows and ends their waits',
+  description:
+    'Creates the contact, subscribed unless `subscribed` is false, or merges `data` into it, ' +
+    'and records the event, in one transaction. `data` is at most 64 KB as JSON. Names of the ' +
+    "system's own events, such as those that begin with `email.`, are refused with the field " +
+    'code `reserved_event`. The public key is enough.',
   access: 'either',
   wrapped: true,
   body: TrackBody,

@@ -13,6 +13,10 @@ export const verify = endpoint({
   path: '/v1/verify',
   tag: 'Public API',
   summary: 'Check an email address; nothing is stored or sent',
+  description:
+    'Looks at the address and asks DNS about its domain. An address that is not well-formed ' +
+    'is refused with VALIDATION_ERROR; any other is answered with findings, also when it is ' +
+    'not `valid`. SERVICE_UNAVAILABLE: DNS did not answer. Idempotency-Key is ignored.',
   access: 'secret',
   idempotent: false,
   wrapped: true,

@@ -24,6 +24,9 @@ export const listSegmentContacts = endpoint({
   path: '/segments/{id}/contacts',
   tag,
   summary: 'List the contacts that are in a segment now',
+  description:
+    'A page list of at most 100 contacts a page, by default 20; the condition is evaluated ' +
+    'now. CONDITION_TOO_HEAVY: that took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   query: z.object({
@@ -74,6 +77,10 @@ export const addSegmentMembers = endpoint({
   path: '/segments/{id}/members',
   tag,
   summary: 'Add contacts to a segment of hand-picked members; no events',
+  description:
+    'At most 500 addresses. `notFound` lists those without a contact, as they were written, ' +
+    'unless `createMissing` makes one for each. SEGMENT_NOT_STATIC: a condition decides who ' +
+    'is in the segment.',
   access: 'secret',
   params: SegmentById,
   body: z.object({
@@ -110,6 +117,9 @@ export const removeSegmentMembers = endpoint({
   path: '/segments/{id}/members',
   tag,
   summary: 'Take contacts out of a segment of hand-picked members; no events',
+  description:
+    'At most 500 addresses; the contacts stay. SEGMENT_NOT_STATIC: a condition decides who is ' +
+    'in the segment.',
   access: 'secret',
   params: SegmentById,
   body: z.object({ emails: Emails }),
@@ -132,6 +142,10 @@ export const computeSegment = endpoint({
   path: '/segments/{id}/compute',
   tag,
   summary: 'Find out who entered or left a tracked segment, with an event for each',
+  description:
+    'Answers who entered and left since the last time. Of a STATIC segment it only counts. ' +
+    'SEGMENT_NOT_TRACKED: `trackMembership` is off. CONDITION_TOO_HEAVY: the condition took ' +
+    'longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   response: z.object({ added: z.int(), removed: z.int(), total: z.int() }),
@@ -158,6 +172,7 @@ export const refreshSegment = endpoint({
   path: '/segments/{id}/refresh',
   tag,
   summary: 'Count the members of a segment anew; no events',
+  description: 'CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   response: z.object({ memberCount: z.int() }),

@@ -33,6 +33,7 @@ export const listSegments = endpoint({
   path: '/segments',
   tag,
   summary: 'List all segments, newest first',
+  description: 'Not in pages. `memberCount` is as of the last count.',
   access: 'secret',
   response: z.array(Segment),
   example: { response: [segmentExample] },
@@ -70,6 +71,10 @@ export const createSegment = endpoint({
   path: '/segments',
   tag,
   summary: 'Create a segment, by a condition or of hand-picked members',
+  description:
+    'A DYNAMIC segment needs a condition, which is counted at once; a STATIC one has members ' +
+    'that are added by hand. A condition has at most 100 filters, 5 levels deep, and leads to ' +
+    'at most 50 segments. CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   status: 201,
   body: NewSegment,
@@ -129,6 +134,7 @@ export const getSegment = endpoint({
   path: '/segments/{id}',
   tag,
   summary: 'Get one segment',
+  description: '`memberCount` is as of the last count; POST /segments/{id}/refresh counts anew.',
   access: 'secret',
   params: SegmentById,
   response: Segment,
@@ -158,6 +164,9 @@ export const updateSegment = endpoint({
   path: '/segments/{id}',
   tag,
   summary: 'Change a segment; a new condition is counted at once',
+  description:
+    'Fields that are left out keep their value; the type stays. CONDITION_TOO_HEAVY: counting ' +
+    'took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   body: SegmentChange,
@@ -201,6 +210,7 @@ export const deleteSegment = endpoint({
   path: '/segments/{id}',
   tag,
   summary: 'Delete a segment that nothing refers to; its contacts stay',
+  description: 'SEGMENT_IN_USE: `details` lists the campaigns and segments that refer to it.',
   access: 'secret',
   status: 204,
   params: SegmentById,

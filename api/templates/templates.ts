@@ -88,6 +88,7 @@ export const listTemplates = endpoint({
   path: '/templates',
   tag,
   summary: 'List the templates',
+  description: 'A page list of at most 100 templates a page, by default 20.',
   access: 'secret',
   query: pageQuery(['createdAt', 'name', 'updatedAt']).extend({
     search: z.string().optional().describe('Part of name, description or subject, in any case'),
@@ -107,6 +108,10 @@ export const createTemplate = endpoint({
   path: '/templates',
   tag,
   summary: 'Create a template',
+  description:
+    'Subject and body are Liquid; what cannot be read is refused with the field code ' +
+    "`invalid_template`. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: the sender's domain has " +
+    'to be a verified one of this project.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
@@ -139,6 +144,7 @@ export const getTemplate = endpoint({
   path: '/templates/{id}',
   tag,
   summary: 'Get one template',
+  description: 'TEMPLATE_NOT_FOUND: there is no such template in the project.',
   access: 'secret',
   params: ById,
   response: Template,
@@ -155,6 +161,9 @@ export const updateTemplate = endpoint({
   path: '/templates/{id}',
   tag,
   summary: 'Change a template',
+  description:
+    'Fields that are left out keep their value. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: a ' +
+    'sender that is sent has to be of a verified domain of this project.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,
@@ -183,6 +192,9 @@ export const deleteTemplate = endpoint({
   path: '/templates/{id}',
   tag,
   summary: 'Delete a template',
+  description:
+    'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
+    'steps that send it.',
   access: 'secret',
   status: 204,
   params: ById,
@@ -199,6 +211,7 @@ export const duplicateTemplate = endpoint({
   path: '/templates/{id}/duplicate',
   tag,
   summary: 'Copy a template',
+  description: 'The copy has `(Copy)` after its name.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
@@ -219,6 +232,7 @@ export const getTemplateUsage = endpoint({
   path: '/templates/{id}/usage',
   tag,
   summary: 'Where a template is used',
+  description: '`emailsSent` counts all mail that was made of it.',
   access: 'secret',
   params: ById,
   response: z.object({
@@ -266,6 +280,10 @@ export const bulkUpdateTemplates = endpoint({
   path: '/templates/bulk-update',
   tag,
   summary: 'Delete many templates: all of them or none',
+  description:
+    '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
+    'TEMPLATE_NOT_FOUND names the first unknown one; TEMPLATE_IN_USE lists the steps that ' +
+    'send any of them.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,

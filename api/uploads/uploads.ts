@@ -16,6 +16,9 @@ const uploadImage = endpoint({
   path: '/uploads/image',
   tag: 'Uploads',
   summary: 'Upload an image for mails; everybody who has its address can see it',
+  description:
+    'One PNG, JPEG, GIF or WebP of at most 10 MB in the field `image`. FILE_CONTENT_MISMATCH: ' +
+    'the bytes are not of the declared type. UPLOADS_DISABLED: the server has no storage.',
   access: 'secret',
   upload: { bytesMax: limits.imageBytes },
   unavailable: (config) => (config.storage.driver === 'none' ? 'UPLOADS_DISABLED' : null),
@@ -86,6 +89,9 @@ const getFile = endpoint({
   path: '/uploads/files/{key}',
   tag: 'Uploads',
   summary: 'Get an uploaded file where this server itself keeps them',
+  description:
+    'May be cached for ever: a file never changes. FILE_NOT_FOUND also where the server keeps ' +
+    'its files elsewhere.',
   access: 'open',
   contentType: 'image/png',
   otherAnswers: [

@@ -31,6 +31,11 @@ function receiver(id: string, path: `/${string}`) {
     path,
     tag: 'Webhook receivers',
     summary: 'Feedback on sent mail and received mail, from Amazon SNS',
+    description:
+      'Confirms subscriptions by itself. A notification that comes twice has effect once. ' +
+      'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is none of the ' +
+      "server's. EMAIL_NOT_FOUND: it is about a mail this server does not know. " +
+      'SERVICE_UNAVAILABLE: send it again.',
     access: 'open',
     limit: 'none',
     asSent: true,

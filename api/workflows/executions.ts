@@ -60,6 +60,9 @@ export const startExecution = endpoint({
   path: '/workflows/{id}/executions',
   tag,
   summary: 'Start an execution for a contact',
+  description:
+    '`context` is at most 64 KB as JSON. WORKFLOW_NOT_ENABLED: enable the workflow first. ' +
+    'EXECUTION_EXISTS: the contact is in it, or has been and `allowReentry` is off.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -92,6 +95,9 @@ export const getExecutions = endpoint({
   path: '/workflows/{id}/executions',
   tag,
   summary: 'List the executions of a workflow, newest start first',
+  description:
+    'A page list of at most 100 executions a page, by default 20, with the key `executions` ' +
+    'in place of `data`.',
   access: 'secret',
   params: WorkflowById,
   query: z.object({
@@ -124,6 +130,7 @@ export const getExecution = endpoint({
   path: '/workflows/{id}/executions/{executionId}',
   tag,
   summary: 'Get one execution with its steps',
+  description: 'The steps it has come to, in order, each with its output or error.',
   access: 'secret',
   params: ExecutionById,
   response: named('ExecutionDetails', {
@@ -173,6 +180,7 @@ export const cancelExecution = endpoint({
   path: '/workflows/{id}/executions/{executionId}',
   tag,
   summary: 'Cancel an active execution',
+  description: 'EXECUTION_NOT_ACTIVE: it has ended.',
   access: 'secret',
   params: ExecutionById,
   response: Execution,
@@ -196,6 +204,7 @@ export const cancelExecutionsOfWorkflow = endpoint({
   path: '/workflows/{id}/executions/cancel-all',
   tag,
   summary: 'Cancel all active executions of a workflow',
+  description: 'Answers how many were cancelled; 0 when none was active.',
   access: 'secret',
   params: WorkflowById,
   response: z.object({ cancelled: z.int() }),
@@ -215,6 +224,10 @@ export const retryFailedExecution = endpoint({
   path: '/workflows/{id}/executions/{executionId}/retry',
   tag,
   summary: 'Try a failed execution again, from its failed step on',
+  description:
+    'It goes on with the graph it was started with; steps before the failed one are not ' +
+    'repeated. EXECUTION_NOT_FAILED: only a FAILED one can be retried. EXECUTION_EXISTS: the ' +
+    'contact has another active execution of this workflow.',
   access: 'secret',
   params: ExecutionById,
   response: Execution,
@@ -241,6 +254,7 @@ export const getExecutionHistory = endpoint({
   path: '/workflows/{id}/executions/{executionId}/history',
   tag,
   summary: 'List every change of an execution and its steps, oldest first',
+  description: 'Each entry is a change of status, of the execution or of a step.',
   access: 'secret',
   params: ExecutionById,
   response: z.object({

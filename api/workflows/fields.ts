@@ -31,6 +31,9 @@ export const listWorkflowFields = endpoint({
   path: '/workflows/fields',
   tag,
   summary: 'The fields a CONDITION step can read',
+  description:
+    'Standard fields, keys of contact data, and keys of an event where `eventName` is given, ' +
+    'each with its type.',
   access: 'secret',
   query: z.object({
     eventName: z.string().optional().describe('Adds the keys of the newest events of this name'),

@@ -79,6 +79,10 @@ export const createTransition = endpoint({
   path: '/workflows/{id}/transitions',
   tag,
   summary: 'Let one step lead to another',
+  description:
+    'A CONDITION needs a branch; after WAIT_FOR_EVENT the outcome is EVENT or TIMEOUT, or is ' +
+    'left out for both. Asking again for a transition without a branch answers the one that ' +
+    'is there. The other errors name the rule of the graph that it would break.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -188,6 +192,7 @@ export const deleteTransition = endpoint({
   path: '/workflows/{id}/transitions/{transitionId}',
   tag,
   summary: 'Remove a transition',
+  description: 'The steps at its ends stay.',
   access: 'secret',
   status: 204,
   params: TransitionById,

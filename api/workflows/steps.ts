@@ -79,6 +79,9 @@ export const createStep = endpoint({
   path: '/workflows/{id}/steps',
   tag,
   summary: 'Add a step; by itself it follows the newest end of the journey',
+  description:
+    '`config` is what the type says. Steps and transitions of a workflow are at most 1 MB as ' +
+    'JSON. TRIGGER_STEP_EXISTS: every workflow has its one TRIGGER from the start.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -161,6 +164,9 @@ export const updateStep = endpoint({
   path: '/workflows/{id}/steps/{stepId}',
   tag,
   summary: 'Change a step; its type cannot change',
+  description:
+    'Fields that are left out keep their value; `config` is replaced as a whole. The TRIGGER ' +
+    'is set by `triggerConfig` of the workflow.',
   access: 'secret',
   params: StepById,
   body: z.object({
@@ -248,6 +254,9 @@ export const deleteStep = endpoint({
   path: '/workflows/{id}/steps/{stepId}',
   tag,
   summary: 'Remove a step with what only it leads to, or alone with splice=true',
+  description:
+    'TRIGGER_STEP_REQUIRED: the trigger stays. STEP_NOT_SPLICEABLE: the step has no single ' +
+    'successor that could take its place.',
   access: 'secret',
   status: 204,
   params: StepById,
@@ -291,6 +300,9 @@ export const insertStep = endpoint({
   path: '/workflows/{id}/transitions/{transitionId}/insert-step',
   tag,
   summary: 'Put a new step into the middle of a transition',
+  description:
+    'The transition then leads to the new step, and the new step to where the transition led, ' +
+    'by its first branch if it is a CONDITION. TRIGGER and EXIT cannot be inserted.',
   access: 'secret',
   status: 201,
   params: TransitionById,

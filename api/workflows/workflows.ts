@@ -78,6 +78,9 @@ export const listWorkflows = endpoint({
   path: '/workflows',
   tag,
   summary: 'List the workflows',
+  description:
+    'A page list of at most 100 workflows a page, by default 20. `_count` counts the steps ' +
+    'and executions of each.',
   access: 'secret',
   query: pageQuery(['createdAt', 'name', 'updatedAt', 'steps']).extend({
     search: z.string().optional().describe('Part of name or description, in any case'),
@@ -102,6 +105,9 @@ export const createWorkflow = endpoint({
   path: '/workflows',
   tag,
   summary: 'Create a workflow, not yet enabled, with its trigger',
+  description:
+    '`eventName` is the event that starts it; it can also be set later. With `allowReentry` a ' +
+    'contact may go through it more than once.',
   access: 'secret',
   status: 201,
   body: z.object({
@@ -162,6 +168,7 @@ export const getWorkflow = endpoint({
   path: '/workflows/{id}',
   tag,
   summary: 'Get one workflow with its graph',
+  description: 'Each step names its transitions; `transitions` lists them once more, all together.',
   access: 'secret',
   params: WorkflowById,
   response: named('WorkflowGraph', {
@@ -211,6 +218,10 @@ export const updateWorkflow = endpoint({
   path: '/workflows/{id}',
   tag,
   summary: 'Change, enable or disable a workflow',
+  description:
+    'Fields that are left out keep their value. Executions that have begun go on with the ' +
+    'graph they were started with. WORKFLOW_INVALID: it cannot be enabled, and `errors` lists ' +
+    'everything that is in the way.',
   access: 'secret',
   params: WorkflowById,
   body: WorkflowChange,
@@ -278,6 +289,7 @@ export const deleteWorkflow = endpoint({
   path: '/workflows/{id}',
   tag,
   summary: 'Delete a workflow with its ended executions; emails stay',
+  description: 'WORKFLOW_HAS_ACTIVE_EXECUTIONS: `details.count` says how many; cancel them first.',
   access: 'secret',
   status: 204,
   params: WorkflowById,
@@ -314,6 +326,7 @@ export const duplicateWorkflow = endpoint({
   path: '/workflows/{id}/duplicate',
   tag,
   summary: 'Copy a workflow with its graph, not enabled',
+  description: 'The copy has `(Copy)` after its name, version 1 and no executions.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -368,6 +381,10 @@ export const bulkUpdateWorkflows = endpoint({
   path: '/workflows/bulk-update',
   tag,
   summary: 'Delete many workflows: all of them or none',
+  description:
+    '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
+    'WORKFLOW_NOT_FOUND names the first unknown one; WORKFLOW_HAS_ACTIVE_EXECUTIONS says how ' +
+    'many executions are in the way.',
   access: 'secret',
   body: BulkUpdate,
   response: BulkUpdated,
