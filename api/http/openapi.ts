@@ -104,8 +104,10 @@ const headerParameters = {
   ProjectId: {
     name: 'X-Project-Id',
     in: 'header',
-    description: 'The project a session means; required with the cookie, ignored with a key.',
-    schema: { type: 'string', format: 'uuid' },
+    description:
+      'The id of the project a session means: required with the cookie, and ignored, whatever it ' +
+      'holds, with a key.',
+    schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -368,7 +370,7 @@ const errorSchema: JsonSchema = {
         statusCode: { type: 'integer' },
         requestId: { type: 'string' },
         suggestion: { type: 'string' },
-        details: { type: 'object' },
+        details: { type: 'object', additionalProperties: true },
         errors: {
           type: 'array',
           items: {
