@@ -4,7 +4,7 @@ import { domainOf } from './domain/mail/email-address.ts';
 import { defaultTaskQueue } from './domain/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 
-/** The only reader of the environment. Empty means not set; every fault is reported at once. */
+/** The only reader of the environment. Empty means not set; all errors are reported at once. */
 
 const text = z.string().optional();
 const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
@@ -38,7 +38,7 @@ const optionalNumber = z
   .transform(Number)
   .optional();
 
-/** A comma list whose parts are as `part` says. */
+/** A comma list of `part`. */
 const listOf = (part: z.ZodType<string, string>) =>
   z
     .string()
@@ -164,7 +164,7 @@ const Environment = z.object({
   WEBHOOK_ALLOW_PRIVATE: flag(false),
 });
 
-/** The value of every variable where only the two needed ones are set; undefined: none. */
+/** The value of every variable when only the two required ones are set; undefined: none. */
 export function settingDefaults(): Record<string, unknown> {
   const needed = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
   const given = Environment.parse(needed);
@@ -211,7 +211,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   const mail = mailSettings(env);
   return {
     environment: env.NODE_ENV,
-    /** What a process says when it starts: settings that are allowed and not safe. */
+    /** Logged at the start of a process: settings that are allowed but unsafe. */
     warnings: refuseUnsafe(env, mail),
     port: env.PORT,
     host: env.HOST,
@@ -220,12 +220,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
     jwtSecret: env.JWT_SECRET,
-    /** Secrets before the one in use: what was signed with them is still believed. */
+    /** Former secrets: what was signed with them is still valid. */
     jwtSecretsPrevious: env.JWT_SECRET_PREVIOUS ?? [],
     dataEncryptionKey: env.DATA_ENCRYPTION_KEY ?? null,
-    /** Keys before the one in use: what was encrypted with them is still read. */
+    /** Former keys: what was encrypted with them can still be read. */
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
-    /** How long after a login dangerous requests are taken; 0: as long as the session. */
+    /** How long after a login dangerous requests are allowed; 0: as long as the session. */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
     /** How long the rows of the security log are kept. */
     securityLogDays: env.SECURITY_LOG_RETENTION_DAYS,
@@ -251,14 +251,14 @@ export function readConfig(environment: Record<string, string | undefined>) {
     mail,
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
-    /** Files in place of the built-in lists, one domain per line. */
+    /** Files that replace the built-in lists, one domain per line. */
     domainLists: {
       disposable: env.DISPOSABLE_DOMAINS_FILE ?? null,
       personal: env.PERSONAL_DOMAINS_FILE ?? null,
       alias: env.ALIAS_DOMAINS_FILE ?? null,
     },
     snsTopics: snsTopics(env),
-    /** Whether a project whose mail is refused too often is disabled. */
+    /** Whether a project is disabled when its bounces or complaints become critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
@@ -272,7 +272,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
     /** Sender of account mail; null: none is sent, and addresses count as verified. */
     platformFrom: env.PLATFORM_FROM_ADDRESS ?? null,
-    /** Its domain, which no project can have. */
+    /** Its domain, which no project can claim. */
     platformDomain: normaliseDomainName(domainOf(env.PLATFORM_FROM_ADDRESS ?? '')),
     verifyEmailOnSignup: env.VERIFY_EMAIL_ON_SIGNUP,
     oauth: {
@@ -289,7 +289,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** Variables that are of no use without others, and the others. */
+/** Variables that have no effect without others, and the others. */
 const partners: [name: string, needs: string[]][] = [
   [
     'STRIPE_SECRET_KEY',
@@ -310,12 +310,12 @@ function missingPartners(given: Record<string, string | undefined>): string[] {
   );
 }
 
-/** An application registered with a login provider, or null without both parts. */
+/** An application registered with a login provider, or null unless both parts are set. */
 function clientOf(id: string | undefined, secret: string | undefined) {
   return id && secret ? { id, secret } : null;
 }
 
-/** null: nothing is billed and nothing is capped. */
+/** null: no billing and no limits. */
 function billingSettings(env: Settings) {
   if (!env.STRIPE_SECRET_KEY) return null;
   return {
@@ -329,7 +329,7 @@ function billingSettings(env: Settings) {
   };
 }
 
-/** Where uploaded files lie: S3 when its bucket and keys are set, else the disk. */
+/** Storage of uploaded files: S3 when its bucket and keys are set, else the disk. */
 function storageSettings(env: Settings) {
   const s3 =
     env.S3_BUCKET && env.S3_ACCESS_KEY_ID && env.S3_ACCESS_KEY_SECRET
@@ -350,12 +350,12 @@ function storageSettings(env: Settings) {
   return { driver: 'local', dir } as const;
 }
 
-/** An address without slashes at its end: paths are put behind it. */
+/** An address without trailing slashes: paths are appended to it. */
 function withoutSlashes(address: string): string {
   return address.endsWith('/') ? withoutSlashes(address.slice(0, -1)) : address;
 }
 
-/** Where a bucket that is open to read is found, when nobody said it. */
+/** Default address of a publicly readable bucket. */
 function bucketUrl(bucket: string, env: Settings): string {
   return env.S3_ENDPOINT
     ? `${withoutSlashes(env.S3_ENDPOINT)}/${bucket}`
@@ -363,8 +363,8 @@ function bucketUrl(bucket: string, env: Settings): string {
 }
 
 /**
- * Topics whose notifications are taken. `any`: all that SNS has signed, where there is nothing to
- * lose; null: none, anybody with an AWS account could have SNS sign what they like.
+ * Topics whose notifications are accepted. `any`: all that SNS has signed, where nothing is at
+ * risk; null: none, because anybody with an AWS account can have SNS sign messages.
  */
 function snsTopics(env: Settings): readonly string[] | 'any' | null {
   const named = env.SNS_TOPIC_ARN?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
@@ -372,7 +372,7 @@ function snsTopics(env: Settings): readonly string[] | 'any' | null {
   return mailSettings(env).mode === 'ses' || env.NODE_ENV === 'production' ? null : 'any';
 }
 
-/** How mail leaves: SES with a region and credentials, else SMTP, else the local mailbox. */
+/** How mail is sent: SES with a region and credentials, else SMTP, else the local mailbox. */
 function mailSettings(env: Settings) {
   const byDefault = env.AWS_SES_CREDENTIALS === 'default';
   const hasKeys = env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY;
@@ -402,28 +402,28 @@ function mailSettings(env: Settings) {
     ses,
     smtp,
     mailboxReaders: ses || smtp ? ('none' as const) : mailboxReaders(env),
-    /** Whether the test of a campaign goes to members of the project alone. */
+    /** Whether a campaign's test goes to members of the project only. */
     testsToMembersOnly: !local,
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
-    /** null: what the provider allows. */
+    /** null: the provider's limit. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
-    /** Refusals of the provider in a row that pause a campaign; 0: never. */
+    /** Consecutive refusals by the provider that pause a campaign; 0: never. */
     pauseOnFailures: env.CAMPAIGN_PAUSE_ON_FAILURES,
     settleMinutes: env.DELIVERY_SETTLE_MINUTES,
     unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,
-    /** 0: bodies are kept for ever. */
+    /** 0: bodies are kept forever. */
     bodyRetentionDays: env.EMAIL_BODY_RETENTION_DAYS,
     messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
-    /** Who puts pixel and links into tracked mail: Everpost, or SES by configuration set. */
+    /** Who inserts pixel and links into tracked mail: Everpost, or SES by configuration set. */
     tracking: env.TRACKING_MODE ?? (local ? ('own' as const) : ('ses' as const)),
   };
 }
 
 /**
- * Who may read the local mailbox, which shows every mail: clients on this machine and its private
- * network where it is a developer's, nobody in production, and anybody only where that is asked for.
+ * Who may read the local mailbox, which shows every mail: in development, clients on this machine
+ * and its private network; in production, nobody; everybody only if set explicitly.
  */
 function mailboxReaders(env: Settings): 'none' | 'private' | 'all' {
   if (env.LOCAL_MAILBOX_PUBLIC) return 'all';
@@ -432,7 +432,7 @@ function mailboxReaders(env: Settings): 'none' | 'private' | 'all' {
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** The settings do not allow a start. `problems` has one line per variable. */
+/** The settings are invalid. `problems` has one line per variable. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 

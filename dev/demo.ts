@@ -4,7 +4,7 @@ import { readStackFile } from './servers/stack-file.ts';
 
 /**
  * `npm run demo`: plays the main job against the running stack, through the public API only:
- * account, project, sender domain, template, workflow, event, and the mails that come of it.
+ * account, project, sender domain, template, workflow, event, and the resulting mails.
  */
 
 interface Json {
@@ -19,7 +19,7 @@ if (!apiUrl) {
 }
 const api = apiUrl;
 
-/** Sends one request, prints it in one line and answers its body. Ends the demo on an error. */
+/** Sends one request, prints it in one line and returns its body. Ends the demo on an error. */
 async function call(
   method: string,
   path: string,

@@ -4,13 +4,13 @@ import { type RecordedRun, replayHistories } from '../worker/replay.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { describeHistory } from '../worker/describe-history.ts';
 
-/** The verdict on one failed run of an execution. */
+/** The result for one failed run of an execution. */
 export interface Verdict {
   /** When it failed, ISO 8601. */
   at: string;
   workflowId: string;
   runId: string;
-  /** Where and why it failed, in the words of its description. */
+  /** Where and why it failed, as described. */
   failure: string;
   divergence: Divergence | null;
 }
@@ -19,15 +19,15 @@ interface FailedRun extends RecordedRun {
   runId: string;
 }
 
-/** Executions that failed in the 24 hours before this moment, as a query for Temporal. */
+/** A Temporal query for executions that failed in the 24 hours before this moment. */
 export function failedSince(now: Date): string {
   const since = new Date(now.getTime() - 24 * 60 * 60 * 1000).toISOString();
   return `CustomerWorkflowStatus = "FAILED" AND CloseTime > "${since}"`;
 }
 
 /**
- * Replays the runs that a query finds, newest first, one at a time and `max` at most.
- * One that Temporal has removed in the meantime is left out.
+ * Replays the runs that a query finds, newest first, one at a time, `max` at most. Skips runs that
+ * Temporal has removed meanwhile.
  */
 export async function* replayFailed(
   client: Client,

@@ -6,19 +6,19 @@ import { isUuid } from '../domain/ids.ts';
 import { runIds } from '../domain/runs.ts';
 import type { RecordedRun } from '../worker/replay.ts';
 
-/** Why there is nothing to replay, and what to do: a sentence for whoever asked. */
+/** Why there is nothing to replay, and what to do: a message for the user. */
 export class NoHistory extends Error {}
 
-/** A history, and which run it is of. */
+/** A history and its run. */
 export interface FoundRun extends RecordedRun {
   /** Null where a file does not say. */
   runId: string | null;
 }
 
-/** Run ids of the same workflow id that are listed at most. */
+/** Run ids of the same workflow id that are listed. */
 const earlierMax = 10;
 
-/** Reads an exported history. @throws NoHistory when the file holds none. */
+/** Reads an exported history. @throws NoHistory when the file contains none. */
 export async function readHistory(path: string): Promise<FoundRun> {
   try {
     const history = historyFromJSON(JSON.parse(await readFile(path, 'utf8')));
@@ -37,9 +37,9 @@ export async function readHistory(path: string): Promise<FoundRun> {
 }
 
 /**
- * Fetches the history of a run by its workflow id in Temporal, or by the id of what it serves: an
- * execution, a campaign, a domain, a project. Without `runId` that of the newest run.
- * @throws NoHistory when Temporal has no such run, or when the id says too little.
+ * Fetches the history of a run by its workflow id in Temporal, or by the id of its row: an
+ * execution, a campaign, a domain, a project. Without `runId`, that of the newest run.
+ * @throws NoHistory when Temporal has no such run, or when the id is ambiguous.
  */
 export async function fetchHistory(
   client: Client,
@@ -60,7 +60,7 @@ export async function fetchHistory(
   return { ...run, history: await handle.fetchHistory() };
 }
 
-/** The run ids that Temporal keeps of a workflow id besides this one, newest first. */
+/** The other run ids that Temporal keeps of a workflow id, newest first. */
 export async function otherRuns(client: Client, { workflowId, runId }: FoundRun) {
   const others: string[] = [];
   const query = `WorkflowId = "${workflowId}"`;
@@ -71,7 +71,7 @@ export async function otherRuns(client: Client, { workflowId, runId }: FoundRun)
   return others;
 }
 
-/** Refuses what cannot be an id, before anybody is asked. @throws NoHistory */
+/** Refuses what cannot be an id, before any request. @throws NoHistory */
 export function refuseSource(source: string, runId: string | undefined): void {
   if (source.includes('@')) {
     throw new NoHistory(

@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { holdDirectory } from './servers/lock.ts';
 
-/** A program of PyPI that stands in for what we did not write. */
+/** A program from PyPI that simulates an external service or checks our API. */
 export interface PythonTool {
-  /** Of its folder in the cache: another version is another name. */
+  /** Its folder in the cache: another version has another name. */
   name: string;
   /** What pip installs, with the exact version. */
   requirement: string;
-  /** The program it brings. */
+  /** The program it installs. */
   program: string;
 }
 
@@ -22,7 +22,7 @@ const installMs = 300_000;
 
 /**
  * The path of a program, installed once per machine in the user's cache; null where Python with
- * pip, or PyPI, are missing.
+ * pip, or PyPI, are not available.
  */
 export async function findPythonTool(tool: PythonTool): Promise<string | null> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

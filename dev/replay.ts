@@ -36,7 +36,7 @@ Temporal UI shows it. A file is an exported history; it needs no server.
 Exit code: 0 when the current code takes the recorded way, 1 when not, 2 when it could not be asked.
 docs/replaying.md says more.`;
 
-/** Where debuggers look for a Node.js process unless told otherwise. */
+/** The default port of Node.js debuggers. */
 const inspectPort = '9229';
 
 /** Runs that `--failed` replays at most: some minutes. */
@@ -66,7 +66,7 @@ async function main(): Promise<number> {
     (values.help ? console.log : console.error)(usage);
     return values.help ? 0 : 2;
   }
-  // What replaying says about a divergence is told in our own words.
+  // We report divergences in our own words.
   Runtime.install({
     // Ctrl-C ends this command at once.
     shutdownSignals: [],
@@ -153,7 +153,7 @@ async function withTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> 
   }
 }
 
-/** Opens the debugger's port on loopback and holds this process until one is attached. */
+/** Opens the debugger's port on loopback and waits until a debugger is attached. */
 function waitForDebugger(port: number): void {
   inspector.open(port, '127.0.0.1');
   if (!inspector.url()) throw new Error(`Port ${port} is taken: name another after --inspect.`);
@@ -161,8 +161,8 @@ function waitForDebugger(port: number): void {
 }
 
 /**
- * The same code, but a debugger stops where the run begins: the code exists only once the replay
- * has begun, too late to set a breakpoint by hand.
+ * The same code with a `debugger` statement at the start of the run: the code is loaded only when
+ * the replay begins, too late to set a breakpoint by hand.
  */
 function stoppingAtBegin(code: string, { history }: FoundRun): string {
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
@@ -171,14 +171,14 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
   if (!/^\w+$/.test(type) || !begin.test(code)) {
     throw new Error(`The code has no ${type} to stop in.`);
   }
-  // On the same line, so that the source map stays true.
+  // On the same line, so that the source map stays valid.
   return code.replace(begin, (line) => `${line} debugger;`);
 }
 
 try {
   process.exit(await main());
 } catch (error) {
-  // A sentence for who has asked; of anything else, where it comes from.
+  // Only the message for known errors; anything else with its stack.
   if (error instanceof NoHistory || error instanceof NoServers) console.error(error.message);
   else if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
   else console.error(error);

@@ -6,8 +6,8 @@ import { NotReset, resetExecution } from '../worker/reset.ts';
 import { findServers } from './servers/connect.ts';
 
 /**
- * `npm run reset -- <executionId>`: lets an active execution go on whose run has ended or cannot
- * be replayed by the current code. Says why, where a reset is not the remedy.
+ * `npm run reset -- <executionId>`: continues an active execution whose run has ended or cannot be
+ * replayed by the current code. Says why when a reset does not help.
  */
 async function main(): Promise<number> {
   const [executionId] = process.argv.slice(2);
@@ -20,7 +20,7 @@ async function main(): Promise<number> {
     console.error('Nothing runs here. Run "npm start" first, or set DATABASE_URL.');
     return 2;
   }
-  // What replaying says about a divergence is told in our own words.
+  // We report divergences in our own words.
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },

@@ -8,9 +8,10 @@ import { findPythonTool } from './python-tool.ts';
 import { startStack } from './servers/stack.ts';
 
 /**
- * `npm run schemathesis`: requests that Schemathesis makes up from the OpenAPI document, to a
- * server and a project of their own, for a minute at most. Ends with 0 when every answer was as the
- * document says, with 1 when one was not, and with 77 when the program cannot be had.
+ * `npm run schemathesis`: sends generated requests (Schemathesis, from the OpenAPI document) to a
+ * server and a project of their own, for a minute at most. Exits with 0 when every response
+ * conforms to the document, with 1 when one does not, and with 77 when the program is not
+ * available.
  */
 
 const tool = {
@@ -20,21 +21,21 @@ const tool = {
 };
 const root = join(import.meta.dirname, '..');
 
-/** What automake calls a test that was left out. */
+/** automake's exit code for a skipped test. */
 const leftOut = 77;
 
 /**
- * How it looks. The seed is fixed, so that two runs on the same code make up the same requests. Its
- * stateful phase is left out: what that makes up depends on the answers and on the time that is left.
+ * How it runs. The seed is fixed, so that two runs on the same code generate the same requests. The
+ * stateful phase is left out: its requests depend on the responses and on the remaining time.
  */
 const manner = '--seed 1 --max-time 60 --workers 2 --phases examples,coverage,fuzzing'.split(' ');
 
 /**
- * The one check that cannot be passed: that whatever fits the schemas of the document is accepted.
- * What a request may hold also depends on what is there (a segment that is STATIC, a workflow that
- * is enabled, a token that was mailed), on other fields of it (a segment needs a condition or the
- * type STATIC) and on rules of text that no pattern says (a date that exists, a name that is not
- * blank). The other direction is checked: what does not fit is refused.
+ * The one check that cannot pass: that everything that fits the schemas is accepted. Whether a
+ * request is valid also depends on existing data (a segment that is STATIC, a workflow that is
+ * enabled, a token that was mailed), on other fields (a segment needs a condition or the type
+ * STATIC) and on text rules without a pattern (a date that exists, a name that is not blank). The
+ * other direction is checked: whatever violates the schemas is refused.
  */
 const unfit = ['--exclude-checks', 'positive_data_acceptance'];
 
@@ -99,12 +100,12 @@ async function inStack(
     return await use(apiUrl, await createProject(apiUrl));
   } finally {
     await stack.stop();
-    // What the API could not explain.
+    // Unexpected errors in the API's log.
     for (const line of lines.filter((text) => text.includes('"level":50'))) print(line);
   }
 }
 
-/** Makes an account with a project. Returns its secret key. */
+/** Creates an account with a project. Returns its secret key. */
 async function createProject(apiUrl: string): Promise<string> {
   const post = async (path: string, body: object, cookie = '') => {
     const headers = { 'Content-Type': 'application/json', Cookie: cookie };
@@ -123,7 +124,7 @@ async function createProject(apiUrl: string): Promise<string> {
   return ((await made.json()) as { secret: string }).secret;
 }
 
-/** Lets the program look. Returns 0 when it has found nothing. */
+/** Runs the program. Returns 0 when it has found nothing. */
 async function look(
   program: string,
   given: { apiUrl: string; key: string; folder: string; signal: AbortSignal },

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 
 /**
- * Reads a generated secret, making it first when the file is not there.
- *
+ * Reads a generated secret, creating it if the file does not exist.
  * @param path a file only its owner may read (mode 600)
  * @returns 64 characters (48 random bytes, base64url)
- * @throws Error when the file holds fewer than 32 characters, the least a JWT_SECRET may have
+ * @throws Error when the file holds fewer than 32 characters, the minimum of a JWT_SECRET
  */
 export async function keptSecret(path: string): Promise<string> {
   try {

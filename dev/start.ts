@@ -19,7 +19,7 @@ async function main(): Promise<number> {
     stopping.abort();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  // A terminal that was closed must not keep us from stopping in order.
+  // A closed terminal must not prevent an orderly stop.
   process.stdout.on('error', () => undefined);
   print('Starting Everpost …');
   try {
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** For people on a terminal; for programs, that is through a pipe, the lines as they are. */
+/** Formatted on a terminal; unchanged through a pipe. */
 function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   const { stdout } = process;
   if (!stdout.isTTY) return (_program, line) => print(line);
@@ -54,7 +54,7 @@ function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   return (program, line) => print(read(program, line));
 }
 
-/** Whether nobody has made an account yet. What cannot be found out now is not worth a failure. */
+/** Whether there is no account yet. If this cannot be determined, it does not matter. */
 async function hasNoUsers(databaseUrl: string): Promise<boolean> {
   const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
   try {
@@ -97,7 +97,7 @@ ${isNew ? signup : ''}
 `;
 }
 
-/** What is printed is kept in scrollbacks and log files, and the database may be yours. */
+/** Output is kept in scrollbacks and log files, and the database may be the user's own. */
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.password = '';

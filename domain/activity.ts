@@ -20,7 +20,7 @@ export const activityTypes = [
 
 export type ActivityType = (typeof activityTypes)[number];
 
-/** What is still to come; all other types are what has happened. */
+/** Types of the future; all others have happened. */
 export const upcomingTypes = [
   'campaign.scheduled',
   'workflow.email.scheduled',
@@ -34,13 +34,13 @@ export const pastTypes = activityTypes.filter((type): type is PastType => {
   return !upcoming.includes(type);
 });
 
-/** The id of an item: the id of the row it tells of, between these texts. */
+/** The id of an item: its row's id between these texts. */
 export interface ItemForm {
   prefix: string;
   suffix: string;
 }
 
-/** The forms of the ids of all that has happened. */
+/** The id forms of all types that have happened. */
 export const itemForms: Readonly<Record<PastType, ItemForm>> = {
   'event.triggered': { prefix: '', suffix: '' },
   'contact.subscribed': { prefix: '', suffix: '' },
@@ -59,12 +59,12 @@ export const itemForms: Readonly<Record<PastType, ItemForm>> = {
 
 const itemId = /^(campaign_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[a-z]+)?$/;
 
-/** True for a text that an item of the feed could have as its id. */
+/** True for a text that could be an item's id. */
 export function isItemId(text: string): boolean {
   return itemId.test(text);
 }
 
-/** An upper end of the ids of rows; `inclusive` when the row with this id is within. */
+/** An upper bound of row ids; `inclusive` when it includes the row with this id. */
 export interface RowBound {
   id: string;
   inclusive: boolean;
@@ -72,12 +72,12 @@ export interface RowBound {
 
 const noRow: RowBound = { id: '00000000-0000-0000-0000-000000000000', inclusive: false };
 const everyRow: RowBound = { id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
-/** Hexadecimal texts end before the word "campaign" here. */
+/** Hexadecimal ids that sort before the word "campaign" end here. */
 const beforeCampaigns: RowBound = { id: 'caffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
 
 /**
- * The rows whose items come before `id` in the order of texts, letter by letter: those up to the
- * answer. So an index on the rows' own ids serves a page that begins at any item.
+ * The rows whose items sort before `id`, by characters: those up to the result. So an index on the
+ * rows' own ids serves a page that begins at any item.
  * @param id of an item, or '' before all.
  */
 export function rowsBefore({ prefix, suffix }: ItemForm, id: string): RowBound {

@@ -1,4 +1,4 @@
-/** Texts as words of letters, digits, `-` and `_` (RFC 4648, 5), which fit into addresses. */
+/** Texts encoded with letters, digits, `-` and `_` (RFC 4648, 5), for use in URLs. */
 
 /** The bytes of a text (UTF-8) in base64url without padding. */
 export function toBase64Url(text: string): string {
@@ -7,7 +7,7 @@ export function toBase64Url(text: string): string {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The text that `toBase64Url` made into this; null when it made none. */
+/** The text that `toBase64Url` has encoded; null for any other input. */
 export function fromBase64Url(encoded: string): string | null {
   if (!/^[\w-]+$/.test(encoded)) return null;
   try {

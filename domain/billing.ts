@@ -1,6 +1,6 @@
 /** What a project may send in a month, and how it is counted. */
 
-/** The kinds of mail that are limited each on its own. */
+/** Categories of mail, each with its own limit. */
 export const categories = ['workflows', 'campaigns', 'transactional', 'inbound'] as const;
 export type Category = (typeof categories)[number];
 
@@ -17,27 +17,27 @@ export function categoryOf(sourceType: string): Category {
   return category;
 }
 
-/** What a message counts. As `billed_units` in the database. */
+/** Units of a message: `billed_units` in the database. */
 export function unitsOf({ attachments }: { attachments: number }): number {
   return attachments > 0 ? 2 : 1;
 }
 
-/** From this share of a limit on, in percent, its administrators are warned. */
+/** Percentage of a limit at which the administrators are warned. */
 export const warningPercent = 80;
 
 /** A project's own limits in emails a month; null: none. */
 export type OwnLimits = Record<Category, number | null>;
 
-/** The limit a category of mail falls under; null: none. */
+/** The limit of a category of mail; null: none. */
 export interface Cap {
   limit: number;
-  /** What counts against it. */
+  /** The categories that count towards it. */
   counts: readonly Category[];
 }
 
 /**
- * The limit of a category: with a subscription, or with limits of its own, the one of the
- * category; else the free tier, over all categories.
+ * The limit of a category: with a subscription, or with limits of its own, that of the category;
+ * else the free tier, over all categories.
  */
 export function capOf(
   category: Category,
@@ -52,7 +52,7 @@ export function capOf(
   return limit === null ? null : { limit, counts: [category] };
 }
 
-/** How far a limit is used up. */
+/** How much of a limit is used. */
 export function usedUp(cap: Cap | null, usage: Record<Category, number>) {
   const used = cap ? cap.counts.reduce((sum, category) => sum + usage[category], 0) : 0;
   const percent = cap ? percentOf(used, cap.limit) : 0;
@@ -64,7 +64,7 @@ export function percentOf(usage: number, limit: number): number {
   return limit === 0 ? 100 : (usage / limit) * 100;
 }
 
-/** The month of a moment in UTC: from its first moment to that of the next. */
+/** The UTC month of a moment: from its first moment to that of the next month. */
 export function monthOf(at: Date): { start: Date; end: Date } {
   const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
   return { start: new Date(Date.UTC(year, month)), end: new Date(Date.UTC(year, month + 1)) };

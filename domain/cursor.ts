@@ -3,34 +3,34 @@ import { isUuid } from './ids.ts';
 import { hasForbiddenText } from './text-rules.ts';
 
 /**
- * Cursors of lists: opaque texts that hold where a page ended. They name no row, so that they hold
- * when it is deleted, and no project: the query of a list says whose rows it shows.
+ * List cursors: opaque texts with the position after a page. They refer to no row, so they stay
+ * valid when it is deleted, and to no project: the list's query has that.
  */
 
-/** The place after the item with this sort value and id. */
+/** The position after the item with this sort value and id. */
 export interface Position {
   /** Of a time: ISO 8601 in UTC with milliseconds. */
   value: string;
   id: string;
 }
 
-/** What the cursors of one order of one list look like. */
+/** The form of the cursors of one order of one list. */
 export interface CursorForm {
-  /** Names the list and what it is sorted by: cursors of anything else are refused. */
+  /** Names the list and its order: cursors of any other are refused. */
   order: string;
   value: 'time' | 'text';
-  /** Which ids there are; by default uuids. */
+  /** The valid ids; uuids by default. */
   isId?: (id: string) => boolean;
 }
 
-/** The cursor of a position: letters, digits, `-` and `_` alone. */
+/** The cursor of a position: only letters, digits, `-` and `_`. */
 export function encodeCursor({ order }: CursorForm, { value, id }: Position): string {
   return toBase64Url(JSON.stringify([order, value, id]));
 }
 
 /**
- * The position of a cursor, whose parts the database can read whoever wrote it; null for a text
- * that is no cursor of this order.
+ * The position in a cursor, safe to use in a query whoever wrote it; null for a text that is no
+ * cursor of this order.
  */
 export function decodeCursor(form: CursorForm, cursor: string): Position | null {
   const parts = readParts(cursor);
@@ -50,7 +50,7 @@ function readParts(cursor: string): unknown {
   }
 }
 
-/** Written as `Date` writes it, of a year the database knows, too. */
+/** In the format of `Date`, with a year that the database supports. */
 function isTime(value: string): boolean {
   if (!/^[1-9]\d{3}-/.test(value)) return false;
   const at = new Date(value);

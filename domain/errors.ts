@@ -1,7 +1,6 @@
 /**
- * The error vocabulary: every code the API can answer, its HTTP status, and the sentence shown
- * when the place that raises it has nothing better to say. Codes are part of the API; the texts
- * are not.
+ * The error codes: every code of the API, its HTTP status, and its default message. Codes are part
+ * of the API; the messages are not.
  */
 export const problems = {
   INVALID_REQUEST_BODY: [400, 'The request body could not be read.'],
@@ -114,7 +113,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** The closed list of codes of one faulty field. */
+/** The closed list of codes of one invalid field. */
 export type FieldCode =
   | 'invalid_type'
   | 'invalid_string'
@@ -134,7 +133,9 @@ export type FieldCode =
   | 'not_found'
   | 'too_common';
 
-/** One fault of a request. `field` is a dot path in the body, a parameter name, or '' for the body. */
+/**
+ * One issue of a request. `field` is a dot path in the body, a parameter name, or '' for the body.
+ */
 export interface FieldProblem {
   field: string;
   message: string;
@@ -142,7 +143,7 @@ export interface FieldProblem {
   received?: string;
 }
 
-/** An answer other than success, thrown by any room and turned into the error envelope by the API. */
+/** An error response, thrown anywhere and turned into the error envelope by the API. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: Record<string, unknown> | undefined;
@@ -156,7 +157,7 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
-      /** Where one code is answered with two. */
+      /** Where one code has two statuses. */
       status?: number;
       cause?: unknown;
     } = {},
@@ -170,7 +171,7 @@ export class Problem extends Error {
   }
 }
 
-/** 422 for one field: for rules a schema cannot state. */
+/** 422 for one field: for rules that a schema cannot express. */
 export function invalidField(
   field: string,
   code: FieldCode,
@@ -200,7 +201,7 @@ type Resource =
   | 'EMAIL'
   | 'SECRET';
 
-/** 404 of a resource. Another project's resource answers exactly like one that does not exist. */
+/** 404 of a resource. Another project's resource looks exactly like a missing one. */
 export function notFound(resource: Resource, id: string): Problem {
   return new Problem(`${resource}_NOT_FOUND`, {
     details: { resource: resource.toLowerCase(), id },

@@ -1,14 +1,14 @@
-/** The longest name that all usual file systems take, in bytes of UTF-8. */
+/** The longest name that all common file systems accept, in bytes of UTF-8. */
 const nameBytesMax = 255;
-/** The end of a name by which programs are chosen, in characters with its dot. */
+/** Longest file extension, in characters with its dot. */
 const endingCharsMax = 12;
 
 /**
- * The name of a file as it may stand in a mail. What a reader's program would take for more than a
- * name goes: folders, control characters, and the marks and overrides of writing direction, which
- * show `exe.pdf` where a name ends in `fdp.exe` (Unicode, UAX 9 and UTR 36). White space becomes one
- * space, dots and spaces at either end go: they hide a file, or are dropped when it is stored. Long
- * names lose what is before their ending. Never empty.
+ * A file name that is safe in a mail. It removes what a program would not treat as part of the
+ * name: folders, control characters, and marks and overrides of writing direction, which show
+ * `exe.pdf` where a name ends in `fdp.exe` (Unicode, UAX 9 and UTR 36). White space becomes one
+ * space. Dots and spaces at either end are removed: they hide a file, or are dropped when it is
+ * stored. Long names are cut before their extension. Never empty.
  */
 export function safeFileName(given: string): string {
   const name = given

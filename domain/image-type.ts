@@ -1,4 +1,4 @@
-/** The images that may be uploaded. SVG is none of them: it can hold scripts. */
+/** The images that may be uploaded. Not SVG: it can contain scripts. */
 export const imageTypes = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -12,7 +12,7 @@ export function isImageType(type: string): type is ImageType {
   return Object.hasOwn(imageTypes, type);
 }
 
-/** What a file is by its first bytes, whatever it is called; null: none of ours. */
+/** The type of a file by its first bytes, whatever its name; null: not supported. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const startsWith = (offset: number, signature: readonly number[]) =>
     signature.every((byte, index) => bytes[offset + index] === byte);

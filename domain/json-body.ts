@@ -1,7 +1,7 @@
-/** What a JSON body may not be although it can be read. */
+/** Valid JSON that a request body must not contain. */
 
 /**
- * What reading JSON would silently change: whole numbers with more digits than a double keeps
+ * Numbers that parsing JSON would silently change: integers with more digits than a double keeps
  * (9007199254740993 would become …992) and numbers beyond all doubles (1e999 would become null).
  */
 export interface LossyNumber {
@@ -11,14 +11,14 @@ export interface LossyNumber {
   literal: string;
 }
 
-/** All that has a lossy number matches; most texts do not, and need no closer look. */
+/** Matches every lossy number; most texts do not match and need no further check. */
 const suspicious = /\d{16}|\d[eE]\+?\d{3}/;
 
-/** The first number in a JSON text that would not come out as it went in; null: there is none. */
+/** The first number in a JSON text that parsing would change; null: there is none. */
 export function findLossyNumber(json: string): LossyNumber | null {
   if (!suspicious.test(json)) return null;
   const token = /["[\]{},:]|-?\d[\d.eE+-]*/g;
-  // Of each object and list around the token: the key or the position that is being read.
+  // The current key or index in each enclosing object and list.
   const path: (string | number)[] = [];
   let expectsKey = false;
   for (let match = token.exec(json); match; match = token.exec(json)) {
@@ -56,7 +56,7 @@ export function findLossyNumber(json: string): LossyNumber | null {
   return null;
 }
 
-/** Where the text that began before `start` ends, behind its quotation mark. */
+/** The position after the closing quotation mark of a text that began before `start`. */
 function endOfText(json: string, start: number): number {
   for (let quote = json.indexOf('"', start); ; quote = json.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -65,33 +65,33 @@ function endOfText(json: string, start: number): number {
   }
 }
 
-/** Digits behind a point are rounded everywhere; digits of whole numbers mean something. */
+/** Rounding fractions is normal; the digits of integers matter. */
 function isLossy(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return true;
   return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
 }
 
-/** A number as it is written out again: with zeros behind the digits a double keeps. */
+/** A number as an integer: zeros follow the digits that a double keeps. */
 function wholeNumber(value: number): bigint {
   const [digits = '', exponent = '0'] = value.toString().split('e+');
   const [whole = '', behind = ''] = digits.split('.');
   return BigInt(whole + behind.padEnd(Number(exponent), '0'));
 }
 
-/** How large the value of a JSON text is. */
+/** The size of a JSON value. */
 export interface JsonSize {
-  /** How many objects and lists lie in one another, at the deepest place. */
+  /** Greatest nesting depth of objects and lists. */
   depth: number;
-  /** Values in all objects and lists together, and those themselves. An empty one counts twice. */
+  /** Values in all objects and lists, plus these themselves. An empty one counts twice. */
   items: number;
 }
 
 /**
- * Measures JSON before it is parsed, in one pass and without memory. Of what is no JSON the
- * numbers mean nothing.
+ * Measures JSON before it is parsed, in one pass and without allocating memory. For invalid JSON
+ * the numbers mean nothing.
  * @param json as UTF-8.
- * @param itemsMax where the pass may end, because more is of no interest.
+ * @param itemsMax where the pass may stop.
  */
 export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   let [depth, deepest, items] = [0, 0, 1];
@@ -117,7 +117,7 @@ export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   return { depth: deepest, items };
 }
 
-/** Where the quotation mark stands that ends a text; the end where there is none. */
+/** The position of the closing quotation mark; the end if there is none. */
 function endOfTextBytes(json: Uint8Array, start: number): number {
   for (let quote = json.indexOf(0x22, start); ; quote = json.indexOf(0x22, quote + 1)) {
     if (quote < 0) return json.length;

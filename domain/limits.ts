@@ -2,7 +2,7 @@
 export const limits = {
   /** A body that anybody may send, without credentials. */
   openBodyBytes: 16 * 1024,
-  /** Any other body, but those that carry the text of mails. */
+  /** Any other body without the text of mails. */
   jsonBodyBytes: 1024 * 1024,
   /** Of templates and campaigns. */
   contentBodyBytes: 5 * 1024 * 1024,
@@ -11,7 +11,7 @@ export const limits = {
   nameChars: 100,
   descriptionChars: 500,
   subjectChars: 998,
-  /** A header name leaves room in its line. */
+  /** A header name must leave room in its line. */
   headerNameChars: 500,
   headerValueChars: 998,
   recipients: 1000,
@@ -46,9 +46,9 @@ export const limits = {
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
   filterDepth: 5,
-  /** A field of a filter: longer than any path somebody means. */
+  /** A field of a filter: longer than any real path. */
   filterFieldChars: 1000,
-  /** Segments a condition leads to, by itself or through others. */
+  /** Segments that a condition reaches, directly or indirectly. */
   segmentReach: 50,
   segmentMembersAtOnce: 500,
   /** How long the database may evaluate a condition over all contacts. */
@@ -59,13 +59,17 @@ export const limits = {
   lookupEmails: 500,
   fieldValues: 200,
   fieldValuesDefault: 100,
-  /** Newest values that say what type a field has. */
+  /** Newest values that determine a field's type. */
   fieldTypeValues: 100,
-  /** How many objects and lists of a body lie in one another: writing JSON recurses into them,
-   * and so does PostgreSQL, both some thousands deep. */
+  /**
+   * Greatest nesting depth of a body: writing JSON is recursive, and so is PostgreSQL, both up to
+   * some thousands deep.
+   */
   jsonDepth: 1000,
-  /** Values in one body: three times what a mail to all recipients with the largest data holds.
-   * Reading so many takes some 10 ms, in which a process answers nobody else. */
+  /**
+   * Values in one body: three times what a mail to all recipients with the largest data has.
+   * Parsing so many blocks the process for some 10 ms.
+   */
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
@@ -73,15 +77,17 @@ export const limits = {
   jobErrors: 1000,
   /** How long a job can be read after its end. */
   jobDays: 30,
-  /** Steps and transitions of one workflow as JSON. A run is started with all of it, and Temporal
-   * takes at most 2 MB in one payload. */
+  /**
+   * Steps and transitions of one workflow as JSON. It is the input of each run, and Temporal
+   * accepts at most 2 MB in one payload.
+   */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
-  /** Bodies of one page of a list that shows them; a page has at least one item. */
+  /** Bodies of one page of a list; a page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
-  /** A request that never finished blocks its idempotency key this long. */
+  /** How long an unfinished request blocks its idempotency key. */
   idempotencyStaleMs: 5 * 60_000,
 } as const;

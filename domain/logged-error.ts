@@ -1,6 +1,6 @@
 /**
- * What the log says about an error: its kind, its sentence and what it was about. Never the rest
- * of it, because errors quote: PostgreSQL the whole row that did not fit, clients the request.
+ * What is logged of an error: its kind, its message and what it was about. Never the rest, because
+ * errors contain data: PostgreSQL's the whole row that was refused, clients' the request.
  */
 export function loggedError(error: unknown, { withStack }: { withStack: boolean }): unknown {
   if (!(error instanceof Error)) return typeof error;

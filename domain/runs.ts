@@ -1,17 +1,17 @@
 /**
- * Runs that are a function of rows: each is started with ids, looks at its rows, and is told to
- * look again by the signal `changed`. Starting or telling one twice is harmless.
+ * Runs that process rows: each is started with ids, reads its rows, and reads them again on the
+ * signal `changed`. Starting or signalling one twice is harmless.
  */
 export interface RunInputs {
   campaignSend: { projectId: string; campaignId: string };
   contactImport: { projectId: string; jobId: string };
   bulkContacts: { projectId: string; jobId: string };
-  /** By its name the mail provider knows the domain, also when its row is gone. */
+  /** The mail provider identifies the domain by its name, even when its row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
-  /** The id the outside knows: they remove all that was taken out of its reach. */
+  /** The public id: the run removes all rows that had it. */
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
-  /** One mail outside the ledger; no project: mail of the platform to a user. */
+  /** One mail without an `email` row; no project: mail of the platform to a user. */
   systemMail: {
     projectId: string | null;
     mailId: string;
@@ -22,34 +22,34 @@ export interface RunInputs {
 export type RunKind = keyof RunInputs;
 
 /**
- * What goes first where a task queue has a backlog (Temporal's `priorityKey`); among equals the
- * projects take turns, each by its `fairnessKey`.
+ * Priorities in a task queue with a backlog (Temporal's `priorityKey`); with equal priority the
+ * projects take turns, by `fairnessKey`.
  */
 export const priorities = {
-  /** The sweep: what everybody's forgotten work waits for. */
+  /** The sweep, on which all left-behind work depends. */
   upkeep: 1,
-  /** One mail that somebody sits and waits for. */
+  /** One mail that a user waits for. */
   attended: 1,
   /** A run whose start a request waits for. */
   requested: 2,
   /** Temporal's own default. */
   usual: 3,
-  /** Mail in bulk: after all other mail. */
+  /** Bulk mail: after all other mail. */
   bulk: 4,
 } as const;
 
-/** The fairness key of what belongs to no project. */
+/** The fairness key of work without a project. */
 export const platformFairness = 'platform';
 
-/** The task queue of an installation that has set no other. */
+/** The default task queue. */
 export const defaultTaskQueue = 'everpost';
 
-/** The schedule and its runs that look after the rows behind a task queue. */
+/** The id of the schedule, and prefix of its runs, of a task queue's sweep. */
 export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
-/** The address of a run in Temporal, made from the row that it serves. */
+/** The workflow id of a run, made from its row. */
 export const runIds = {
   campaignSend: ({ campaignId }) => `campaign-${campaignId}`,
   contactImport: ({ jobId }) => jobId,
@@ -60,7 +60,7 @@ export const runIds = {
   systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,
 } satisfies { [K in RunKind]: (input: RunInputs[K]) => string };
 
-/** A run that Temporal has to hear of. */
+/** A run that must be started or signalled. */
 export interface OutboxEntry {
   runId: string;
   projectId: string | null;
@@ -68,11 +68,11 @@ export interface OutboxEntry {
   input: RunInputs[RunKind];
   /** For operators, in product words; no personal data. */
   summary: string;
-  /** Another number whenever it is asked for again. */
+  /** Changes with every further request. */
   requests: number;
 }
 
-/** Ids of committed rows that Temporal must hear about. */
+/** Ids of committed rows to dispatch. */
 export interface DueWork {
   /** Executions to start or to cancel. */
   executions?: readonly string[];
@@ -80,18 +80,20 @@ export interface DueWork {
   waits?: readonly string[];
   /** Projects with mail to deliver. */
   deliveries?: readonly string[];
-  /** Runs to start, or to tell that their rows have changed. */
+  /** Runs to start, or to signal that their rows have changed. */
   runs?: readonly string[];
 }
 
 /**
- * Tells Temporal what was committed, without making the caller wait. What it cannot tell (the
- * server is away, this process dies) the sweep tells later: the rows say what is due.
+ * Sends Temporal what was committed, without making the caller wait. What it cannot send (the
+ * server is unavailable, this process dies) the sweep sends later: the rows say what is due.
  */
 export interface Dispatcher {
   dispatch(due: DueWork): void;
-  /** Starts one execution now. Returns the id of its run, or null when Temporal does not answer. */
+  /**
+   * Starts one execution now. Returns the id of its run, or null when Temporal does not respond.
+   */
   startNow(executionId: string): Promise<string | null>;
-  /** Ends when everything handed over so far was told or given up. */
+  /** Resolves when everything dispatched so far was sent or given up. */
   close(): Promise<void>;
 }

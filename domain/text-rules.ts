@@ -4,7 +4,7 @@ import { limits } from './limits.ts';
 const forbidden = /[\0\p{Cs}]/u;
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** True for text PostgreSQL cannot store: it holds NUL or a lone surrogate. */
+/** True for text that PostgreSQL cannot store: it contains NUL or a lone surrogate. */
 export function hasForbiddenText(text: string): boolean {
   return forbidden.test(text);
 }
@@ -21,7 +21,7 @@ export function cutText(text: string, chars: number): string {
 
 /**
  * Path of the first string or object key, in reading order, that cannot be stored; null when there
- * is none. The value is JSON of any depth: the walk keeps its own stack.
+ * is none. Works for JSON of any depth, as it uses its own stack.
  */
 export function findForbiddenText(value: unknown): (string | number)[] | null {
   if (typeof value === 'string') return hasForbiddenText(value) ? [] : null;
@@ -61,8 +61,8 @@ function frameOf(value: unknown): Frame {
 
 /**
  * Rule for names of projects, templates, campaigns, segments, workflows and steps: 1 to 100
- * characters after trimming, none of them a control or an invisible formatting character (those
- * make two names look the same, or turn the text around them).
+ * characters after trimming, without control or invisible formatting characters (those make two
+ * names look the same, or change the direction of the text around them).
  */
 export function isValidName(name: string): boolean {
   const trimmed = name.trim();
@@ -70,14 +70,14 @@ export function isValidName(name: string): boolean {
 }
 
 /**
- * A one-line text without anything of which a mail program makes a link: addresses of pages, of
- * mailboxes and of hosts fall into words. `Visit https://evil.example` becomes
- * `Visit https evil example`; `St. Mary's Inc.` stays.
+ * A one-line text in which no mail program finds a link: web, mail and host addresses are split
+ * into words. `Visit https://evil.example` becomes `Visit https evil example`; `St. Mary's Inc.`
+ * stays.
  */
 export function withoutLinks(text: string): string {
   return (
     text
-      // Full-width and other forms of the same signs, which browsers take for them.
+      // Full-width and other variants of these characters, which browsers treat alike.
       .normalize('NFKC')
       .replace(/[@\\]|[.:\u3002](?=\S)|\/{2,}/g, ' ')
       .replace(/\s+/g, ' ')

@@ -1,4 +1,4 @@
-/** The settings that rules about safety look at; the names are those of the environment. */
+/** The settings that the safety rules check; names as in the environment. */
 export interface JudgedSettings {
   NODE_ENV: string;
   API_URL?: string | undefined;
@@ -16,7 +16,7 @@ export interface JudgedSettings {
   RATE_LIMIT_ENABLED: boolean;
   TRUST_PROXY: boolean;
   DISABLE_SIGNUPS: boolean;
-  /** DATA_ENCRYPTION_KEY decoded, a character for each byte. */
+  /** DATA_ENCRYPTION_KEY decoded, one character per byte. */
   encryptionKey: string | null;
   mailMode: 'ses' | 'local';
   /** Whether mail stays in the local mailbox. */
@@ -24,7 +24,7 @@ export interface JudgedSettings {
 }
 
 interface Rule {
-  /** Refused: the process does not start. Warned of: its log says so. */
+  /** refuse: the process does not start. warn: it logs the sentence. */
   effect: 'refuse' | 'warn';
   /** In production only, or always. */
   where: 'production' | 'everywhere';
@@ -33,7 +33,7 @@ interface Rule {
   sentence: string;
 }
 
-/** Of the settings whose addresses see cookies, keys or mail. */
+/** Settings whose addresses receive cookies, keys or mail. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -133,8 +133,8 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * What is unsafe about settings, one sentence each that begins with the variable to change. Those
- * that are refused are so in production alone: a developer's machine has nothing to lose.
+ * The unsafe settings, one sentence each that begins with the variable to change. Settings are
+ * refused only in production: a developer's machine has nothing to lose.
  */
 export function judgeSettings(settings: JudgedSettings): { refused: string[]; warned: string[] } {
   const isProduction = settings.NODE_ENV === 'production';
@@ -146,7 +146,7 @@ export function judgeSettings(settings: JudgedSettings): { refused: string[]; wa
   return { refused: sentences('refuse'), warned: sentences('warn') };
 }
 
-/** Whether an address is asked without encryption over a network. */
+/** Whether an address is called without encryption over a network. */
 function isReadableOnTheWay(address: string | undefined): boolean {
   const url = address === undefined ? null : URL.parse(address);
   if (!url || url.protocol !== 'http:') return false;
@@ -155,9 +155,9 @@ function isReadableOnTheWay(address: string | undefined): boolean {
   return !isHere && hostname !== '[::1]' && !hostname.startsWith('127.');
 }
 
-/** Random text of 32 characters has fewer different ones by a chance of one in millions. */
+/** Random text of 32 characters has fewer distinct ones with a chance of one in millions. */
 const differentMin = 8;
-/** In text that somebody made up, or took from an example. */
+/** Words in made-up or example secrets. */
 const words = [
   'secret',
   'password',
@@ -175,14 +175,14 @@ const words = [
   'qwertyui',
 ];
 
-/** Whether a secret is plainly not random: few characters, a repeated piece, or words. */
+/** Whether a secret is obviously not random: few characters, a repeated piece, or words. */
 function isGuessable(secret: string): boolean {
   const text = secret.toLowerCase();
   const hasWord = words.some((word) => text.includes(word));
   return new Set(text).size < differentMin || isRepetition(text) || hasWord;
 }
 
-/** Whether a text is the same piece again and again, the last time possibly cut. */
+/** Whether a text repeats one piece, possibly cut at the end. */
 function isRepetition(text: string): boolean {
   for (let size = 1; size <= text.length / 2; size += 1) {
     if (text.startsWith(text.slice(size))) return true;

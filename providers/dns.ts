@@ -4,19 +4,18 @@ import type { MailHost } from '../domain/mail/verify-email.ts';
 
 export interface Dns {
   /**
-   * The records of a name as they are published now: an empty list where there are none, also
-   * when there is no such name.
-   * @throws DnsError when no resolver gives an answer.
+   * The currently published records of a name: an empty list if there are none, or no such name.
+   * @throws DnsError when no resolver answers.
    */
   findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   /**
-   * What DNS says about a name as the home of mailboxes; at most 5 minutes old.
-   * @throws DnsError when no resolver gives an answer.
+   * Whether a domain can receive mail according to DNS; at most 5 minutes old.
+   * @throws DnsError when no resolver answers.
    */
   findMailHost(name: string): Promise<MailHost>;
 }
 
-/** The resolver cannot be reached or cannot tell (SERVFAIL); worth a later try. */
+/** The resolver cannot be reached or cannot tell (SERVFAIL); a later try may succeed. */
 export class DnsError extends Error {
   override readonly name = 'DnsError';
 }
@@ -24,15 +23,17 @@ export class DnsError extends Error {
 export interface DnsSettings {
   /** Resolvers as `ip[:port]`; null: those of the system. */
   servers: readonly string[] | null;
-  /** Time for one try of one query, in milliseconds. */
+  /** Timeout of one attempt of one query, in milliseconds. */
   timeoutMs?: number;
 }
 
 const triesMax = 2;
 const cacheMs = 5 * 60_000;
-/** Names remembered at most; the oldest go first. */
+/** Cached names; the oldest are removed first. */
 const cacheMax = 10_000;
-/** The resolver's ways to say no: no such name, no such record, or nothing DNS could ever hold. */
+/**
+ * The resolver's negative answers: no such name, no such record, or a name that DNS cannot have.
+ */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 
 export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
@@ -40,8 +41,8 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
 
   async function ask<T>(query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
     for (let tried = 1; ; tried += 1) {
-      // A resolver of its own for each try: it remembers nothing, and a changed setting of the
-      // system is seen. Its own repeats are off, because each would wait longer than the last.
+      // A new resolver for each attempt: it caches nothing, and sees changed system settings. Its
+      // own retries are off, because each would wait longer than the previous one.
       const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
       if (servers) resolver.setServers(servers);
       try {
@@ -72,7 +73,7 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
     return {
       exists: mx.length + ns.length > 0 || hasWebsite,
       hasWebsite,
-      // A single MX to the root says that the domain takes no mail (RFC 7505).
+      // A single MX to the root means that the domain accepts no mail (RFC 7505).
       hasMx: mx.some(({ exchange }) => exchange !== '' && exchange !== '.'),
     };
   }
@@ -85,7 +86,7 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
       const host = lookUpHost(name);
       hosts.delete(name);
       hosts.set(name, { until: Date.now() + cacheMs, host });
-      // A failure is nothing to remember.
+      // Failures are not cached.
       host.catch(() => {
         if (hosts.get(name)?.host === host) hosts.delete(name);
       });

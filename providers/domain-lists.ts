@@ -3,12 +3,14 @@ import { disposableEmailBlocklist } from 'disposable-email-domains-js';
 import { aliasDomains, personalDomains } from '../domain/mail/mailbox-providers.ts';
 import type { DomainLists } from '../domain/mail/verify-email.ts';
 
-/** Files in place of the built-in lists: one domain per line; lines that begin with # are notes. */
+/**
+ * Files that replace the built-in lists: one domain per line; lines that begin with # are comments.
+ */
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * In the list, because somebody has registered them. Who types one has a mailbox elsewhere, and
- * needs to hear that.
+ * In the built-in list, because somebody has registered them. A user who types one means another
+ * mailbox, and needs the hint.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
 

@@ -7,7 +7,10 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/** The secrets of this server: one of each kind in use, and those before, which are still read. */
+/**
+ * The secrets of this server: the current one of each kind, and former ones, which can still be
+ * read.
+ */
 export interface Secrets {
   jwtSecret: string;
   jwtSecretsPrevious: readonly string[];
@@ -16,13 +19,13 @@ export interface Secrets {
   dataEncryptionKeysPrevious: readonly string[];
 }
 
-/** Encrypts what must be readable again but not lie open in the database or its backups. */
+/** Encrypts values that must be readable again but not appear in the database or its backups. */
 export interface Cipher {
   encrypt(text: string): Buffer;
-  /** @throws Error when the bytes were changed, or encrypted with a key that is not known. */
+  /** @throws Error when the bytes were changed, or encrypted with an unknown key. */
   decrypt(bytes: Buffer): string;
   /**
-   * The same text under the key in use; null where it is under it already.
+   * The same text under the current key; null if it is already.
    * @throws Error as `decrypt`.
    */
   reencrypt(bytes: Buffer): Buffer | null;
@@ -30,13 +33,13 @@ export interface Cipher {
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** What values begin with that name their key. Others are older, or of a server with one key. */
+/** Prefix of values that name their key. Others are older, or of a server with one key. */
 const mark = Buffer.from('EPK1');
 const idBytes = 8;
 
 /**
- * AES-256-GCM under the key in use. It also decrypts what is under a former key, or under a key derived
- * from a `JWT_SECRET`: there may have been no `DATA_ENCRYPTION_KEY` then.
+ * AES-256-GCM with the current key. It also decrypts values under a former key, or under a key
+ * derived from a `JWT_SECRET`, from before there was a `DATA_ENCRYPTION_KEY`.
  */
 export function createCipher(secrets: Secrets): Cipher {
   const derived = [secrets.jwtSecret, ...secrets.jwtSecretsPrevious].map((secret) =>
@@ -47,7 +50,7 @@ export function createCipher(secrets: Secrets): Cipher {
     ? fromBase64(secrets.dataEncryptionKey)
     : derive(secrets.jwtSecret, 'data encryption');
   const keys = [current, ...previous, ...derived].map((key) => ({ key, id: keyIdBytes(key) }));
-  // A server with one key of each kind names none: the version before this reads what it writes.
+  // With one key of each kind, values name none, so that the previous version can read them.
   const isRotating =
     secrets.jwtSecretsPrevious.length + secrets.dataEncryptionKeysPrevious.length > 0;
   const encryptText = (text: string) =>
@@ -65,7 +68,7 @@ export function createCipher(secrets: Secrets): Cipher {
   };
 }
 
-/** Decrypts with the key that the value names, else with the first that fits. */
+/** Decrypts with the key that the value names, else with the first that works. */
 function decryptWith(
   keys: readonly { key: Buffer; id: Buffer }[],
   bytes: Buffer,
@@ -92,7 +95,7 @@ function encrypt(key: Buffer, text: Buffer): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
 }
 
-/** null: the bytes were changed, or they were encrypted with another key. */
+/** null: the bytes were changed, or encrypted with another key. */
 function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
   if (bytes.length < nonceBytes + tagBytes) return null;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
@@ -106,7 +109,7 @@ function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
 }
 
 /**
- * Signs texts with a key of its own for each `purpose`, derived from `secret`: HMAC-SHA256 in
+ * Signs texts with a separate key for each `purpose`, derived from `secret`: HMAC-SHA256 in
  * base64url.
  */
 export function createSigner(secret: string, purpose: string): (text: string) => string {
@@ -114,7 +117,7 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
   return (text) => createHmac('sha256', key).update(text).digest('base64url');
 }
 
-/** Whether `signature` was made for `text` by a signer of `purpose`, with any of the secrets. */
+/** Whether a signer of `purpose` has made `signature` for `text`, with any of the secrets. */
 export function isSigned(
   secrets: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
   purpose: string,
@@ -128,7 +131,7 @@ export function isSigned(
   });
 }
 
-/** The public name of a secret: the same for the same one, and nothing can be learned from it. */
+/** A public id of a secret: always the same, and it reveals nothing. */
 export function keyId(secret: string | Buffer): string {
   return keyIdBytes(secret).toString('hex');
 }

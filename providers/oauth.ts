@@ -7,7 +7,7 @@ export interface OAuthClient {
   secret: string;
 }
 
-/** Who logged in, as the provider says. */
+/** The logged-in user, according to the provider. */
 export interface OAuthIdentity {
   /** The provider's own id of the user: it stays when the address changes. */
   providerId: string;
@@ -20,7 +20,7 @@ export interface OAuthExchange {
   code: string;
   /** The address the provider has redirected to. */
   redirectUri: string;
-  /** What the challenge of the start was made from. */
+  /** The source of the start's challenge. */
   codeVerifier: string;
 }
 
@@ -32,13 +32,13 @@ export interface OAuthStart {
 }
 
 interface OAuthLogin {
-  /** Where the browser goes to log in. */
+  /** The address to which the browser is sent to log in. */
   authorizeUrl(start: OAuthStart): string;
-  /** Turns the code into the user. @throws Error when the provider refuses or is away. */
+  /** Exchanges the code for the user. @throws Error when the provider refuses or is unavailable. */
   identify(exchange: OAuthExchange): Promise<OAuthIdentity>;
 }
 
-/** The ways to log in; null: not set up. */
+/** The ways to log in; null: not configured. */
 export type OAuth = Record<OAuthProvider, OAuthLogin | null>;
 
 /** Addresses of a provider. */
@@ -46,7 +46,7 @@ export interface OAuthEndpoints {
   authorize: string;
   token: string;
   user: string;
-  /** Where the user's addresses are, when not in `user`. */
+  /** Address of the user's email addresses, if they are not in `user`. */
   emails?: string;
 }
 
@@ -66,7 +66,7 @@ export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
   },
 };
 
-/** Longest wait for an answer of the provider: somebody sits before a white page. */
+/** Longest wait for the provider: a user is looking at a blank page. */
 const timeoutMs = 10_000;
 
 export function createOAuth(
@@ -112,7 +112,7 @@ function login(
           code_verifier: codeVerifier,
         }),
       });
-      // GitHub answers a refusal with 200 and `error`.
+      // GitHub refuses with 200 and `error`.
       const { access_token: accessToken } = answer as { access_token?: unknown };
       if (typeof accessToken !== 'string') throw new Error('The provider gave no access token.');
       return readUser(endpoints, accessToken);
@@ -145,7 +145,7 @@ function idOf(id: unknown): string {
   throw new Error('The provider did not say who the user is.');
 }
 
-/** @throws Error that names the address and the status, nothing of what was sent. */
+/** @throws Error with the address and the status, but nothing of the request. */
 async function ask(
   url: string,
   request: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> },

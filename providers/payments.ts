@@ -3,32 +3,32 @@ import { isUuid } from '../domain/ids.ts';
 
 /** The payment provider: Stripe. Amounts in the smallest unit of the currency. */
 export interface Payments {
-  /** A page where a project becomes a subscriber. */
+  /** A page on which a project becomes a subscriber. */
   createCheckout(order: {
     projectId: string;
-    /** Where it was one before. */
+    /** If it was one before. */
     customer: string | null;
     email: string;
     currency: Currency;
     returnUrl: string;
-    /** Who asks: more than one installation may share an account of the provider. */
+    /** This server: several installations may share an account of the provider. */
     server: string;
   }): Promise<string>;
-  /** A page where a customer manages cards, invoices and the subscription. */
+  /** A page on which a customer manages cards, invoices and the subscription. */
   createPortal(customer: string, returnUrl: string): Promise<string>;
-  /** How it stands now. null: there is none of this id. */
+  /** Its current state. null: there is none with this id. */
   findSubscription(id: string): Promise<Subscription | null>;
   /** Whether an invoice is paid by now. */
   isPaid(invoice: string): Promise<boolean>;
-  /** Ends a subscription now and bills what was used; one that has ended is no error. */
+  /** Ends a subscription now and bills its usage; one that has ended is no error. */
   endSubscription(id: string): Promise<void>;
   findCredits(customer: string): Promise<Credits | null>;
   findUpcomingInvoice(customer: string, subscription: string): Promise<UpcomingInvoice | null>;
   /** The newest hundred. */
   listInvoices(customer: string): Promise<Invoice[]>;
   /**
-   * Counts a sent message. The same message counts once, however often it is reported.
-   * @throws UsageRefused when it was understood and is not taken.
+   * Reports a sent message. It counts once, however often it is reported.
+   * @throws UsageRefused when the provider rejects it for good.
    */
   reportUsage(usage: Usage): Promise<void>;
   /** The event of a webhook. @throws InvalidSignature when it does not come from the provider. */
@@ -48,7 +48,7 @@ export interface Usage {
 }
 
 export interface Subscription {
-  /** Paid for, or about to be: mail is sent on it. */
+  /** Paid, or about to be: mail may be sent. */
   isLive: boolean;
   currency: string;
   period: { start: Date; end: Date } | null;
@@ -81,8 +81,8 @@ export interface Invoice extends UpcomingInvoice {
 }
 
 /**
- * What happened at the provider, in our words. Events come in any order, some hours late: an event
- * of a subscription only says which one changed, how it stands now is to be asked for.
+ * An event of the provider, in our words. Events come in any order, some hours late. So an event of
+ * a subscription only says which one changed; ask for its current state.
  */
 export type PaymentEvent = { id: string } & (
   | {
@@ -90,7 +90,7 @@ export type PaymentEvent = { id: string } & (
       projectId: string;
       customer: string;
       subscription: string | null;
-      /** Who made the checkout; null: not told. */
+      /** The server that made the checkout; null: unknown. */
       server: string | null;
     }
   | { kind: 'paid'; customer: string }
@@ -101,7 +101,7 @@ export type PaymentEvent = { id: string } & (
       isFirst: boolean;
       isFinal: boolean;
     }
-  /** Ended for good: nothing brings it back. */
+  /** Ended for good. */
   | { kind: 'subscriptionEnded'; customer: string; subscription: string }
   | { kind: 'subscriptionChanged'; customer: string; subscription: string }
   | { kind: 'fraud'; customer: string | null; charge: string | null }
@@ -113,7 +113,7 @@ export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 }
 
-/** A message the provider does not count as it is: too old, or there is no such meter. */
+/** A message that the provider does not count: too old, or the meter does not exist. */
 export class UsageRefused extends Error {
   override readonly name = 'UsageRefused';
 }
@@ -164,7 +164,7 @@ function pages(
         mode: 'subscription',
         ...(customer ? { customer } : { customer_email: email }),
         currency,
-        // What is metered has no quantity.
+        // A metered price has no quantity.
         line_items: [{ price: priceOnboarding, quantity: 1 }, { price: priceEmailUsage }],
         metadata,
         subscription_data: { metadata },
@@ -186,8 +186,8 @@ function pages(
 }
 
 /**
- * The others were cancelled, never paid for the first time (`incomplete`, `incomplete_expired`), or
- * nobody tries to collect their invoices any more (`unpaid`, `paused`).
+ * The other statuses: cancelled, never paid for the first time (`incomplete`,
+ * `incomplete_expired`), or no longer collected (`unpaid`, `paused`).
  */
 const liveStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
@@ -304,7 +304,7 @@ function usage(
   };
 }
 
-/** A message that was counted already, by us before a crash: the identifier is taken. */
+/** Already counted, by us before a crash: the identifier exists. */
 function isRepeat(error: unknown): boolean {
   return (
     error instanceof Stripe.errors.StripeInvalidRequestError &&
@@ -332,12 +332,12 @@ function upcoming(invoice: Stripe.Invoice): UpcomingInvoice {
   };
 }
 
-/** Stripe's moments are seconds since 1970. */
+/** Stripe's timestamps are in seconds. */
 function moment(seconds: number): Date {
   return new Date(seconds * 1000);
 }
 
-/** The id of something that may have been filled in. */
+/** The id of a reference that may be expanded. */
 function idOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   const { id } = (value ?? {}) as { id?: unknown };

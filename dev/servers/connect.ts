@@ -1,19 +1,19 @@
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { readStackFile } from './stack-file.ts';
 
-/** Where the commands for operators find the servers: named by the environment, or `npm start`'s. */
+/** Where the operator commands find the servers: from the environment, or from `npm start`. */
 export interface Servers {
   temporal: Temporal;
   temporalAddress: string;
-  /** Null when nothing says where PostgreSQL is. */
+  /** Null when PostgreSQL's address is unknown. */
   databaseUrl: string | null;
 }
 
-/** Who runs a command has to start or name the servers first: a sentence that says which. */
+/** The servers are unknown: a message that says which to start or to name. */
 export class NoServers extends Error {}
 
 /**
- * Nothing is reached yet: the first call does that. The caller closes `temporal`.
+ * Connects on first use. The caller closes `temporal`.
  * @throws NoServers when neither the environment nor a running `npm start` says where they are.
  */
 export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {

@@ -5,16 +5,14 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Gives the lock back. */
+/** Releases the lock. */
 export type Release = () => Promise<void>;
 
 /**
- * Takes a lock that all stacks of this user on this machine see, or answers null when another
+ * Takes a lock shared by all stacks of this user on this machine, or returns null when another
  * process has it.
- *
  * The lock is a listening local socket: the kernel closes it with its process, so a lock never
  * outlives a kill -9, and no process id has to be trusted (they are reused).
- *
  * @param name letters, digits and dashes, short: socket paths end at about 100 characters
  */
 export async function holdLock(name: string): Promise<Release | null> {
@@ -23,7 +21,7 @@ export async function holdLock(name: string): Promise<Release | null> {
     const release = await listenOn(path);
     if (release) return release;
     if (await isAnswering(path)) return null;
-    // What a killed process left behind: a file nobody listens on.
+    // Left by a killed process: a file that nobody listens on.
     await rm(path, { force: true });
   }
 }

@@ -10,7 +10,7 @@ const RequestEntry = z.object({
   ms: z.number(),
 });
 
-/** Makes lines of the programs' logs readable for people; `colour` where the terminal has it. */
+/** Formats the programs' log lines for people; `colour` if the terminal supports it. */
 export function lineReader({ colour }: { colour: boolean }) {
   const shared = {
     colorize: colour,
@@ -25,7 +25,7 @@ export function lineReader({ colour }: { colour: boolean }) {
     ignore: [...ignored, 'method', 'path', 'status', 'ms', 'requestId'].join(','),
     messageFormat: '{method} {path} {status} in {ms} ms',
   });
-  /** What is no log entry stays as it is. */
+  /** Lines that are no log entries stay as they are. */
   return (program: string, line: string): string => {
     const entry = parsed(line);
     if (entry === null) return `${program.padEnd(6)} | ${line}`;
@@ -34,7 +34,7 @@ export function lineReader({ colour }: { colour: boolean }) {
   };
 }
 
-/** The JSON object that a line is; null when it is something else. */
+/** The JSON object in a line; null when it is something else. */
 function parsed(line: string): object | null {
   try {
     const value: unknown = JSON.parse(line);

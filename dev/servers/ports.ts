@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 
 import { holdLock, type Release } from './lock.ts';
 
-/** A port no other stack on this machine will take before `release`. */
+/** A port that no other stack on this machine takes before `release`. */
 export interface ClaimedPort {
   port: number;
   release: Release;
@@ -13,12 +13,10 @@ const searchedPorts = 200;
 
 /**
  * Claims a port for a server of the stack.
- *
- * A port given by the user is taken as it is or refused; a default port that is taken gives way
- * to the next free one.
- *
+ * A port set by the user is taken or refused; a default port that is in use is replaced by the next
+ * free one.
  * @param variable the environment variable that sets it, for messages
- * @param given what that variable holds; undefined or empty = not set
+ * @param given its value; undefined or empty = not set
  * @throws Error with one sentence naming the variable
  */
 export async function claimPort(
@@ -40,8 +38,8 @@ export async function claimPort(
 }
 
 /**
- * Claims any free port. Searches from a random place below the range from which operating systems
- * hand out ports for outgoing connections, so that none of those takes it before we listen.
+ * Claims any free port. Searches from a random port below the range that operating systems use for
+ * outgoing connections, so that none of those takes it before we listen.
  */
 export function claimFreePort(): Promise<ClaimedPort> {
   return claimFrom(20_000 + Math.floor(Math.random() * 10_000));
@@ -55,12 +53,12 @@ async function claimFrom(first: number): Promise<ClaimedPort> {
   throw new Error(`No free port from ${first} to ${first + searchedPorts - 1}.`);
 }
 
-// Returns the claim, or why there is none. The lock comes first: two stacks starting at once
+// Returns the claim, or why there is none. The lock comes first: two stacks that start at once
 // would both find the port free.
 async function tryClaim(port: number): Promise<ClaimedPort | string> {
   const release = await holdLock(`port-${port}`);
   if (!release) return 'another Everpost on this machine has that port';
-  // One address is not enough: macOS lets 0.0.0.0 be taken while 127.0.0.1 is in use.
+  // One address is not enough: macOS allows 0.0.0.0 while 127.0.0.1 is in use.
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
     const obstacle = await whyNot(port, host);
     if (obstacle === null) continue;
@@ -79,7 +77,7 @@ async function whyNot(port: number, host: string): Promise<string | null> {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code === 'EADDRINUSE') return 'another program has that port';
     if (code === 'EACCES') return 'this user may not listen on it';
-    // Without IPv6 nobody can have the port there.
+    // Without IPv6 nobody can use the port there.
     if (host === '::') return null;
     throw error;
   }

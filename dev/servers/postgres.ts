@@ -9,16 +9,16 @@ import { keptSecret } from '../secrets.ts';
 import { supervise, until } from './supervisor.ts';
 
 export interface PostgresOptions {
-  /** Everything of this server lies here: `cluster/`, `password`. Made when missing. */
+  /** The data of this server: `cluster/`, `password`. Created when missing. */
   dataDir: string;
   port: number;
   /** Receives each line the server logs. */
   log: (line: string) => void;
-  /** Receives a sentence when the server died and is started again. */
+  /** Receives a message when the server died and is restarted. */
   onNotice?: (sentence: string) => void;
-  /** True: faster, and everything is lost when the machine stops. For tests. */
+  /** True: faster, but everything is lost when the machine stops. For tests. */
   disposable?: boolean;
-  /** Gives up the start. */
+  /** Aborts the start. */
   signal?: AbortSignal;
 }
 
@@ -28,14 +28,13 @@ export interface PostgresServer {
   stop: () => Promise<void>;
 }
 
-/** The major version of the programs that npm installs; a data directory belongs to one. */
+/** The major version that npm installs; a data directory belongs to one. */
 const majorVersion = '18';
 const name = 'everpost';
 
 /**
- * Starts an own PostgreSQL server on 127.0.0.1, makes the database `everpost` when missing, and
- * keeps the server running until `stop`. What a killed start left behind is cleared first.
- *
+ * Starts a PostgreSQL server on 127.0.0.1, creates the database `everpost` when missing, and keeps
+ * the server running until `stop`. What a killed start left behind is removed first.
  * @throws Error with the last lines of the server when it does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
@@ -118,7 +117,7 @@ async function createCluster(parts: {
         'move the data over with pg_dump, or choose another EVERPOST_DATA_DIR.',
     );
   }
-  // Made under another name, so that an interrupted initdb is never taken for a database.
+  // Created under another name, so that an interrupted initdb is never taken for a database.
   const unfinished = `${parts.cluster}.new`;
   await rm(unfinished, { recursive: true, force: true });
   const lines: string[] = [];
@@ -129,8 +128,8 @@ async function createCluster(parts: {
       `--pwfile=${parts.passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // PostgreSQL's own Unicode rules: the same order and case on every machine, whatever
-      // locales the system has.
+      // PostgreSQL's own Unicode rules: the same order and case on every machine, whatever locales
+      // the system has.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -150,7 +149,7 @@ async function createCluster(parts: {
   await rename(unfinished, parts.cluster);
 }
 
-// PG… variables of the user's shell speak of another server.
+// PG… variables of the user's shell refer to another server.
 function serverEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
   return { ...Object.fromEntries(entries), LC_ALL: 'C' };
@@ -174,7 +173,7 @@ async function createDatabase(adminUrl: string): Promise<void> {
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-  // A connection that breaks also fails the query in hand; the event alone would end the process.
+  // A broken connection also fails the current query; an unhandled event would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {

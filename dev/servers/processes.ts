@@ -31,8 +31,8 @@ export interface Running {
 const killAfterMs = 15_000;
 
 /**
- * Starts a process that Ctrl-C in our terminal does not reach (its own process group), so that
- * we decide the order in which things stop, and that ends when we end, however that happens.
+ * Starts a process in its own process group, so that Ctrl-C does not reach it and we decide the
+ * order in which things stop. It ends when we end, however that happens.
  */
 export function launch(command: Command): Running {
   const child = spawn(command.command, command.args, {
@@ -60,8 +60,8 @@ export function launch(command: Command): Running {
 }
 
 /**
- * Stops a process: asks, and after 15 seconds kills its whole group.
- * Resolves when it has ended.
+ * Stops a process: signals it, and kills its whole group after 15 seconds. Resolves when it has
+ * ended.
  */
 export async function end(running: Running, stopSignal: StopSignal): Promise<void> {
   const { child } = running;
@@ -74,9 +74,9 @@ export async function end(running: Running, stopSignal: StopSignal): Promise<voi
 }
 
 /**
- * Stops what an earlier start left running because it was killed: the process named in a pid file,
- * when it still runs and its command line contains `mark`. A pid file that names something else is
- * stale (process ids are reused) and removed.
+ * Stops a process that a killed start left running: the one in a pid file, if it still runs and its
+ * command line contains `mark`. A pid file of anything else is stale (process ids are reused) and
+ * removed.
  */
 export async function endLeftover(
   pidFile: string,
@@ -97,8 +97,8 @@ export async function endLeftover(
 }
 
 // A shell that waits for its input to close, which the kernel does when we die, even by kill -9,
-// and then stops the process as `end` would. It is gone as soon as the process is, before the
-// number can mean another one.
+// and then stops the process as `end` would. It exits when the process does, before the process id
+// can be reused.
 function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): void {
   const script = `read -r _; kill -s "$1" "$0"
     n=0; while kill -0 "$0"; do n=$((n+1)); [ $n -gt 60 ] && kill -s KILL "-$0"; sleep 0.25; done`;

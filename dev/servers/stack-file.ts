@@ -6,17 +6,17 @@ import { z } from 'zod';
 const StackFile = z.object({
   apiUrl: z.string(),
   temporalAddress: z.string(),
-  /** Null when TEMPORAL_ADDRESS names a server that is not ours. */
+  /** Null when TEMPORAL_ADDRESS names an external server. */
   temporalUiUrl: z.string().nullable(),
   databaseUrl: z.string(),
   /** Process id of the launcher. */
   pid: z.number().int(),
 });
 
-/** Where the parts of a running stack are; other commands find it through this. */
+/** The addresses of a running stack; other commands find it through this file. */
 export type StackFile = z.infer<typeof StackFile>;
 
-/** Writes `<dataDir>/stack.json`, for its owner only: the database address holds a password. */
+/** Writes `<dataDir>/stack.json`, for its owner only: the database address contains a password. */
 export async function writeStackFile(dataDir: string, stack: StackFile): Promise<void> {
   await removeStackFile(dataDir);
   await writeFile(pathIn(dataDir), `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });

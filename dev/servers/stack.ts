@@ -12,35 +12,35 @@ import { readStackFile, removeStackFile, type StackFile, writeStackFile } from '
 import { readyMessage, supervise, until } from './supervisor.ts';
 import { endLeftoverTemporal, startTemporal } from './temporal.ts';
 
-/** Paths of the Node programs that make up Everpost; run with tsx from the repository's root. */
+/** Paths of the Node programs of Everpost; run with tsx from the repository's root. */
 interface Programs {
   api: string;
   worker: string;
 }
 
 export interface StackOptions {
-  /** EVERPOST_DATA_DIR, PORT, DATABASE_URL … and all that the programs themselves read. */
+  /** EVERPOST_DATA_DIR, PORT, DATABASE_URL … and everything the programs themselves read. */
   env: NodeJS.ProcessEnv;
   programs: Programs;
-  /** Told what the launcher itself has to say. */
+  /** Receives the launcher's own messages. */
   print: (line: string) => void;
-  /** Told each line that a program writes. */
+  /** Receives each line that a program writes. */
   log: (program: keyof Programs, line: string) => void;
-  /** Gives up the start. */
+  /** Aborts the start. */
   signal: AbortSignal;
 }
 
 export interface Stack {
   facts: StackFile;
   dataDir: string;
-  /** What the programs read. */
+  /** The environment of the programs. */
   env: NodeJS.ProcessEnv;
   /** Stops everything, in order; resolves when no process is left. */
   stop: () => Promise<void>;
 }
 
 type Part = 'api' | 'worker' | 'temporal' | 'postgres' | 'file' | 'ports' | 'lock';
-/** New work ends first, then what does the work, then what keeps it. */
+/** First what creates work, then what does it, then what stores it. */
 const stopOrder: readonly Part[] = [
   'file',
   'api',
@@ -54,11 +54,10 @@ const stopOrder: readonly Part[] = [
 const root = join(import.meta.dirname, '../..');
 
 /**
- * Starts all of Everpost on this machine: PostgreSQL and Temporal where none are named by
- * DATABASE_URL and TEMPORAL_ADDRESS, then the API (which migrates the database), then a worker.
- * Resolves when all are ready.
- *
- * @throws Error with one sentence; all that had been started is stopped by then
+ * Starts Everpost on this machine: PostgreSQL and Temporal unless DATABASE_URL and TEMPORAL_ADDRESS
+ * name them, then the API (which migrates the database), then a worker. Resolves when all are
+ * ready.
+ * @throws Error with one sentence; everything that had been started is stopped by then
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stops = new Map<Part, () => Promise<void>>();
@@ -106,7 +105,7 @@ function programEnv(
     DATABASE_URL: found.facts.databaseUrl,
     TEMPORAL_ADDRESS: found.facts.temporalAddress,
     JWT_SECRET: found.secret,
-    // Nobody else's business, unless said otherwise: this is a developer's machine.
+    // Only this machine by default: it is a developer's.
     HOST: env['HOST'] || '127.0.0.1',
     PORT: String(found.port),
     API_URL: found.facts.apiUrl,
@@ -195,7 +194,7 @@ async function claim(
 
 type Servers = Pick<StackFile, 'databaseUrl' | 'temporalAddress' | 'temporalUiUrl'>;
 
-// Both at once. When one fails the other gives up too, so that nothing is left half started.
+// Both at once. When one fails, the other is aborted too, so that nothing is left half started.
 async function startServers(
   options: StackOptions,
   dataDir: string,

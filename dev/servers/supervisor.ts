@@ -13,11 +13,11 @@ export interface Supervision extends Command {
   shown?: boolean;
   /** Where to write its process id, for the next start to find it. */
   pidFile?: string;
-  /** Resolves when the process does its work. Aborted when the process ends or is stopped. */
+  /** Resolves when the process is ready. Aborted when the process ends or is stopped. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
-  /** Told in one sentence when it died and when it will be started again. */
+  /** Receives one sentence when it died and when it will be restarted. */
   onNotice: (sentence: string) => void;
-  /** Gives up the start. */
+  /** Aborts the start. */
   signal?: AbortSignal;
 }
 
@@ -34,11 +34,10 @@ const healthyAfterMs = 60_000;
 const lastLinesMax = 6;
 
 /**
- * Starts a process, waits until it is ready, and from then on starts it again whenever it dies,
- * after 0.5 s, 1 s, 2 s … 30 s.
- *
- * @throws Error when it dies, or is not ready within 3 minutes, at the first start: what cannot
- *   start once will not start by repeating. The process is gone then.
+ * Starts a process, waits until it is ready, and from then on restarts it whenever it dies, after
+ * 0.5 s, 1 s, 2 s … 30 s.
+ * @throws Error when it dies, or is not ready within 3 minutes, at the first start: retrying would
+ *   not help. The process is gone then.
  */
 export async function supervise(spec: Supervision): Promise<Supervised> {
   const lastLines: string[] = [];
@@ -75,7 +74,7 @@ export async function readyMessage(child: ChildProcess, signal: AbortSignal): Pr
   }
 }
 
-/** Asks again and again, every 100 ms, until the answer is true. An error is a "not yet". */
+/** Calls `ask` every 100 ms until it returns true. An error counts as "not yet". */
 export async function until(ask: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   while (!(await ask().catch(() => false))) {
     await sleep(100, undefined, { signal });
@@ -129,7 +128,7 @@ function keep(spec: Supervision, command: Command, first: Running): Supervised {
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       startedAt = Date.now();
       running = await begin(spec, command);
-      // stop() may have come while it began.
+      // stop() may have been called during the start.
       if (stopping.signal.aborted) await end(running, spec.stopSignal);
     }
   };

@@ -22,17 +22,16 @@ const buildWithinMs = 20 * 60_000;
 export interface TemporalSearch {
   /** TEMPORAL_CLI, PATH, XDG_CACHE_HOME are read from it. */
   env: NodeJS.ProcessEnv;
-  /** Told what takes long. */
+  /** Receives a message about what takes long. */
   onNotice: (sentence: string) => void;
-  /** Where the official archives are; another address in tests. */
+  /** Address of the official archives; another one in tests. */
   downloads?: string;
   signal?: AbortSignal;
 }
 
 /**
- * Finds the `temporal` program, the first of: TEMPORAL_CLI, PATH, our cache directory, the
- * official download, a build with Go. The last two fill the cache, once per machine.
- *
+ * Finds the `temporal` program, the first of: TEMPORAL_CLI, PATH, our cache directory, the official
+ * download, a build with Go. The last two fill the cache, once per machine.
  * @returns its absolute path
  * @throws Error that says what to do when there is none
  */
@@ -59,7 +58,7 @@ export async function findTemporal(search: TemporalSearch): Promise<string> {
   return cached;
 }
 
-// Two starts at once fetch it once.
+// Two simultaneous starts download it once.
 async function waitForLock(directory: string, search: TemporalSearch): Promise<Release> {
   for (let waits = 0; ; waits += 1) {
     const release = await holdDirectory(directory);
@@ -69,8 +68,8 @@ async function waitForLock(directory: string, search: TemporalSearch): Promise<R
   }
 }
 
-// Fetches into a directory of its own and moves the finished program into place, so that the cache
-// never holds half a program.
+// Downloads into a separate directory and moves the finished program into place, so that the cache
+// never has half a program.
 async function fill(directory: string, search: TemporalSearch): Promise<void> {
   const unfinished = join(directory, 'unfinished');
   await rm(unfinished, { recursive: true, force: true });

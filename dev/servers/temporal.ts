@@ -10,19 +10,19 @@ import { supervise, until } from './supervisor.ts';
 import { findTemporal } from './temporal-binary.ts';
 
 export interface TemporalOptions {
-  /** Holds `temporal.db`; null keeps everything in memory (tests). Made when missing. */
+  /** Directory of `temporal.db`; null keeps everything in memory (tests). Created when missing. */
   dataDir: string | null;
   port: number;
   uiPort: number;
-  /** Made when missing; `default` when left out. */
+  /** Created when missing; `default` by default. */
   namespace?: string;
   /** Receives each line the server logs. */
   log: (line: string) => void;
-  /** Told what takes long, and when the server died and is started again. */
+  /** Receives a message about what takes long, and when the server died and is restarted. */
   onNotice?: (sentence: string) => void;
-  /** Gives up the start. */
+  /** Aborts the start. */
   signal?: AbortSignal;
-  /** More options of the server, as its command line takes them. */
+  /** More command line options of the server. */
   more?: readonly string[];
 }
 
@@ -33,17 +33,16 @@ export interface TemporalServer {
   stop: () => Promise<void>;
 }
 
-/** The one description of the development server; also a Docker Compose file. */
+/** The only description of the development server; also a Docker Compose file. */
 const description = join(import.meta.dirname, '../..', 'temporal-dev.yml');
 const Description = z.object({
   services: z.object({ temporal: z.object({ command: z.array(z.string()).min(1) }) }),
 });
 
 /**
- * Starts an own Temporal development server on 127.0.0.1 as `temporal-dev.yml` describes it, and
- * keeps it running until `stop`. Resolves when the namespace and its search attributes are there.
- *
- * @throws Error when no `temporal` program can be had, or with the last lines of the server when
+ * Starts a Temporal development server on 127.0.0.1 as `temporal-dev.yml` describes it, and keeps
+ * it running until `stop`. Resolves when the namespace and its search attributes exist.
+ * @throws Error when no `temporal` program is available, or with the last lines of the server when
  *   it does not start
  */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
@@ -54,7 +53,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   const args = temporalArguments(await readFile(description, 'utf8'), { ...options, dataDir });
   const pidFile = dataDir === null ? {} : { pidFile: pidFileOf(dataDir) };
   if (dataDir !== null) {
-    // Histories hold what customers wrote.
+    // Histories contain what customers wrote.
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await endLeftoverTemporal(dataDir);
   }
@@ -75,9 +74,8 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 }
 
 /**
- * The arguments of `temporal` that the description's command has, with the addresses, ports and
- * paths of this machine put in.
- *
+ * The arguments of the description's `temporal` command, with the addresses, ports and paths of
+ * this machine.
  * @param description the text of temporal-dev.yml
  * @throws Error when the description has no such command or an option is missing in it
  */
@@ -118,8 +116,9 @@ function databaseFile(dataDir: string): string {
   return join(dataDir, 'temporal.db');
 }
 
-// The server listens before it has made its namespace and search attributes: ask for those. It
-// makes attributes only together with the namespace, so one that is newer than the data is added.
+// The server listens before its namespace and search attributes exist, so check for those. It
+// creates attributes only together with the namespace: attributes newer than the data are added
+// here.
 async function isComplete(address: string, args: readonly string[]): Promise<boolean> {
   const namespace = valuesOf(args, 'namespace')[0] ?? 'default';
   const wanted = valuesOf(args, 'search-attribute').map((pair) => pair.split('=')[0] ?? '');

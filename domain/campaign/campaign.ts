@@ -16,12 +16,12 @@ export const audienceTypes = ['ALL', 'SEGMENT', 'FILTERED'] as const;
 /** Who a campaign is for. */
 export interface CampaignAudience {
   type: (typeof audienceTypes)[number];
-  /** null with SEGMENT: the segment is gone, and nobody is in it. */
+  /** null with SEGMENT: the segment was deleted, and the audience is empty. */
   segmentId: string | null;
   condition: Condition | null;
 }
 
-/** In what states an action on a campaign is possible. */
+/** The states in which an action on a campaign is possible. */
 export const campaignActions = {
   edit: ['DRAFT', 'SCHEDULED', 'PAUSED'],
   send: ['DRAFT', 'SCHEDULED'],
@@ -32,7 +32,7 @@ export const campaignActions = {
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
-/** Reasons for which a message that was queued was not handed over. */
+/** Reasons why a queued message was not handed over. */
 const suppressionReasons: readonly string[] = [
   'contact_unsubscribed',
   'project_disabled',
@@ -51,18 +51,18 @@ export type RecipientReason =
   | 'created_after_freeze'
   | 'pending';
 
-/** What a message of a campaign says of its recipient. */
+/** The reason that a campaign message gives for its recipient. */
 export function reasonOfEmail(email: { status: string; error: string | null }): RecipientReason {
   if (email.status === 'PENDING' || email.status === 'SENDING') return 'pending';
   if (email.status !== 'FAILED') return 'sent';
-  // Nobody knows whether it arrived; the provider may still say so.
+  // It is unknown whether it arrived; the provider may still report it.
   if (email.error === 'delivery_unknown') return 'pending';
   return suppressionReasons.includes(email.error ?? '') ? 'withheld' : 'refused';
 }
 
 /**
- * What is said of a contact for whom a campaign has no message.
- * @param contact.subscribed as it was when the audience was fixed; now, while it is not.
+ * The reason for a contact without a message of the campaign.
+ * @param contact.subscribed as of the moment the audience was fixed; before that, as of now.
  */
 export function reasonWithoutEmail(
   campaign: {
@@ -80,19 +80,19 @@ export function reasonWithoutEmail(
   if (needsSubscription(campaign.messageClass, 'CAMPAIGN') && !contact.subscribed) {
     return 'unsubscribed_at_freeze';
   }
-  // Its data were others then, or a transaction that began before was committed after.
+  // Its data were different then, or a transaction that began earlier was committed later.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return campaign.status === 'CANCELLED' ? 'withheld' : 'pending';
 }
 
-/** How a campaign stands, for its run. Numbers of messages, milliseconds. */
+/** The phase of a campaign, for its run. Numbers of messages, milliseconds. */
 export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
-  /** There are messages to be made or handed over. */
+  /** Messages must be inserted or sent. */
   | { phase: 'sending'; sent: number; total: number }
-  /** For the next try of some, or for outcomes that are unknown. */
+  /** For the next retry, or for unknown outcomes. */
   | { phase: 'waiting'; for: 'retry' | 'outcome'; waitMs: number; sent: number; total: number }
   | { phase: 'paused'; sent: number; total: number }
-  /** What still waits must fail. */
+  /** The waiting messages must be failed. */
   | { phase: 'cancelled' }
   | { phase: 'over'; sent: number; total: number };

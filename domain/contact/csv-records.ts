@@ -1,18 +1,18 @@
 /**
- * Where the records of a CSV file end (RFC 4180), told from its quotes. A line whose quotes make no
- * sense is a record of its own with a fault, so that it spoils no other.
+ * Splits a CSV file into records (RFC 4180) by its quotes. A line with invalid quotes is a record
+ * of its own with an error, so that it affects no other.
  */
 
 export interface CsvRecord {
-  /** As it stands in the file, with its line end. */
+  /** As it is in the file, with its line end. */
   text: string;
   /** What is wrong with its quotes; null: nothing. */
   fault: string | null;
 }
 
 /**
- * Longest record with quoted cells, in characters; a contact holds a quarter of
- * it. What goes on for longer is a quote that somebody has forgotten to close.
+ * Longest record with quoted cells, in characters; a contact has at most a quarter of it. A longer
+ * one has an unclosed quote.
  */
 const recordCharsMax = 256 * 1024;
 
@@ -20,13 +20,13 @@ const open = 'A quote is opened and not closed';
 const stray = 'A quote stands where none may';
 const advice = 'A cell with quotes is put in quotes, and those inside are doubled.';
 
-/** Splits text that comes in pieces. Keeps no more than one record, or the bound of one. */
+/** Splits text that comes in chunks. Holds at most one record, or one up to the limit. */
 export class CsvRecords {
-  /** Begins with a record. */
+  /** Starts with a record. */
   #rest = '';
   #line = 1;
 
-  /** The records that end in what is there by now. `isEnd`: nothing more comes. */
+  /** The records complete so far. `isEnd`: this is the last chunk. */
   take(text: string, isEnd: boolean): CsvRecord[] {
     const all = this.#rest + text;
     const records: CsvRecord[] = [];
@@ -54,7 +54,7 @@ interface Reading {
   fault: string | null;
 }
 
-/** Reads one record; null when more text is needed to know where it ends. */
+/** Reads one record; null when it needs more text to find the end. */
 function readRecord(text: string, from: number, isEnd: boolean): Reading | null {
   let at = from;
   let isOpen = false;
@@ -72,13 +72,13 @@ function readRecord(text: string, from: number, isEnd: boolean): Reading | null 
     }
     if (at >= text.length) return isEnd ? { end: at, fault: null } : null;
     if (text[at] === '\n') return { end: at + 1, fault: null };
-    // A quote over several lines that makes no sense there is one that was not closed in its own.
+    // A quote that spans lines and ends in an invalid place was left unclosed on its own line.
     if (text[at] !== ',') return lineWith(isOpen ? open : stray, text, from, isEnd);
     at += 1;
   }
 }
 
-/** The line at `from` alone, with its fault. */
+/** The single line at `from`, with its error. */
 function lineWith(fault: string, text: string, from: number, isEnd: boolean): Reading | null {
   const end = text.indexOf('\n', from);
   if (end < 0) return isEnd ? { end: text.length, fault } : null;
@@ -106,7 +106,7 @@ function skipBlanks(text: string, from: number): number {
   return at;
 }
 
-/** Position of what ends a cell without quotes, or of a quote in it. */
+/** Position of the end of an unquoted cell, or of a quote in it. */
 function endOfPlain(text: string, from: number): number {
   const plain = /[^,"\n]*/y;
   plain.lastIndex = from;

@@ -2,9 +2,9 @@ import { contactDataFault, reservedDataKeys } from './data.ts';
 import { normaliseEmail } from '../mail/email-address.ts';
 import type { RowError } from './job.ts';
 
-/** What the rows of a contact file mean: its header, its cells, its faults. */
+/** The meaning of a contact file: its header, its cells, its errors. */
 
-/** A row that asks for a contact. `subscribed` is null where the row does not say it. */
+/** A row with a contact. `subscribed` is null when the row does not set it. */
 export interface ImportRow {
   row: number;
   email: string;
@@ -12,12 +12,12 @@ export interface ImportRow {
   data: Record<string, unknown>;
 }
 
-/** What each column is, by place. A column without meaning is dropped. */
+/** The meaning of each column, by position. A column without one is ignored. */
 export type CsvHeader = readonly CsvColumn[];
 
 type CsvColumn = 'email' | 'subscribed' | 'dropped' | { key: string };
 
-/** A file that cannot be imported. The text is for the customer. */
+/** A file that cannot be imported. The customer reads the message. */
 export class CsvFault extends Error {}
 
 const droppedKeys: ReadonlySet<string> = new Set([
@@ -27,8 +27,8 @@ const droppedKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the header: names are trimmed and in any case; of two columns for the address or the
- * subscription the first counts; all columns without a meaning of their own are data.
+ * Reads the header: names are trimmed and case-insensitive; of two columns for the address or the
+ * subscription the first counts; all other columns are data.
  * @throws CsvFault without a column for the address.
  */
 export function readHeader(names: readonly string[]): CsvHeader {
@@ -53,9 +53,8 @@ export function readHeader(names: readonly string[]): CsvHeader {
 }
 
 /**
- * What a row asks for, or why it asks for nothing. Missing cells are empty, cells without a
- * column are ignored. Of two columns with one name the last that is not empty counts.
- *
+ * The contact in a row, or its error. Missing cells are empty, cells without a column are ignored.
+ * Of two columns with one name the last that is not empty counts.
  * @param row its number as a person counts: the header is 1.
  */
 export function readRow(
@@ -82,7 +81,7 @@ export function readRow(
   if (email === null) return rowError(row, address, 'Not an email address.');
   // fromEntries defines own properties, so a column named __proto__ stays a plain key.
   const change = Object.fromEntries(data);
-  // Nothing is ever taken away by a row: what is too much alone is too much when merged.
+  // A row never removes data: what is too large alone is too large when merged.
   const fault = contactDataFault(change);
   return fault === null ? { row, email, subscribed, data: change } : rowError(row, address, fault);
 }
@@ -94,8 +93,8 @@ function isYes(cell: string): boolean {
 const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 
 /**
- * The value of a data cell: a boolean, a number as a person writes it, or text. What a number
- * could not keep, such as leading zeros or more digits than it has, stays text.
+ * The value of a data cell: a boolean, a number in ordinary notation, or text. What a number would
+ * lose, such as leading zeros or too many digits, stays text.
  */
 function readCell(key: string, cell: string): string | number | boolean {
   // A language is always text: "no" is Norwegian.
@@ -112,7 +111,7 @@ function readCell(key: string, cell: string): string | number | boolean {
   return isWhole && value !== 0 && String(value) !== cell ? cell : value;
 }
 
-/** The address is shown as it stood there, cut and without what cannot be stored. */
+/** The address is shown as in the file, cut and without characters that cannot be stored. */
 function rowError(row: number, address: string, error: string): RowError {
   return { row, email: address.slice(0, 320).replaceAll(/[\0\p{Cs}]/gu, '\uFFFD'), error };
 }

@@ -1,17 +1,17 @@
 import { limits } from '../limits.ts';
 
 /**
- * The rules of contact data, as a plan: which keys a write sets, which it removes, and what is
- * known only to this one request.
+ * A planned change of contact data: the keys to set, the keys to remove, and the values for this
+ * request only.
  */
 export interface ContactDataChange {
   set: Record<string, unknown>;
   remove: string[];
-  /** Values for this request only; they win over stored ones. */
+  /** Values for this request only; they override stored ones. */
   oneTime: Record<string, unknown>;
 }
 
-/** Keys that always mean the system's own value and are dropped silently. */
+/** Keys of the system's own values; in contact data they are silently dropped. */
 export const reservedDataKeys: ReadonlySet<string> = new Set([
   'id',
   'svc_id',
@@ -24,8 +24,8 @@ export const reservedDataKeys: ReadonlySet<string> = new Set([
 
 /**
  * Plans the merge of `given` into a contact's data: null removes, an empty string is skipped,
- * `{value, persistent: false}` lives for this request, `{value, persistent: true}` is its value,
- * reserved keys are dropped, all else is stored.
+ * `{value, persistent: false}` is for this request only, `{value, persistent: true}` stores the
+ * value, reserved keys are dropped, everything else is stored.
  */
 export function planContactData(
   given: Record<string, unknown> | null | undefined,
@@ -48,7 +48,7 @@ export function planContactData(
   return { set: Object.fromEntries(set), remove, oneTime: Object.fromEntries(oneTime) };
 }
 
-/** What an event keeps of the data sent with it: as sent, one-time wrappers as their value. */
+/** The data an event stores: as sent, with one-time wrappers replaced by their value. */
 export function eventData(
   given: Record<string, unknown> | null | undefined,
 ): Record<string, unknown> | null {
@@ -61,7 +61,7 @@ export function eventData(
   );
 }
 
-/** The first broken limit of a contact's data as stored, as a sentence, or null. */
+/** The first limit that stored contact data exceed, as a sentence, or null. */
 export function contactDataFault(data: Record<string, unknown> | null): string | null {
   if (!data) return null;
   const keys = Object.keys(data);
@@ -86,7 +86,7 @@ export function jsonBytes(value: unknown): number {
   return ascii.test(text) ? text.length : new TextEncoder().encode(text).length;
 }
 
-/** A value that says whether it is to be stored, or null. */
+/** A value with a `persistent` flag, or null. */
 export function persistentWrapper(raw: unknown): { value: unknown; persistent: boolean } | null {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return null;
   if (!Object.hasOwn(raw, 'persistent') || !Object.hasOwn(raw, 'value')) return null;

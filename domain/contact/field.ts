@@ -8,7 +8,7 @@ import {
   type ValueField,
 } from '../filter/filter.ts';
 
-/** A field of contacts as a whole: a standard one, or a key of their data. */
+/** A contact field: a standard one, or a key of the data. */
 export type ContactField = Exclude<ValueField, { kind: 'data' }> | { kind: 'data'; key: string };
 
 /** Reads the name of a field: a standard one, `data.<key>`, or `<key>` alone. */

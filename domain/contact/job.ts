@@ -1,18 +1,18 @@
-/** Imports and bulk actions: work on many contacts that goes on after the answer. */
+/** Imports and bulk actions: work on many contacts that continues after the response. */
 export type JobKind = 'import' | 'bulk';
 
 export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
 
 export type BulkOperation = 'subscribe' | 'unsubscribe' | 'delete';
 
-/** What an import shows of itself; `totalRows` is known once the file was read. */
+/** An import as shown; `totalRows` is known once the file was read. */
 export interface ImportData {
   projectId: string;
   filename: string;
   totalRows: number | null;
 }
 
-/** A row that was not imported. The header is row 1. `email` is what the row had there. */
+/** A row that was not imported. The header is row 1. `email` is as in the file. */
 export interface RowError {
   row: number;
   email: string;
@@ -26,11 +26,11 @@ export interface ImportResult {
   createdCount: number;
   updatedCount: number;
   failureCount: number;
-  /** The first of them: at most `limits.jobErrors`. */
+  /** The first `limits.jobErrors` of them. */
   errors: RowError[];
 }
 
-/** What a bulk action shows of itself; `totalRequested` is known once its contacts are fixed. */
+/** A bulk action as shown; `totalRequested` is known once its contacts are fixed. */
 export interface BulkData {
   projectId: string;
   operation: BulkOperation;
@@ -38,7 +38,7 @@ export interface BulkData {
   totalRequested: number | null;
 }
 
-/** Which contacts a bulk action by query is about: all that match when it starts. */
+/** The contacts of a bulk action by query: all that match when it starts. */
 export interface BulkQuery {
   filter: { search?: string | undefined; subscribed?: boolean | undefined };
   excludeIds: string[];
@@ -53,14 +53,14 @@ export interface ContactError {
 export interface BulkResult {
   operation: BulkOperation;
   totalRequested: number;
-  /** All that are now as was asked for, `unchanged` of them before. */
+  /** All that are now in the requested state, `unchanged` of them before. */
   successCount: number;
   unchanged: number;
   failureCount: number;
   errors: ContactError[];
 }
 
-/** What one time slice of work on a job has left. */
+/** What a time slice of a job has left. */
 export interface JobProgress {
   state: JobState;
   done: number;

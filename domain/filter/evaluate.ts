@@ -20,7 +20,7 @@ import {
   startOfDay,
 } from './value.ts';
 
-/** What a filter means. No coercion: `"5"` is not 5, and what is missing equals nothing but null. */
+/** Evaluates filters. No coercion: `"5"` is not 5, and a missing value equals only null. */
 
 export interface ContactValues {
   email: string;
@@ -30,19 +30,19 @@ export interface ContactValues {
   data: Record<string, unknown> | null;
 }
 
-/** A contact with all a condition can ask about it. */
+/** A contact with everything a condition can ask about it. */
 export interface Subject extends ContactValues {
-  /** When the contact last had an event of this name; null: never. */
+  /** Time of the contact's last event of this name; null: never. */
   lastEvent(name: string): Date | null;
-  /** The latest time at which this was first seen of one of the contact's emails; null: never. */
+  /** The latest time this first happened to one of the contact's emails; null: never. */
   lastActivity(activity: EmailActivity): Date | null;
-  /** False for a segment that does not exist any more. */
+  /** False for a deleted segment. */
   isMember(segmentId: string): boolean;
 }
 
 /**
  * True when the contact meets the condition.
- * @param condition as `parseCondition` gives it.
+ * @param condition as `parseCondition` returns it.
  */
 export function evaluateCondition(condition: Condition, subject: Subject, now: Date): boolean {
   const isMet = (group: Condition['groups'][number]) =>
@@ -83,7 +83,7 @@ export function valueOf(field: ValueField, contact: ContactValues): unknown {
 
 /**
  * The value a filter compares a field with: addresses are stored in lower case, and `subscribed`
- * takes its two values as text too.
+ * also accepts its two values as text.
  */
 export function comparedValue({ kind }: Field, value: unknown): unknown {
   if (kind === 'email') return String(value).toLowerCase();
@@ -107,7 +107,7 @@ export function evaluateFilter(
 }
 
 /**
- * True when `value` stands in the relation to `given`.
+ * True when `operator` holds between `value` and `given`.
  * @param value as for `evaluateFilter`.
  */
 export function compare(operator: ValueOperator, value: unknown, given: unknown): boolean {

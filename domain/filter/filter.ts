@@ -1,7 +1,7 @@
 /**
  * The filter language of segments, campaign audiences and CONDITION steps: its shapes, its fields
- * and which operators fit which field. What a filter means is said in `filter-evaluate.ts`, and a
- * second time as SQL in `db/segments/filter-sql.ts`.
+ * and the operators of each field. `evaluate.ts` defines its meaning, and
+ * `db/segments/filter-sql.ts` the same as SQL.
  */
 export interface Condition {
   /** How the groups are joined. */
@@ -9,7 +9,7 @@ export interface Condition {
   groups: FilterGroup[];
 }
 
-/** Filters and a nested condition, all joined by AND; at least one of them is there. */
+/** Filters and a nested condition, all joined by AND; at least one of them is present. */
 export interface FilterGroup {
   filters: Filter[];
   conditions?: Condition;
@@ -18,9 +18,9 @@ export interface FilterGroup {
 export interface Filter {
   field: string;
   operator: Operator;
-  /** JSON; absent for operators that compare with nothing. */
+  /** JSON; absent for operators without a value. */
   value?: unknown;
-  /** Of a `value` that is a length of time. */
+  /** For a `value` that is a length of time. */
   unit?: Unit;
 }
 
@@ -39,7 +39,7 @@ const occurrence = ['triggered', 'notTriggered'] as const;
 const occurrenceWindow = ['triggeredWithin', 'triggeredOlderThan', 'notTriggeredWithin'] as const;
 const membership = ['memberOfSegment', 'notMemberOfSegment'] as const;
 
-/** Operators on a value whose answer does not depend on the time: those of a CONDITION step. */
+/** Operators on a value that do not depend on the time: those of a CONDITION step. */
 export const valueOperators = [...equality, ...containment, ...order, ...presence] as const;
 
 export const operators = [
@@ -59,7 +59,7 @@ export type Operator = (typeof operators)[number];
 const withoutValue: readonly Operator[] = [...presence, ...occurrence, ...membership];
 const withUnit: readonly Operator[] = [...window, ...occurrenceWindow];
 
-/** What an operator needs beside its field: nothing, a value, or a length of time. */
+/** What an operator needs besides its field: nothing, a value, or a length of time. */
 export function needsOf(operator: Operator): 'nothing' | 'value' | 'duration' {
   if (withoutValue.includes(operator)) return 'nothing';
   return withUnit.includes(operator) ? 'duration' : 'value';
@@ -79,7 +79,7 @@ export const unitMs = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as
 
 export type Unit = keyof typeof unitMs;
 
-/** What became of an email, each with a time of its own. */
+/** Activities of an email, each with its own time. */
 export const emailActivities = [
   'opened',
   'clicked',
@@ -91,7 +91,7 @@ export const emailActivities = [
 
 export type EmailActivity = (typeof emailActivities)[number];
 
-/** A field that has a value in the contact, or, behind another root, in a JSON document. */
+/** A field with a value in the contact, or, with another root, in a JSON document. */
 export type ValueField =
   | { kind: 'email' | 'subscribed' }
   | { kind: 'time'; name: 'createdAt' | 'updatedAt' }
@@ -115,7 +115,7 @@ export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> =
   segment: membership,
 };
 
-/** Reads the name of a field; null for a name no field has. */
+/** Parses the name of a field; null for an unknown name. */
 export function fieldOf(text: string): Field | null {
   if (text === 'email' || text === 'subscribed') return { kind: text };
   if (text === 'createdAt' || text === 'updatedAt') return { kind: 'time', name: text };
@@ -139,7 +139,7 @@ export function fieldOf(text: string): Field | null {
 }
 
 /**
- * Reads the field of a CONDITION step: `contact.` before a field of the contact (`data.` alone is
+ * Parses the field of a CONDITION step: `contact.` before a field of the contact (`data.` alone is
  * enough), or `event.` or `workflow.` before a path in the context of the execution.
  */
 export function stepFieldOf(
@@ -166,7 +166,7 @@ export function filtersOf(condition: Condition): Filter[] {
   ]);
 }
 
-/** The ids of the segments a condition names itself, each once. */
+/** The ids of the segments that a condition names directly, each once. */
 export function segmentIdsOf(condition: Condition): string[] {
   const fields = filtersOf(condition).map(({ field }) => fieldOf(field));
   return [...new Set(fields.flatMap((field) => (field?.kind === 'segment' ? [field.id] : [])))];

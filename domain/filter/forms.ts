@@ -1,7 +1,7 @@
 import type { Condition, Filter, FlatCondition } from './filter.ts';
 import { isJsonEqual } from './value.ts';
 
-/** The two forms of a condition, and when two conditions are the same. */
+/** The two forms of a condition, and whether two conditions are the same. */
 
 export function flatToCondition({ operator, conditions }: FlatCondition): Condition {
   return operator === 'AND'
@@ -9,7 +9,7 @@ export function flatToCondition({ operator, conditions }: FlatCondition): Condit
     : { logic: 'OR', groups: conditions.map((filter) => ({ filters: [filter] })) };
 }
 
-/** The flat form of a condition, or null when it cannot be written so. */
+/** The flat form of a condition, or null when it has none. */
 export function conditionToFlat({ logic, groups }: Condition): FlatCondition | null {
   if (groups.some(({ conditions }) => conditions)) return null;
   const conditions = groups.flatMap(({ filters }) => filters);
@@ -19,8 +19,8 @@ export function conditionToFlat({ logic, groups }: Condition): FlatCondition | n
 }
 
 /**
- * True when two conditions are one but for how they are written: brackets that change nothing do
- * not count, the order of filters does.
+ * True when two conditions differ only in notation: redundant brackets do not matter, the order of
+ * filters does.
  */
 export function meansTheSame(one: Condition, other: Condition): boolean {
   return isJsonEqual(simplify(one), simplify(other));

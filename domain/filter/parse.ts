@@ -18,12 +18,12 @@ import { flatToCondition } from './forms.ts';
 import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
 
-/** A condition as it was read, or what is wrong with it. */
+/** A parsed condition, or what is wrong with it. */
 export interface ParsedCondition {
-  /** Null when there are problems. Holds nothing that was not needed. */
+  /** Null when there are problems. Unknown parts are left out. */
   condition: Condition | null;
   problems: FieldProblem[];
-  /** Where the sent form names segments, which only the database knows. */
+  /** Where the input names segments, which only the database can check. */
   mentions: SegmentMention[];
 }
 
@@ -36,7 +36,7 @@ export interface SegmentMention {
 export type Segments = ReadonlyMap<string, Condition | null>;
 
 /**
- * Reads a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
+ * Parses a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
  * @param input JSON.
  * @param field where it stands in the request; the prefix of the fields of all problems.
  */
@@ -53,8 +53,8 @@ export function parseCondition(input: unknown, field: string): ParsedCondition {
 }
 
 /**
- * Problems of segments that a condition names: unknown ones, those that lead back to the segment
- * the condition is for, and too many of them, here or in a segment that names this one.
+ * Problems of the segments that a condition names: unknown ones, circular references to the segment
+ * of the condition, and too many of them, here or in a segment that names this one.
  * @param segments all segments of the project.
  * @param selfId the segment that is being changed; absent for a new one, and for audiences.
  */
@@ -79,7 +79,7 @@ export function segmentProblems(
   return [{ field: first.field, code: 'too_big', message }];
 }
 
-/** True when the condition, or a segment above the one it is for, leads to too many segments. */
+/** True when the condition, or a segment that refers to its segment, reaches too many segments. */
 function reachesTooFar(
   mentions: readonly SegmentMention[],
   segments: Segments,
@@ -96,7 +96,7 @@ function reachesTooFar(
     if (condition) named.set(id, segmentIdsOf(condition));
   }
   const above = new Set([selfId]);
-  // A set hands out what is added while it is walked.
+  // Iterating a Set also visits items added meanwhile.
   for (const id of above) {
     for (const [other, names] of named) if (names.includes(id)) above.add(other);
   }
@@ -108,10 +108,10 @@ function reachesTooFar(
   });
 }
 
-/** The given segments with all they refer to, directly or through others. */
+/** The given segments with all that they refer to, directly or indirectly. */
 export function reachableSegments(from: readonly string[], segments: Segments): Set<string> {
   const reached = new Set(from);
-  // A set hands out what is added while it is walked.
+  // Iterating a Set also visits items added meanwhile.
   for (const id of reached) {
     const condition = segments.get(id);
     if (condition) for (const next of segmentIdsOf(condition)) reached.add(next);
@@ -119,7 +119,7 @@ export function reachableSegments(from: readonly string[], segments: Segments): 
   return reached;
 }
 
-/** One fault of a comparison. */
+/** One issue of a comparison. */
 export interface ComparisonFault {
   at: 'operator' | 'value' | 'unit';
   code: FieldCode;
@@ -171,7 +171,7 @@ function valueFaults(kind: Field['kind'], operator: Operator, value: unknown): C
     }
     default: {
       if (isEquality(operator) && typeof value === 'object') return [];
-      // A number too large for a double is read from JSON as infinite.
+      // JSON numbers too large for a double are parsed as infinite.
       const isScalar =
         typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
       return isScalar ? [] : [wrongType(value, 'text, a number, true or false')];
@@ -202,10 +202,10 @@ function isFlat(input: unknown): input is Json {
 
 const logics = ['AND', 'OR'] as const;
 
-/** More than the filters of one condition can have; a hostile body could cause millions. */
+/** More than the filters of one condition; a hostile body could cause millions. */
 const problemsMax = 500;
 
-/** One reading: collects the problems while it goes on. What it gives back with any is unused. */
+/** One parse: collects all problems. The result is only valid without any. */
 class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
@@ -224,7 +224,7 @@ class Reader {
     return flatToCondition({ operator, conditions });
   }
 
-  /** @param depth how many conditions deep this one may be, itself included. */
+  /** @param depth how many levels of conditions are allowed, including this one. */
   condition(input: unknown, field: string, depth: number): Condition {
     const empty: Condition = { logic: 'AND', groups: [] };
     if (depth === 0) {
@@ -302,7 +302,7 @@ class Reader {
     return null;
   }
 
-  /** The items; none when there are too many: every item stands for at least one filter. */
+  /** The items; none when there are too many: every item has at least one filter. */
   private list(value: unknown, field: string, min: number): unknown[] {
     if (!Array.isArray(value)) {
       this.wrongType(field, value, 'a list');

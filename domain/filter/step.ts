@@ -8,12 +8,12 @@ interface Comparison {
   value?: unknown;
 }
 
-/** The settings of the step: one comparison, or several branches tried one after the other. */
+/** The config of the step: one comparison, or several branches tried in order. */
 export type StepCondition =
   | ({ mode?: 'binary' | undefined; field: string } & Comparison)
   | { mode: 'multi'; field: string; branches: ({ id: string } & Comparison)[] };
 
-/** What the step reports. Of a multi condition: its branch that matched. */
+/** The output of the step. For a multi condition: of the branch that matched. */
 export interface StepDecision {
   field: string;
   /** Null when no branch matched. */
@@ -27,8 +27,8 @@ export interface StepDecision {
 }
 
 /**
- * Decides which way an execution goes.
- * @param scope.context what the execution carries along.
+ * Decides which branch an execution takes.
+ * @param scope.context the execution's context.
  */
 export function evaluateStepCondition(
   config: StepCondition,

@@ -1,6 +1,9 @@
 import { type Filter, type Unit, unitMs } from './filter.ts';
 
-/** What filters know about single values. `db/segments/filter-sql.ts` and its SQL functions agree with it. */
+/**
+ * Filter semantics of single values. `db/segments/filter-sql.ts` and its SQL functions agree with
+ * it.
+ */
 
 const dateText =
   /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/;
@@ -10,17 +13,17 @@ export const firstInstant = Date.parse('0001-01-01T00:00:00.000Z');
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * The instant of a date text in milliseconds since 1970, or null for any other text.
- * A date text is `2026-11-20` (midnight UTC) or an ISO 8601 date-time such as
- * `2026-11-20T23:30:00.5+01:00`; seconds may be left out, and without an offset it is UTC. The day
- * must exist, and the instant lies in the years 1 to 9999. Beyond milliseconds digits are cut.
+ * The instant of a date text in milliseconds since 1970, or null for any other text. A date text is
+ * `2026-11-20` (midnight UTC) or an ISO 8601 date-time such as `2026-11-20T23:30:00.5+01:00`;
+ * seconds may be left out, and without an offset it is UTC. The day must exist, and the instant
+ * lies in the years 1 to 9999. Digits beyond milliseconds are cut.
  */
 export function instantOfText(text: string): number | null {
   const match = dateText.exec(text);
   if (!match) return null;
   const [, day = '', hours = 0, minutes = 0, seconds = 0, fraction = '', , sign, ...offset] = match;
   const midnight = Date.parse(`${day}T00:00:00.000Z`);
-  // The 30th of February is either refused or read as the 2nd of March.
+  // Engines either refuse the 30th of February or read it as the 2nd of March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null;
   const [offsetHours = 0, offsetMinutes = 0] = offset;
   const ahead = Number(`${sign ?? '+'}1`) * (Number(offsetHours) * 60 + Number(offsetMinutes));
@@ -50,10 +53,10 @@ export function startOfDay(instant: number): number {
 
 const plainDecimal = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
 
-/** So many digits survive being read as a double; with more, exact arithmetic might disagree. */
+/** A double keeps this many digits; with more, exact arithmetic in SQL might disagree. */
 const decimalDigitsMax = 15;
 
-/** The number a value counts as in comparisons: a number, or a text in plain decimal notation. */
+/** The numeric value in comparisons: of a number, or of a text in plain decimal notation. */
 export function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !plainDecimal.test(value)) return null;
@@ -100,8 +103,8 @@ export function readPath(root: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * The instant a length of time before `now`, in milliseconds since 1970; may lie before all dates.
- * Rounded up: no instant of whole milliseconds lies between.
+ * The instant a length of time before `now`, in milliseconds since 1970; it may be before all
+ * dates. Rounded up, which excludes no whole millisecond.
  */
 export function cutOff({ value, unit }: Pick<Filter, 'value' | 'unit'>, now: Date): number {
   return Math.ceil(now.getTime() - (value as number) * unitMs[unit as Unit]);

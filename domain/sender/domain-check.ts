@@ -6,10 +6,10 @@ import {
   recordKey,
 } from './domain-name.ts';
 
-/** Of a domain, and of each of its DNS records: not found, found and right, found and wrong. */
+/** The status of a domain, and of each of its DNS records: not found, correct, or wrong. */
 export type DomainStatus = 'pending' | 'verified' | 'failed';
 
-/** What DNS publishes, by type. Names without the dot at the end, in any case. */
+/** Published DNS records, by type. Names without the trailing dot, in any case. */
 export interface DnsAnswers {
   CNAME: string[];
   MX: { exchange: string; priority: number }[];
@@ -17,36 +17,38 @@ export interface DnsAnswers {
   TXT: string[];
 }
 
-/** Who is asked about a domain. Both reject when they do not know, never when the answer is no. */
+/**
+ * The sources of a domain's check. Both reject when they do not know, never when the answer is no.
+ */
 export interface DomainSources {
   dns: {
     /** Records that are published now; none is an empty list. */
     findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   };
   identities: {
-    /** Names that are in no DNS count as verified. */
+    /** Names that exist in no DNS count as verified. */
     verifiesReservedNames: boolean;
-    /** Whether the provider looks at DNS itself, and has to agree. */
+    /** Whether the provider checks DNS itself, and must agree. */
     keepsDomains: boolean;
-    /** The DNS records that a claim of a name asks for. */
+    /** The DNS records that a claimed domain needs. */
     dnsRecords(claim: DomainClaim): DnsRecord[];
     /** What the mail provider has of a domain; null: nothing. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
 
-/** What a check has found. */
+/** The result of a check. */
 export interface DomainFinding {
-  /** By `recordKey`. A record that could not be looked up keeps its place empty. */
+  /** By `recordKey`. A record that could not be looked up is left out. */
   recordStatuses: Record<string, DomainStatus>;
-  /** All that is needed is there: DKIM records, that of the owner, and the provider agrees. */
+  /** Everything required is there: DKIM records, the ownership record, and the provider agrees. */
   isProven: boolean;
 }
 
 /**
  * Looks up the records of a sender domain.
  * @param claim.ownershipRecordNeeded false: verified before there were ownership records
- * @throws whatever a source rejects with, where that leaves open whether the domain may send.
+ * @throws the error of a source, when it leaves open whether the domain may send.
  */
 export async function inspectDomain(
   claim: DomainClaim & { ownershipRecordNeeded: boolean },
@@ -83,25 +85,25 @@ async function statusOf(record: DnsRecord, dns: DomainSources['dns']): Promise<D
   return found.every((text) => text === written(record)) ? 'verified' : 'failed';
 }
 
-/** What is published in the place of a record, in the form `written` gives to the wanted value. */
+/** What is published at a record's name, in the form that `written` gives to the wanted value. */
 async function relevant(record: DnsRecord, dns: DomainSources['dns']): Promise<string[]> {
   switch (record.type) {
     case 'CNAME':
       return (await dns.findRecords('CNAME', record.name)).map(host);
     case 'MX':
-      // SES takes exactly one: a second one makes the return path fail.
+      // SES accepts exactly one: a second one makes the return path fail.
       return (await dns.findRecords('MX', record.name)).map(
         ({ exchange, priority }) => `${priority} ${host(exchange)}`,
       );
     case 'TXT': {
       const texts = (await dns.findRecords('TXT', record.name)).map(words);
       if (record.purpose === 'ownership') {
-        // Other projects may have published theirs beside it.
+        // Other projects may have published theirs, too.
         const tokens = texts.filter((text) => text.startsWith(ownershipPrefix));
         return tokens.includes(words(record.value)) ? [words(record.value)] : tokens;
       }
       if (record.purpose === 'spf') return texts.filter((text) => /^v=spf1( |$)/.test(text));
-      // Any DMARC policy is the domain owner's own affair.
+      // Any DMARC policy is the domain owner's decision.
       const isDmarc = (text: string) => /^v ?= ?dmarc1 ?(;|$)/.test(text);
       return texts.filter(isDmarc).map(() => words(record.value));
     }
@@ -116,17 +118,17 @@ function written({ type, value, priority }: DnsRecord): string {
 const host = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 const words = (text: string): string => text.toLowerCase().trim().replace(/\s+/g, ' ');
 
-/** How often a domain is looked at without being asked, in milliseconds. */
+/** Interval of the regular checks, in milliseconds. */
 export const checkEveryMs = { pending: 5 * 60_000, verified: 24 * 3_600_000 } as const;
-/** A domain that is not verified this long after it was added has failed, in milliseconds. */
+/** A domain that is still unverified this long after it was added has failed, in milliseconds. */
 const timeoutMs = 72 * 3_600_000;
-/** So many daily checks in a row without what is needed end a verified domain. */
+/** Consecutive failed daily checks that end a verified domain. */
 const failedChecksMax = 3;
 
 /**
  * The state of a domain after a check.
- * @param check.isProven all that is needed is there, and no other project holds the name
- * @param check.isScheduled one of the regular checks: only these count against a verified domain
+ * @param check.isProven everything required is there, and no other project holds the name
+ * @param check.isScheduled a regular check: only these count against a verified domain
  */
 export function stateAfterCheck(
   domain: { status: DomainStatus; failedChecks: number; createdAt: Date },

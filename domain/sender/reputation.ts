@@ -1,9 +1,9 @@
 /**
- * How a project's mail is received, and from when on that harms everybody who sends from this
- * server: mail providers judge by the same two numbers.
+ * The reputation of a project by its bounces and complaints, and the levels from which it harms
+ * everybody who sends from this server: mail providers judge by the same two rates.
  */
 
-/** What came back in a time, and of how many sent messages. */
+/** Bounces and complaints in a period, and the sent messages they refer to. */
 export interface Feedback {
   total: number;
   bounces: number;
@@ -25,15 +25,15 @@ interface Limits {
   critical: number;
 }
 
-/** Rates are looked at from this many sent messages on; absolute limits hold from the first. */
+/** Rates are evaluated from this many sent messages on; absolute limits always. */
 const sentMin = 100;
 /** A project younger than this, in days, has stricter limits. */
 const newProjectDays = 30;
 
 interface MeasureLimits {
-  /** In percent of what was sent. */
+  /** In percent of sent mail. */
   rate: { sevenDay: Limits; allTime: Limits };
-  /** Fewer than this do not make a rate. */
+  /** Smaller counts are not evaluated as a rate. */
   rateCountMin: Limits;
   count: { twentyFourHour: Limits; sevenDay: Limits };
   newCount: { twentyFourHour: Limits; sevenDay: Limits };
@@ -71,13 +71,13 @@ const limits: Record<Measure, MeasureLimits> = {
 
 export interface Reputation {
   isNewProject: boolean;
-  /** By rate alone. */
+  /** By rate only. */
   rates: Record<Measure, { sevenDay: Level; allTime: Level }>;
   /** By rates and counts: the worst of a measure. */
   worst: Record<Measure, Level>;
 }
 
-/** Judges a project. `ageDays`: how long there has been one. */
+/** Evaluates a project. `ageDays`: its age. */
 export function judgeReputation(windows: FeedbackWindows, ageDays: number): Reputation {
   const isNewProject = ageDays < newProjectDays;
   const judged = (measure: Measure) => {
@@ -109,8 +109,8 @@ export function judgeReputation(windows: FeedbackWindows, ageDays: number): Repu
 }
 
 /**
- * How many sent messages have to be counted to judge that many bounces or complaints: from then on
- * their rate is not critical, however many more there are.
+ * How many sent messages must be counted to evaluate a number of bounces or complaints: with more
+ * than these, their rate is not critical.
  */
 export function sentThatMatters(measure: Measure, count: number): number {
   const { sevenDay, allTime } = limits[measure].rate;

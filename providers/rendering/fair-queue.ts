@@ -1,6 +1,6 @@
 /**
- * A queue in which owners take turns: who has many things waiting waits behind whoever has few. What
- * one owner has put in comes out in its order.
+ * A queue in which owners take turns: an owner with many items does not delay one with few. Items
+ * of one owner keep their order.
  */
 export class FairQueue<T> {
   /** In the order of turns; none is empty. */
@@ -12,13 +12,13 @@ export class FairQueue<T> {
     else this.#lines.set(owner, [item]);
   }
 
-  /** What `shift` would take. */
+  /** The item that `shift` would take. */
   get next(): T | undefined {
     const [line] = this.#lines.values();
     return line?.[0];
   }
 
-  /** Takes the first thing of whose turn it is; its owner goes to the end. */
+  /** Takes the first item of the next owner, who goes to the end. */
   shift(): T | undefined {
     const [first] = this.#lines;
     if (!first) return undefined;

@@ -3,7 +3,7 @@ import { checkTemplate, compileTemplate, renderTemplate } from '../../domain/tem
 import type { CompiledTemplate } from '../../domain/template/render.ts';
 import type { RenderTask } from './renderer.ts';
 
-/** The thread in which templates of unknown cost are rendered: one task at a time. */
+/** The thread that renders costly templates: one task at a time. */
 
 /** Characters of source kept parsed: a campaign renders the same template again and again. */
 const keptCharsMax = 1_000_000;

@@ -15,47 +15,44 @@ import {
 } from '../../domain/template/render.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** What a thread is asked to do. */
+/** A task of a thread. */
 export type RenderTask =
   | { kind: RenderKind; sources: string[]; variables: TemplateVariables }
   | { kind: 'check'; source: string };
 
 export interface TemplateRenderer extends Renderer {
-  /**
-   * Judges a template of a project before it is saved; one that takes too long to read is refused.
-   */
+  /** Checks a template before it is saved; one that takes too long to parse is refused. */
   check(source: string, owner?: string): Promise<TemplateCheck>;
-  /** Ends the threads; what they are at is given up. */
+  /** Ends the threads and aborts their tasks. */
   close(): Promise<void>;
 }
 
 export interface RendererSettings {
-  /** Threads for templates of unknown cost. Default: all cores but one, at most 4. */
+  /** Threads for costly templates. Default: all cores but one, at most 4. */
   threads?: number;
-  /** After this time a rendering is stopped, in milliseconds. */
+  /** A rendering is stopped after this time, in milliseconds. */
   renderMs?: number;
 }
 
-/** The limit of one second is Liquid's own; what does not heed it is stopped a little later. */
+/** Liquid's own limit is one second; what ignores it is stopped a little later. */
 const renderMsDefault = 1_200;
-/** Two megabytes of tags take seconds to be read. */
+/** Two megabytes of tags take seconds to parse. */
 const checkMs = 20_000;
-/** A template that was stopped so often in a row is not tried again for a while. */
+/** A template stopped this often in a row is not tried again for a while. */
 const stopsMax = 3;
 const restMs = 60_000;
 const stoppedMax = 1_000;
 
 /**
- * Renders cheap templates at once, and all others in threads of their own, where they can be
- * stopped: Liquid looks at the clock between tags only, and one filter may take minutes. Projects
- * take turns at the threads, so that whoever has many costly templates keeps nobody waiting for
- * longer than one of them may take.
+ * Renders cheap templates at once, and all others in threads, where they can be stopped: Liquid
+ * checks the time between tags only, and one filter may take minutes. Projects take turns at the
+ * threads, so that one with many costly templates delays the others by one rendering at most.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
   const threads = settings.threads ?? Math.min(4, Math.max(1, availableParallelism() - 1));
   const renderings = new ThreadPool(threads, renderMegabytes);
-  // Apart from the renderings: reading a large template may take long and is no fault.
+  // Separate from the renderings: parsing a large template may take long and is not an error.
   const checks = new ThreadPool(1, checkMegabytes);
   const stopped = new Map<string, { times: number; at: number }>();
 
@@ -110,33 +107,33 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   };
 }
 
-/** The answer for a task that was stopped, and for one that was never begun. */
+/** The results of a task that was stopped, and of one that was never started. */
 const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
 interface Job {
   task: RenderTask;
   limitMs: number;
-  /** Asked when its turn comes. */
+  /** Checked when its turn comes. */
   isPointless: () => boolean;
   done: (answer: unknown) => void;
   failed: (error: Error) => void;
 }
 
 /**
- * Memory of a thread, in megabytes; one that needs more ends. Ten megabytes of text are many more
- * as values on their way, and parsed, two megabytes of tags are hundreds.
+ * Memory of a thread, in megabytes; one that needs more ends. Ten megabytes of text need a multiple
+ * as intermediate values, and two megabytes of tags are hundreds when parsed.
  */
 const renderMegabytes = 192;
 const checkMegabytes = 768;
 
-/** Threads that are started when there is work for them; each does one task at a time. */
+/** Threads that are started on demand; each does one task at a time. */
 class ThreadPool {
   readonly #max: number;
   readonly #megabytes: number;
   readonly #queue = new FairQueue<Job>();
   readonly #idle: Worker[] = [];
-  /** Also those that were stopped and have not ended yet: there are never more than `max`. */
+  /** Including stopped threads that have not ended yet: there are never more than `max`. */
   readonly #all = new Set<Worker>();
 
   constructor(max: number, megabytes: number) {
@@ -145,8 +142,8 @@ class ThreadPool {
   }
 
   /**
-   * The thread's answer, stopped when it exceeded its time or memory, skipped when it was found
-   * pointless or cannot be told to a thread.
+   * The thread's result; stopped when it exceeded its time or memory; skipped when it became
+   * pointless or cannot be sent to a thread.
    * @throws Error when no thread can be started.
    */
   run(
@@ -222,13 +219,13 @@ class ThreadPool {
     try {
       thread.postMessage(job.task, []);
     } catch {
-      // A value that cannot be copied, such as one nested too deeply.
+      // A value that cannot be cloned, such as one nested too deeply.
       answered(skipped);
     }
   }
 
   #rest(thread: Worker): void {
-    // Nobody has to wait for an idle thread to end.
+    // An idle thread must not keep the process alive.
     thread.unref();
     this.#idle.push(thread);
     this.#next();

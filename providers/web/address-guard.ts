@@ -1,19 +1,19 @@
 import ipaddr from 'ipaddr.js';
 
-/** Azure's host answers its virtual machines at this address, which is public by its number. */
+/** Azure's host serves its virtual machines at this address, which is formally public. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
 
-/** The only part of IPv6 whose addresses are unicast on the Internet (IANA, RFC 4291 §2.4). */
+/** The only IPv6 range with unicast addresses on the Internet (IANA, RFC 4291 §2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /** NAT64 (RFC 6052): a network without IPv4 reaches public IPv4 addresses through it. */
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * Whether an IP address (no brackets) belongs to the open Internet. Everything the registries of
- * special addresses (RFC 6890) name does not: private, loopback, link-local with the metadata
- * services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved, examples.
- * A mapped or NAT64 address is as public as the IPv4 address inside it; 6to4, Teredo and other
- * tunnels are refused, whatever they lead to. What is no IP address is not public.
+ * Whether an IP address (no brackets) belongs to the public Internet. Everything in the registries
+ * of special addresses (RFC 6890) does not: private, loopback, link-local with the metadata
+ * services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved, examples. A
+ * mapped or NAT64 address is as public as the IPv4 address inside it; 6to4, Teredo and other
+ * tunnels are refused, whatever their target. Anything but an IP address is not public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;

@@ -1,23 +1,23 @@
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
 
-/** Where addresses lead, other than the Internet: a test has all of them on its own machine. */
+/** Where addresses lead, if not to the Internet: tests have all of them on their own machine. */
 export interface Network {
-  /** Authorities that vouch for hosts, as PEM. Default: those of Node.js. */
+  /** Trusted authorities for hosts, as PEM. Default: those of Node.js. */
   hostAuthorities?: readonly string[];
   /** Where the connection for an address goes. Default: to its host and port. */
   connectTo?: (url: URL) => { hostname: string; port: number };
 }
 
-/** Fetches at most so many bytes. */
+/** Fetches at most `bytesMax` bytes. */
 export type FetchBytes = (url: URL, bytesMax: number) => Promise<Buffer>;
 
-/** For name, connection and answer together, in ms. */
+/** For name lookup, connection and response together, in ms. */
 const answerMs = 5_000;
 
 /**
- * Makes what fetches small files of services: on a connection of its own, within 5 seconds, following
- * no redirect, which would leave the host that is trusted. It rejects for anything but a 2xx.
+ * Creates a function that fetches small files of services: on a new connection, within 5 seconds,
+ * following no redirect, which would leave the trusted host. It rejects for anything but a 2xx.
  */
 export function createFetcher({ hostAuthorities, connectTo }: Network): FetchBytes {
   return async (url, bytesMax) => {

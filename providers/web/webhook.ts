@@ -6,34 +6,34 @@ import { Client, errors, type Dispatcher } from 'undici';
 import type { WebhookCall, WebhookOutcome } from '../../domain/workflow/webhook.ts';
 import { isPublicAddress } from './address-guard.ts';
 
-/** One attempt at a webhook. */
+/** One attempt of a webhook. */
 export interface WebhookAttempt extends WebhookCall {
-  /** The receiver's repeat key, the same at every attempt. */
+  /** The receiver's deduplication key, the same for every attempt. */
   deliveryId: string;
-  /** What the request is signed with, all of it. */
+  /** The secret that signs the request. */
   secret: string;
   /** Unix seconds. */
   timestamp: number;
-  /** The body holds credentials: it is for the origin of the address alone. Default: false. */
+  /** The body contains credentials: it may only go to the origin of the address. Default: false. */
   bodyIsSecret?: boolean;
 }
 
 export interface WebhookSender {
   /**
-   * Asks the receiver once, following at most 5 redirects. Never rejects for what the network
-   * does. Keeps no connection afterwards: each request is checked and connected anew.
+   * Calls the receiver once, following at most 5 redirects. Network errors are results, never
+   * rejections. It keeps no connection: each request is checked and connected anew.
    */
   send(attempt: WebhookAttempt): Promise<WebhookOutcome>;
 }
 
 export interface WebhookSenderSettings {
-  /** For names, connections, redirects and the answer together. */
+  /** For lookups, connections, redirects and the response together. */
   timeoutMs: number;
   /** Turns the address guard off (development). */
   allowPrivate: boolean;
   /** All addresses of a host name. Default: the system's resolver. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
-  /** Which addresses may be asked. Default: those of the open Internet. */
+  /** Which addresses may be called. Default: those of the public Internet. */
   isPublic?: (address: string) => boolean;
 }
 
@@ -41,15 +41,15 @@ const redirectsMax = 5;
 const answerBytesMax = 64 * 1024;
 /**
  * How long a connection to one address of a host may take before the next is tried. Node's 250 ms
- * give up far receivers.
+ * would give up on distant receivers.
  */
 const nextAddressMs = 1_000;
 
-/** The guard's no: not worth another attempt. */
+/** Refused by the guard: a retry will not help. */
 class Refusal extends Error {}
 
 /**
- * Calls receivers on the open Internet only: every host, at every redirect, is resolved once, its
+ * Calls receivers on the public Internet only: every host, at every redirect, is resolved once, its
  * addresses are checked, and the connection goes to one of those.
  */
 export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
@@ -58,8 +58,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
   const isPublic = settings.isPublic ?? isPublicAddress;
 
   /**
-   * The addresses to connect to. One that is not public spoils them all: a receiver has no honest
-   * reason to name one, and which one is asked would be left to chance.
+   * The addresses to connect to. If one is not public, all are refused: an honest receiver has
+   * none, and which one is used would be left to chance.
    * @throws Refusal
    */
   async function findAddresses({ hostname }: URL): Promise<LookupAddress[]> {
@@ -100,7 +100,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     async send(attempt) {
       const deadline = new AbortController();
       let timer: NodeJS.Timeout | undefined;
-      // Not all of it heeds the signal: nothing stops a look-up. Then its answer comes too late.
+      // Not everything obeys the signal: a lookup cannot be stopped. Then its result comes too
+      // late.
       const late = new Promise<WebhookOutcome>((done) => {
         timer = setTimeout(() => {
           done({ kind: 'timeout' });
@@ -120,7 +121,7 @@ type Call = Pick<WebhookCall, 'method' | 'headers' | 'body'>;
 
 /**
  * A user name in a URL is refused, not dropped: it would be the receiver's credentials, or a value
- * that pushes the host of the template aside (`https://shop.example` + `@evil.example`).
+ * that replaces the template's host (`https://shop.example` + `@evil.example`).
  * @throws Refusal
  */
 function readUrl(written: string, base?: URL): URL {
@@ -135,12 +136,12 @@ function readUrl(written: string, base?: URL): URL {
   return url;
 }
 
-/** The headers of a request; the signature is over the bytes this very request carries. */
+/** The headers of a request; the signature covers the bytes of this request. */
 function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: WebhookAttempt) {
   const signature = createHmac('sha256', secret)
     .update(`${timestamp}.${body ?? ''}`)
     .digest('hex');
-  // Header lines are bytes; those of a receiver of today are UTF-8.
+  // Header lines are bytes; receivers expect UTF-8.
   const encoded = Object.entries(headers).map(([name, value]) => [
     name,
     Buffer.from(value).toString('latin1'),
@@ -156,8 +157,8 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 /**
  * The request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch): 303, and
  * 301 and 302 after POST, turn into GET without a body. Another origin gets none of the step's own
- * headers but the type of the body: each of them may be a credential, whatever its name. It gets the
- * signature, which it needs to believe the request and cannot sign anything else with.
+ * headers but the content type: each of them may be a credential, whatever its name. It gets the
+ * signature, which it needs to trust the request and cannot use for anything else.
  */
 function redirected(call: Call, statusCode: number, isForeign: boolean): Call {
   const becomesGet =
@@ -186,11 +187,11 @@ async function exchange(
     bodyTimeout: 0,
     connect: {
       timeout: timeoutMs,
-      // Not even NODE_TLS_REJECT_UNAUTHORIZED turns it off. The name checked is that of the URL.
+      // Not even NODE_TLS_REJECT_UNAUTHORIZED disables this. The name checked is that of the URL.
       rejectUnauthorized: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: nextAddressMs,
-      // Asked for names only; a literal is connected to as it is, and was checked as it is.
+      // Called for names only; a literal address was checked and is connected to as it is.
       lookup: (_hostname, _options, done) => done(null, addresses),
     },
   });
@@ -215,7 +216,7 @@ async function exchange(
   }
 }
 
-/** The first 64 KB of an answer; a character cut in two is left out. */
+/** The first 64 KB of a response; a character cut in two is left out. */
 async function readText(
   body: Dispatcher.ResponseData['body'],
 ): Promise<{ text: string; isCut: boolean }> {
@@ -236,7 +237,7 @@ function failed(error: unknown): WebhookOutcome {
   if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
     return { kind: 'refused', error: `The request cannot be sent: ${error.message}` };
   }
-  // Several addresses failing make an error with a code and no message.
+  // When several addresses fail, the error has a code and no message.
   const { message, code } = error as Error & { code?: string };
   return { kind: 'unreachable', error: message || code || String(error) };
 }
