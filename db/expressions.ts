@@ -1,14 +1,14 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 
 /**
- * Any of the values, for the right side of `=`. They are one parameter, so the statement is the same
- * for any number of them.
+ * Any of the values, for the right side of `=`. They are one parameter, so the statement is the
+ * same for any number of them.
  */
 export function anyOf(values: readonly string[], type: 'uuid' | 'text' = 'uuid') {
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
 }
 
-/** Whether one of the columns contains the text, upper and lower case alike. */
+/** Whether one of the columns contains the text, case-insensitively. */
 export function containsText(columns: readonly string[], text: string) {
   const matches = columns.map(
     (column) => sql`strpos(lower(${sql.ref(column)}), lower(${text})) > 0`,
@@ -16,7 +16,7 @@ export function containsText(columns: readonly string[], text: string) {
   return sql<boolean>`(${sql.join(matches, sql` or `)})`;
 }
 
-/** How many rows a query has. */
+/** The number of rows of a query. */
 export async function countRows<D, T extends keyof D>(
   query: SelectQueryBuilder<D, T, object>,
 ): Promise<number> {
@@ -27,7 +27,7 @@ export async function countRows<D, T extends keyof D>(
   return total;
 }
 
-/** What the lists of templates, campaigns and workflows can be asked for. */
+/** The query of the lists of templates, campaigns and workflows. */
 export interface ListQuery {
   search?: string | undefined;
   sort: 'name' | 'createdAt' | 'updatedAt';
@@ -37,7 +37,7 @@ export interface ListQuery {
   pageSize: number;
 }
 
-/** The columns a list can be sorted by. */
+/** The columns by which a list can be sorted. */
 export const sortColumns = {
   name: 'name',
   createdAt: 'created_at',

@@ -30,8 +30,8 @@ import { updateContactOfStep } from './update-contact.ts';
 import { type WebhookServices, createWebhookCalls } from './webhook.ts';
 
 /**
- * One activity per type of step that is performed, and two more. Names from the product: operators
- * read them in the Temporal UI.
+ * One activity for each performed step type, and two more. Names from the product: operators read
+ * them in the Temporal UI.
  */
 export interface StepActivities extends Record<
   PerformedType,

@@ -83,14 +83,14 @@ export interface Endpoint<
   /** Chapter of the documentation. */
   tag: string;
   summary: string;
-  /** What the summary does not say: units, limits, and what its errors mean. Markdown. */
+  /** More than the summary: units, limits, and what its errors mean. Markdown. */
   description: string;
   access: A;
   /** Success status; 200 by default. A handler may return another in an `Answer`. */
   status?: number;
   /** True: the response is `{success: true, data}`. */
   wrapped?: boolean;
-  /** Which counter limits it (see `ratelimit.ts`); by default the kind of caller decides. */
+  /** Which counter limits it (see `rate-limit.ts`); by default the kind of caller decides. */
   limit?: 'auth' | 'none';
   /** The path parameter that names a project: non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;

@@ -250,7 +250,7 @@ function parameters(
   }));
 }
 
-/** The codes that the endpoint refuses with, by their status. */
+/** The error codes of the endpoint, by status. */
 function codesByStatus(endpoint: AnyEndpoint): Map<number, string> {
   const codes = new Set([...commonProblems(endpoint), ...(endpoint.problems ?? [])]);
   const byStatus = new Map<number, string>();
@@ -279,7 +279,7 @@ const statusNames: Record<number, string> = {
 
 const errorContent = { [json]: { schema: reference('schemas', 'Error') } };
 
-/** The answers with an error, by name. Each says what the codes of its status mean. */
+/** The error responses, by name. Each explains the codes of its status. */
 const errorResponses: Record<string, Response> = {
   Error: { description: 'Any error', headers: headersOf('X-Request-ID'), content: errorContent },
 };
@@ -325,14 +325,14 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
 
 const keyConflicts = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const;
 
-/** The JSON Schema of a schema. Those with an id are components, and become references to them. */
+/** The JSON Schema of a schema. Those with an id become components and references to them. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
-  // As the item of a list, a named schema is referred to like any that is deeper inside.
+  // A named schema becomes a reference only inside another one, such as a list.
   const listed = z.toJSONSchema(z.array(schema), {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema: shown }) => {
-      // Long, and no more than the format says.
+      // The pattern is long, and says no more than the format.
       if (shown.format) delete shown.pattern;
       if (shown.minimum === Number.MIN_SAFE_INTEGER) delete shown.minimum;
       if (shown.maximum === Number.MAX_SAFE_INTEGER) delete shown.maximum;

@@ -124,14 +124,14 @@ export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
   });
 }
 
-/** An object that the documentation names: the schema of a record, as a component of the document. */
+/** An object that is a named component of the OpenAPI document, such as a record. */
 export function named<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
   return z.object(shape).meta({ id });
 }
 
 const nameOf = (schema: z.ZodType) => z.globalRegistry.get(schema)?.id ?? '';
 
-/** The answer of a page list of `item`, a named schema. */
+/** The response of a page list of `item`, a named schema. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return named(`${nameOf(item)}Page`, {
     data: z.array(item),
@@ -171,7 +171,7 @@ export function cursorQuery(form: CursorForm) {
 /** The issue for a cursor that cannot be read. */
 export const cursorFault = fault('invalid_string', 'Is no cursor of this list.');
 
-/** The answer of a cursor list of `item`, a named schema. */
+/** The response of a cursor list of `item`, a named schema. */
 export function cursorListOf<Item extends z.ZodType>(item: Item) {
   return named(`${nameOf(item)}List`, {
     data: z.array(item),
@@ -219,9 +219,9 @@ export const BulkUpdated = z.union([
 ]);
 
 /**
- * Carries out a bulk update.
- * @param remove deletes records, all of them or none; with `delete: false` it only looks whether
- *   they are all there.
+ * Runs a bulk update.
+ * @param remove deletes records, all of them or none; with `delete: false` it only checks that they
+ *   all exist.
  */
 export async function bulkUpdate(
   body: z.output<typeof BulkUpdate>,

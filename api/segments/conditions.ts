@@ -95,9 +95,8 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 }
 
 /**
- * Refuses a condition that names segments that are unknown, lead back to the segment it is for, or
- * are too many.
- * @param selfId that segment, if it exists.
+ * Refuses a condition with segments that are unknown, circular, or too many.
+ * @param selfId the segment of the condition, if it exists.
  * @throws Problem VALIDATION_ERROR
  */
 export async function refuseBadReferences(

@@ -297,7 +297,7 @@ export const bulkUpdateTemplates = endpoint({
 
 /**
  * Deletes templates, or none.
- * @param options.delete false: only looks whether all are there.
+ * @param options.delete false: only checks that all exist.
  * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE naming the steps that use any of them.
  */
 async function removeTemplates(

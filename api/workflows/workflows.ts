@@ -302,7 +302,7 @@ export const deleteWorkflow = endpoint({
 
 /**
  * Deletes workflows, or none.
- * @param options.delete false: only looks whether all are there.
+ * @param options.delete false: only checks that all exist.
  * @throws Problem WORKFLOW_NOT_FOUND, WORKFLOW_HAS_ACTIVE_EXECUTIONS
  */
 async function removeWorkflows(

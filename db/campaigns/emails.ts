@@ -13,7 +13,7 @@ import { claimed } from '../emails/emails.ts';
 import { millisecondsUntil } from '../instants.ts';
 import { transact } from '../transaction.ts';
 
-/** The messages of campaigns: how they come into the ledger, and how they are claimed. */
+/** The messages of campaigns: how they are inserted and claimed. */
 
 /** Contacts read in one step while the audience is fixed. */
 const freezePage = 5_000;

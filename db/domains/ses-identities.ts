@@ -3,8 +3,8 @@ import type { Database } from '../database.ts';
 import { transact } from '../transaction.ts';
 
 /**
- * The identities of the mail provider that this server has made. Only these are ever changed or
- * deleted: the account may have others, which are somebody else's.
+ * The identities at the mail provider that this server has created. Only these are ever changed or
+ * deleted: the account may have others, of other owners.
  */
 
 /** Until the transaction ends, nobody else can claim, verify or release this name. */

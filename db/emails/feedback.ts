@@ -195,7 +195,7 @@ async function unsubscribe(tx: Database, email: LockedMessage): Promise<void> {
     .execute();
 }
 
-/** What every event of a message says of it. */
+/** The data that every event of a message has. */
 export function emailEventData(
   email: Pick<
     LockedMessage,

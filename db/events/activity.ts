@@ -17,7 +17,7 @@ interface Source {
   table: Table;
   /** When it happened, to the millisecond. */
   at: RawBuilder<Date>;
-  /** The same as a UTC timestamp without time zone, where the index has it in that form. */
+  /** The same as a UTC timestamp without time zone, if the index has that form. */
   utc?: RawBuilder<Date>;
   /** Which rows are items. */
   where: RawBuilder<boolean>;
@@ -234,7 +234,7 @@ function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBui
       limit ${query.limit})`;
 }
 
-/** A moment as it is compared with rows of the type. */
+/** A moment in the form that is compared with rows of the type. */
 function moment(type: PastType, at: Date): RawBuilder<unknown> {
   const moment = sql`${at}::timestamptz`;
   return sources[type].utc ? sql`${moment} at time zone 'UTC'` : moment;

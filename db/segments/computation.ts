@@ -7,7 +7,7 @@ import { membershipSql, recordStoredCount, withinConditionTime } from './members
 import { findSegment, lockSegment, type SegmentRow } from './segments.ts';
 import { transact } from '../transaction.ts';
 
-/** The membership of a tracked segment, and the events of those who come and go. */
+/** The membership of a tracked segment, and its entry and exit events. */
 
 type TrackedSegment = SegmentRow & { type: 'DYNAMIC' };
 

@@ -73,7 +73,7 @@ interface Scope {
   shared: ReadonlyMap<string, Sql>;
 }
 
-/** The segments with a condition that are named more than once, ordered: each after those it names. */
+/** Segments with a condition that are named more than once; each comes after those it names. */
 function findRepeated(condition: Condition, segments: Segments) {
   const seen = new Set<string>();
   const repeated = new Set<string>();

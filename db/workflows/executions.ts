@@ -307,7 +307,7 @@ export async function listExecutions(
     .orderBy('execution.id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize);
-  // Joined to the page alone: an offset reads all rows before it, and would join them, too.
+  // Joined to the page only: an offset reads all rows before it, and would join them, too.
   const rows = await withContactAndGraph(
     db.selectFrom('execution').where('execution.id', 'in', page),
   )

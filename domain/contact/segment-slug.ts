@@ -18,6 +18,6 @@ export function segmentSlug({ id, name }: { id: string; name: string }): string 
     .replaceAll(/[^\p{L}\p{M}\p{N}_\s-]/gu, '')
     .replaceAll(/[\s-]+/g, '-')
     .replaceAll(/^-|-$/g, '');
-  // Without the space before the word that was cut.
+  // Without the space before a word that was cut off.
   return cutText(slug, slugChars).replace(/-$/, '') || id;
 }

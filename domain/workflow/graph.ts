@@ -112,7 +112,7 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   );
 }
 
-/** Whether a way out of the step needs no branch. */
+/** Whether an outgoing transition of the step needs no branch. */
 function mayLeadOn({ type }: GraphStep): boolean {
   const { ways } = stepKinds[type];
   return ways === 'one' || ways === 'outcomes';

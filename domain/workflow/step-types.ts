@@ -1,18 +1,21 @@
 /**
- * The types of steps. A new one is an entry here, the schema of its config in `steps.ts` and its
- * activity; the compiler asks for both. No zod: the engine runs on it too.
+ * The types of steps. To add one, add an entry here, the schema of its config in `steps.ts` and its
+ * activity; the compiler requires both. No zod: the workflow sandbox uses this file too.
  */
 
 interface StepKind {
   /**
-   * How a run performs the step: by an activity with a place of its own in the history, or by a
-   * local one inside the workflow task, which is for bookkeeping in our database alone. null: it is
-   * not performed, the execution begins behind it.
+   * How a run performs the step: by an activity, or by a local activity inside the workflow task,
+   * which is for bookkeeping in our database only. null: it is not performed; the execution begins
+   * after it.
    */
   runs: 'activity' | 'local' | null;
-  /** What the name of the task queue of its activity ends with. Absent: the queue of the run. */
+  /** Suffix of its activity's task queue. Absent: the run's queue. */
   taskQueue?: string;
-  /** The ways out: one, one for each branch of the config, one for each end of a wait, or none. */
+  /**
+   * The outgoing transitions: one, one per branch of the config, one per outcome of a wait, or
+   * none.
+   */
   ways: 'one' | 'branches' | 'outcomes' | 'none';
 }
 
@@ -29,7 +32,7 @@ const kinds = {
 
 export type StepType = keyof typeof kinds;
 
-/** Those that are performed, each by the activity of its name. */
+/** The types that are performed, each by the activity of its name. */
 export type PerformedType = {
   [T in StepType]: (typeof kinds)[T]['runs'] extends null ? never : T;
 }[StepType];
@@ -37,7 +40,7 @@ export type PerformedType = {
 /** How the steps of each type are performed and where they lead. */
 export const stepKinds: Readonly<Record<StepType, StepKind>> = kinds;
 
-/** False for the trigger, and for a type that only a newer version knows. */
+/** False for the trigger, and for a type of a newer version. */
 export function isPerformed(type: StepType): type is PerformedType {
   return Boolean(stepKinds[type]?.runs);
 }
