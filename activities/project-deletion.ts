@@ -9,8 +9,7 @@ import { findProject } from '../db/projects/projects.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
 import type { Dispatcher } from '../domain/runs.ts';
-import { pause } from './pause.ts';
-import { timeBoxed } from './time-box.ts';
+import { pause, timeBoxed } from './time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 
 /** How a project was removed. */

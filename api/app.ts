@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { Problem } from '../domain/errors.ts';
-import { maskUnknownPath } from '../domain/logged-text.ts';
+import { maskUnknownPath } from '../domain/logging.ts';
 import { cors } from './http/cors.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
 import type { Services } from './http/services.ts';

@@ -1,7 +1,6 @@
 import { DefaultLogger, type LogEntry, type Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { loggedError } from '../domain/logged-error.ts';
-import { maskSecrets } from '../domain/logged-text.ts';
+import { loggedError, maskSecrets } from '../domain/logging.ts';
 
 /**
  * The log of the worker process, one JSON line per entry. In production, errors are logged without

@@ -6,31 +6,30 @@ import {
   insertBodyTemplate,
 } from '../../db/campaigns/emails.ts';
 import type { Database } from '../../db/database.ts';
-import { escapeHtml } from '../../domain/template/html.ts';
-import { wrapDocument } from '../../domain/template/html-document.ts';
+import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
 import { limits } from '../../domain/limits.ts';
 import {
-  interpolate,
+  type MailSkeleton,
+  type SampleRecipient,
+  type Slot,
+  type SlotValues,
   type TextTemplate,
+  interpolate,
   linkTarget,
   mailSkeleton,
-  type MailSkeleton,
-  type Slot,
   skeletonKey,
   slotValues,
-  type SlotValues,
-  type SampleRecipient,
 } from '../../domain/mail/skeleton.ts';
 import {
   type CompiledTemplate,
-  compileTemplate,
   type Renderer,
   type TemplateVariables,
+  compileTemplate,
 } from '../../domain/template/render.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
-import { encodeSkeleton, type MessageSkeleton } from '../../providers/mail/mime-skeleton.ts';
+import { type MessageSkeleton, encodeSkeleton } from '../../providers/mail/mime-skeleton.ts';
 import { BodyTooLarge, type Composed, type Tracking } from './deliver.ts';
 
 export interface ComposerServices {

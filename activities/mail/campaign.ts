@@ -1,12 +1,12 @@
 import {
-  claimCampaignEmails,
   type CampaignEmail,
+  claimCampaignEmails,
   failCampaignEmails,
   findCampaignWork,
 } from '../../db/campaigns/emails.ts';
 import {
-  advanceCampaign,
   type CampaignRef,
+  advanceCampaign,
   freezeCampaign,
   isCampaignFreezing,
 } from '../../db/campaigns/run.ts';
@@ -15,9 +15,8 @@ import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rat
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
-import { deliverBatch, type SendingServices } from './deliver.ts';
-import { pause } from '../pause.ts';
-import { timeBoxed, whileAlive } from '../time-box.ts';
+import { type SendingServices, deliverBatch } from './deliver.ts';
+import { pause, timeBoxed, whileAlive } from '../time-box.ts';
 
 /** Quick activities that need no mail provider. */
 export interface CampaignControl {

@@ -1,23 +1,22 @@
 import type { Database } from '../../db/database.ts';
 import {
-  claimDueEmails,
   type ClaimedEmail,
+  claimDueEmails,
   countDueEmails,
   findNextDue,
   listAttachmentContents,
 } from '../../db/emails/emails.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
-import { wrapDocument } from '../../domain/template/html-document.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import {
-  deliverBatch,
   ContentUnavailable,
   type SendingServices,
   type Tracking,
+  deliverBatch,
 } from './deliver.ts';
-import { pause } from '../pause.ts';
-import { timeBoxed } from '../time-box.ts';
+import { pause, timeBoxed } from '../time-box.ts';
+import { wrapDocument } from '../../domain/template/html.ts';
 
 export interface DeliveryActivities {
   /**

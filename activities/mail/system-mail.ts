@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
 import type { Database } from '../../db/database.ts';
 import {
+  type SystemMailRow,
   claimSystemMail,
   deleteSystemMail,
   findSystemMail,
   releaseSystemMail,
-  type SystemMailRow,
 } from '../../db/emails/system-mail.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
-import { wrapDocument } from '../../domain/template/html-document.ts';
 import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
-import { pause } from '../pause.ts';
-import { whileAlive } from '../time-box.ts';
+import { pause, whileAlive } from '../time-box.ts';
+import { wrapDocument } from '../../domain/template/html.ts';
 
 export interface SystemMailActivities {
   /**

@@ -1,6 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { loggedError } from '../../domain/logged-error.ts';
-import { maskSecrets } from '../../domain/logged-text.ts';
+import { loggedError, maskSecrets } from '../../domain/logging.ts';
 
 /** Names whose values are never logged, up to three levels deep in an entry. */
 const secrets = ['authorization', 'cookie', 'password', 'key', 'secret', 'secretKey', 'token'];

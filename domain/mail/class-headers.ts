@@ -1,4 +1,4 @@
-import { containsOptOutLink } from '../template/html-document.ts';
+import { containsOptOutLink } from '../template/html.ts';
 
 export type MessageClass = 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
 export type SourceType = 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW';

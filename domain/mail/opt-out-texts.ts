@@ -1,4 +1,4 @@
-import { primaryLanguage } from '../template/html-document.ts';
+import { primaryLanguage } from '../template/html.ts';
 
 /**
  * A page that asks for confirmation. `{address}` stands for the masked address, `{project}` for the

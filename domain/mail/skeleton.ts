@@ -1,6 +1,5 @@
 import type { Header, MessageClass } from './class-headers.ts';
-import { escapeHtml } from '../template/html.ts';
-import { primaryLanguage, wrapDocument } from '../template/html-document.ts';
+import { escapeHtml, primaryLanguage, wrapDocument } from '../template/html.ts';
 import { completeMail, optOutUrls } from './content.ts';
 import { CompiledTemplate } from '../template/render.ts';
 import { readTemplate } from '../template/source.ts';
