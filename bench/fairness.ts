@@ -159,60 +159,54 @@ async function besideCampaign(
   return delays;
 }
 
+/** How many mails are asked for, and how long is waited after each. */
+interface Pace {
+  mails: number;
+  pauseMs: number;
+}
+
 /** Sends single mails. Answers for each the milliseconds until the provider had it. */
-async function sendDelays(
-  { pool }: Stack,
-  project: Project,
-  { mails, pauseMs }: { mails: number; pauseMs: number },
-): Promise<number[]> {
-  const since = new Date();
-  for (let index = 0; index < mails; index++) {
-    const to = `single-${index}@bench.example`;
-    const mail = { to, from: project.sender, subject: 'Your code', body: '<p>1234</p>' };
-    await project.call('POST', '/v1/send', mail);
-    await sleep(pauseMs);
-  }
-  return sentDelays(
-    pool,
-    mails,
-    `select (extract(epoch from sent_at - created_at) * 1000)::float8 as ms from email
+function sendDelays(stack: Stack, project: Project, pace: Pace): Promise<number[]> {
+  const mail = { from: project.sender, subject: 'Your code', body: '<p>1234</p>' };
+  return delaysOf(stack, project, pace, {
+    ask: (index) =>
+      project.call('POST', '/v1/send', { ...mail, to: `single-${index}@bench.example` }),
+    question: `select (extract(epoch from sent_at - created_at) * 1000)::float8 as ms from email
       where project_id = $1 and created_at >= $2 and sent_at is not null`,
-    [project.id, since],
-  );
+  });
 }
 
 /** Records events that send a mail. Answers for each the milliseconds until the provider had it. */
-async function trackDelays(
-  { pool }: Stack,
-  project: Project,
-  { mails, pauseMs }: { mails: number; pauseMs: number },
-): Promise<number[]> {
-  const since = new Date();
-  for (let index = 0; index < mails; index++) {
-    const email = `${since.getTime()}-${index}@bench.example`;
-    await project.call('POST', '/v1/track', { event: 'signed_up', email });
-    await sleep(pauseMs);
-  }
-  return sentDelays(
-    pool,
-    mails,
-    `select (extract(epoch from email.sent_at - event.created_at) * 1000)::float8 as ms
+function trackDelays(stack: Stack, project: Project, pace: Pace): Promise<number[]> {
+  return delaysOf(stack, project, pace, {
+    ask: (index, since) => {
+      const email = `${since.getTime()}-${index}@bench.example`;
+      return project.call('POST', '/v1/track', { event: 'signed_up', email });
+    },
+    question: `select (extract(epoch from email.sent_at - event.created_at) * 1000)::float8 as ms
       from event join email on email.contact_id = event.contact_id
       where event.project_id = $1 and event.created_at >= $2 and event.name = 'signed_up'
         and email.sent_at is not null`,
-    [project.id, since],
-  );
+  });
 }
 
-/** What the question answers, once it is as many rows as mails were asked for. */
-async function sentDelays(
-  pool: Stack['pool'],
-  mails: number,
-  question: string,
-  values: unknown[],
+/**
+ * Asks for mails one after the other. Answers what the question says of them, once it is as many
+ * rows: its values are the project and the time of the first.
+ */
+async function delaysOf(
+  { pool }: Stack,
+  project: Project,
+  { mails, pauseMs }: Pace,
+  { ask, question }: { ask: (index: number, since: Date) => Promise<unknown>; question: string },
 ): Promise<number[]> {
+  const since = new Date();
+  for (let index = 0; index < mails; index++) {
+    await ask(index, since);
+    await sleep(pauseMs);
+  }
   for (;;) {
-    const { rows } = await pool.query<{ ms: number }>(question, values);
+    const { rows } = await pool.query<{ ms: number }>(question, [project.id, since]);
     if (rows.length === mails) return rows.map(({ ms }) => ms);
     await sleep(100);
   }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable } from 'kysely';
+import { deliverBatch } from '../../../activities/mail/deliver.ts';
+import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
+import type { Engine } from '../engine.ts';
 
-/** Rows of campaigns and mails, straight into the database: for tests of what follows a sending. */
+/** Rows of campaigns and mails, straight into the database: for tests of a sending and what follows. */
 
 type Fields<Table extends 'campaign' | 'email'> = Partial<Insertable<DB[Table]>>;
 
@@ -58,4 +61,40 @@ export async function insertTestEmail(
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;
+}
+
+/** A message of the engine's project that is due. Answers its id. */
+export function insertDueEmail(
+  { api, project }: Engine,
+  contactId: string,
+  fields: Fields<'email'> = {},
+): Promise<string> {
+  const due = {
+    message_class: 'TRANSACTIONAL',
+    status: 'PENDING',
+    message_id: null,
+    sent_at: null,
+  };
+  return insertTestEmail(api.db, { projectId: project.id, contactId }, { ...due, ...fields });
+}
+
+/**
+ * Delivers a batch of what is due in the engine's project, as a worker does, all of it with the
+ * same content. `change` is what this worker has instead of the engine's services.
+ */
+export function deliverDue(
+  { api: { db }, project: { id: projectId }, services }: Engine,
+  change: Partial<Parameters<typeof deliverBatch>[0]>,
+  stop = new AbortController().signal,
+) {
+  return deliverBatch<ClaimedEmail>(
+    { ...services, ...change },
+    {
+      projectId,
+      max: 100,
+      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
+      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
+    },
+    stop,
+  );
 }

@@ -3,11 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CancelledFailure } from '@temporalio/activity';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deliverBatch } from '../../../activities/mail/deliver.ts';
-import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
 import { useEngine } from '../../support/engine.ts';
-import { insertTestEmail } from '../../support/projects/mails.ts';
+import { deliverDue, insertDueEmail } from '../../support/projects/mails.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** One batch of mail, by the clock and by the memory it takes. */
@@ -31,42 +29,21 @@ async function insertDue(count: number, fileBytes = 0): Promise<string[]> {
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const given = { projectId: engine.project.id, contactId };
-  const due = {
-    to_email: 'ada@people.test',
-    message_class: 'TRANSACTIONAL',
-    status: 'PENDING',
-    message_id: null,
-    sent_at: null,
-    attachments: JSON.stringify(fileBytes > 0 ? [{ bytes: fileBytes }] : []),
-  };
-  return Promise.all(Array.from({ length: count }, () => insertTestEmail(db, given, due)));
+  const attachments = JSON.stringify(fileBytes > 0 ? [{ bytes: fileBytes }] : []);
+  const fields = { to_email: 'ada@people.test', attachments };
+  return Promise.all(
+    Array.from({ length: count }, () => insertDueEmail(engine, contactId, fields)),
+  );
 }
 
 /** The times that a claim could not be ended. */
 let failures = 0;
 
-const deliverDue = (change: Partial<Mailer>, stop?: AbortSignal) =>
+const deliver = (change: Partial<Mailer>, stop?: AbortSignal) =>
   deliverWith({ ...engine.services.mailer, ...change }, stop);
 
-function deliverWith(mailer: Mailer, stop = new AbortController().signal) {
-  const { db } = engine.api;
-  const projectId = engine.project.id;
-  return deliverBatch<ClaimedEmail>(
-    {
-      ...engine.services,
-      mailer,
-      log: { warn: () => void (failures += 1) },
-    },
-    {
-      projectId,
-      max: 100,
-      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
-      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
-    },
-    stop,
-  );
-}
+const deliverWith = (mailer: Mailer, stop?: AbortSignal) =>
+  deliverDue(engine, { mailer, log: { warn: () => void (failures += 1) } }, stop);
 
 const rowsOf = (ids: readonly string[]) =>
   engine.api.db
@@ -91,7 +68,7 @@ describe('the outcome of a mail that has left', () => {
     const ids = await insertDue(1);
     const undo = await keepFromRecording();
     const before = failures;
-    const delivered = deliverDue({});
+    const delivered = deliver({});
     delivered.catch(() => {});
     await waitFor('a first try', () => failures > before);
     passTime(3_600_000);
@@ -106,7 +83,7 @@ describe('the outcome of a mail that has left', () => {
     const undo = await keepFromRecording();
     const before = failures;
     const stop = new AbortController();
-    const delivered = deliverDue({}, stop.signal);
+    const delivered = deliver({}, stop.signal);
     delivered.catch(() => {});
     await waitFor('a first try', () => failures > before);
     stop.abort(new CancelledFailure('WORKER_SHUTDOWN'));
@@ -122,7 +99,7 @@ describe('a claim', () => {
   it('hands over nothing more when its lease is nearly over, and the rest is due again', async () => {
     const ids = await insertDue(3);
     const { mailer } = engine.services;
-    await deliverDue({
+    await deliver({
       maxConcurrency: 1,
       send(message) {
         passTime(61_000);
@@ -135,7 +112,7 @@ describe('a claim', () => {
       { status: 'PENDING', attempts: 0 },
     ]);
     vi.useRealTimers();
-    await deliverDue({});
+    await deliver({});
     expect((await rowsOf(ids)).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
   });
 
@@ -164,7 +141,7 @@ describe('a claim', () => {
     const { mailer } = engine.services;
     let now = 0;
     let most = 0;
-    await deliverDue({
+    await deliver({
       maxConcurrency: 16,
       async send(message) {
         most = Math.max(most, ++now);

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../activities/mail/deliver.ts';
-import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
 import { useEngine } from '../../support/engine.ts';
-import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+import { deliverDue, insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
 /** Mail to the simulator, delivered by a worker that is killed. */
 
@@ -13,24 +11,12 @@ const engine = await useEngine({}, { worker: false });
 
 /** Hands over what is due; the process ends when it would tell Temporal what it has committed. */
 async function deliverAndDie(): Promise<void> {
-  const { db } = engine.api;
-  const projectId = engine.project.id;
-  const dispatcher = {
-    ...engine.services.dispatcher,
-    dispatch() {
-      throw new Error('Killed.');
-    },
+  const dispatch = () => {
+    throw new Error('Killed.');
   };
-  const delivered = deliverBatch<ClaimedEmail>(
-    { ...engine.services, dispatcher },
-    {
-      projectId,
-      max: 100,
-      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
-      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
-    },
-    new AbortController().signal,
-  );
+  const delivered = deliverDue(engine, {
+    dispatcher: { ...engine.services.dispatcher, dispatch },
+  });
   await expect(delivered).rejects.toThrow('Killed.');
 }
 

@@ -1,53 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { deliverBatch } from '../../../activities/mail/deliver.ts';
-import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
 import { useEngine } from '../../support/engine.ts';
-import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+import { createContact } from '../../support/histories/executions.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { deliverDue, insertDueEmail, insertTestCampaign } from '../../support/projects/mails.ts';
 
 /** Mail that was handed over, and whose row is not what it was. */
 
 const engine = await useEngine({}, { worker: false });
 
-async function insertContact(): Promise<string> {
-  const email = `${randomUUID()}@people.test`;
-  const { body } = await engine.call('POST', '/contacts', { email });
-  return body.id;
-}
-
-function insertDue(contactId: string): Promise<string> {
-  const given = { projectId: engine.project.id, contactId };
-  const due = {
-    message_class: 'TRANSACTIONAL',
-    status: 'PENDING',
-    message_id: null,
-    sent_at: null,
-  };
-  return insertTestEmail(engine.api.db, given, due);
-}
-
 const warnings: object[] = [];
 
 /** Delivers what is due by a provider that answers `send`. */
-function deliver(send: Mailer['send']): Promise<number> {
-  const { db } = engine.api;
-  const projectId = engine.project.id;
-  const mailer = { ...engine.services.mailer, send };
-  const log = { warn: (details: object) => void warnings.push(details) };
-  return deliverBatch<ClaimedEmail>(
-    { ...engine.services, mailer, log },
-    {
-      projectId,
-      max: 100,
-      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
-      prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
-    },
-    new AbortController().signal,
-  );
-}
+const deliver = (send: Mailer['send']) =>
+  deliverDue(engine, {
+    mailer: { ...engine.services.mailer, send },
+    log: { warn: (details: object) => void warnings.push(details) },
+  });
 
 const rowOf = (id: string) =>
   engine.api.db
@@ -61,9 +33,9 @@ const accepted = (messageId: string) =>
 
 describe('a batch in which the database refuses one outcome', () => {
   it('records the others, and that one without what is refused', async () => {
-    const contact = await insertContact();
+    const contact = await createContact(engine, newAddress());
     const ids: string[] = [];
-    for (let count = 0; count < 7; count += 1) ids.push(await insertDue(contact));
+    for (let count = 0; count < 7; count += 1) ids.push(await insertDueEmail(engine, contact));
     const twice = randomUUID();
     // Two messages cannot have one id of the provider.
     await deliver(({ emailId }) => accepted(ids.slice(2, 4).includes(emailId) ? twice : emailId));
@@ -77,8 +49,11 @@ describe('a batch in which the database refuses one outcome', () => {
 
   it('leaves one of which nothing can be recorded to the settle time, and says so', async () => {
     const { db } = engine.api;
-    const contact = await insertContact();
-    const [good, bad] = [await insertDue(contact), await insertDue(contact)];
+    const contact = await createContact(engine, newAddress());
+    const [good, bad] = [
+      await insertDueEmail(engine, contact),
+      await insertDueEmail(engine, contact),
+    ];
     await sql`create function refuse() returns trigger language plpgsql as
       $$ begin raise exception 'no' using errcode = '22000'; end $$`.execute(db);
     await sql`create trigger refuse before update on email for each row
@@ -113,8 +88,8 @@ describe('mail whose contact is deleted while it is handed over', () => {
       .insertInto('allowance')
       .values({ project_id: projectId, month, category: 'transactional', taken: 5 })
       .execute();
-    const contact = await insertContact();
-    const id = await insertDue(contact);
+    const contact = await createContact(engine, newAddress());
+    const id = await insertDueEmail(engine, contact);
     await db.updateTable('email').set({ allowance_month: month }).where('id', '=', id).execute();
     await deliver(async ({ emailId }) => {
       const gone = await engine.call('DELETE', `/contacts/${contact}`);
