@@ -174,6 +174,9 @@ async function createProject(request: TestApi['request'], cookie: string, name: 
   return { id, publicKey, secretKey } as { id: string; publicKey: string; secretKey: string };
 }
 
+/** Status and code of a refusal. */
+export const codeOf = ({ status, body }: TestAnswer) => [status, body.error?.code];
+
 /** The `Cookie` header that repeats the cookie an answer has set. */
 export function cookieOf({ headers }: TestAnswer): string {
   const [cookie = ''] = (headers.getSetCookie()[0] ?? '').split(';');

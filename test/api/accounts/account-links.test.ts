@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { cookieOf, useApi, type TestAnswer } from '../../support/api.ts';
+import { codeOf, cookieOf, useApi } from '../../support/api.ts';
 import { overtaken } from '../../support/overtaken.ts';
 
 /** Who can do what with the links of account mails, and when they die. */
@@ -13,7 +13,6 @@ const api = await useApi({
 const post = (path: string, body: unknown, cookie?: string) =>
   api.request('POST', path, { body, ...(cookie ? { cookie } : {}) });
 const me = async (cookie: string) => (await api.request('GET', '/users/@me', { cookie })).body;
-const codeOf = ({ status, body }: TestAnswer) => [status, body.error?.code];
 const logIn = (email: string, password: string) => post('/auth/login', { email, password });
 
 /** The token of the newest link that the mailbox of an address holds to a page of the dashboard. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { listAdministrators } from '../../../db/accounts/members.ts';
-import { useApi, type TestAnswer, type TestApi } from '../../support/api.ts';
+import { codeOf, useApi, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Members of a server that sends account mail: they are invited, and decide. */
@@ -33,7 +33,6 @@ const invitationsOf = async ({ cookie }: User) =>
   (await api.request('GET', '/users/@me/invitations', { cookie })).body;
 const contacts = ({ cookie }: User, id = project.id) =>
   api.request('GET', '/contacts', { cookie, headers: { 'X-Project-Id': id } });
-const codeOf = ({ status, body }: TestAnswer) => [status, body.error?.code];
 const mailsTo = (email: string) =>
   api.db
     .selectFrom('single_mail')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { useApi } from '../../support/api.ts';
+import { codeOf, useApi } from '../../support/api.ts';
 
 const api = await useApi();
 const owner = await api.signUp();
@@ -10,10 +10,6 @@ const path = (userId = '') => `/projects/${project.id}/members${userId && `/${us
 const by = ({ cookie }: { cookie: string }) => ({ cookie });
 const add = (email: string, as = by(owner), more: object = {}) =>
   api.request('POST', path(), { ...as, body: { email, ...more } });
-const codeOf = (answer: { status: number; body: { error?: { code: string } } }) => [
-  answer.status,
-  answer.body.error?.code,
-];
 
 describe('members', () => {
   it('are listed with the owner first', async () => {

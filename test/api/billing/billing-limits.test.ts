@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { requireAllowance, takeAllowances } from '../../../db/billing/billing.ts';
-import { codeOf, useBilling, subscribed } from '../../support/projects/billed-project.ts';
+import { codeOf } from '../../support/api.ts';
+import { useBilling, subscribed } from '../../support/projects/billed-project.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 
 const billing = await useBilling();

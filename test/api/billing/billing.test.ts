@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { requireAllowance } from '../../../db/billing/billing.ts';
-import { useApi } from '../../support/api.ts';
-import { codeOf, useBilling, subscribed } from '../../support/projects/billed-project.ts';
+import { codeOf, useApi } from '../../support/api.ts';
+import { useBilling, subscribed } from '../../support/projects/billed-project.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useApi } from '../../support/api.ts';
+import { codeOf, useApi } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
 import { useFolder } from '../../support/use.ts';
 
@@ -40,11 +40,6 @@ async function upload(
     ...(await formWith(content, { field, filename, type })),
   });
 }
-
-const codeOf = (answer: { status: number; body: { error?: { code: string } } }) => [
-  answer.status,
-  answer.body.error?.code,
-];
 
 describe('POST /uploads/image', () => {
   it.each(Object.keys(signatures) as (keyof typeof signatures)[])(

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { codeOf, useBilling } from '../../support/projects/billed-project.ts';
+import { codeOf } from '../../support/api.ts';
+import { useBilling } from '../../support/projects/billed-project.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 describe('a request that fails at its second recipient', async () => {

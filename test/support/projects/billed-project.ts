@@ -44,12 +44,6 @@ export interface Billing {
 /** The columns of a project that pays. */
 export const subscribed = { customer: 'cus_1', subscription: 'sub_1' };
 
-/** Status and code of a refusal. */
-export const codeOf = (answer: { status: number; body: { error?: { code: string } } }) => [
-  answer.status,
-  answer.body.error?.code,
-];
-
 export async function useBilling(): Promise<Billing> {
   const stripe = await useFakeStripe();
   const api = await useApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
