@@ -33,7 +33,11 @@ const rooms: readonly Room[] = [
     types: ['activities/'],
     packages: /^@temporalio\/(workflow|common)$/,
   },
-  { prefix: 'workflows/client/', uses: ['domain/'], packages: /^@temporalio\/(client|common)$/ },
+  {
+    prefix: 'workflows/client/',
+    uses: ['domain/'],
+    packages: /^(@temporalio\/(client|common)|p-limit)$/,
+  },
   {
     prefix: 'activities/',
     uses: ['domain/', 'db/', 'providers/'],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import pLimit from 'p-limit';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
 import type { Database } from '../../db/database.ts';
 import { releaseClaim } from '../../db/emails/emails.ts';
@@ -236,18 +237,6 @@ async function handOver<E extends Sendable>(
 ): Promise<void> {
   const { outcomes } = progress;
   const connections = connectionsOf(services.mailer);
-  const queue = emails.values();
-  async function work(): Promise<void> {
-    for (const email of queue) {
-      const releaseFiles = await filesUnderWay.acquire(bytesOf(email), { urgent });
-      const releaseBody = await bodiesUnderWay.acquire(email.body?.length ?? 0, { urgent });
-      const releaseConnection = await connections.acquire(1, { urgent });
-      outcomes.push(await attempt(email));
-      releaseConnection();
-      releaseBody();
-      releaseFiles();
-    }
-  }
   async function attempt(email: E): Promise<DeliveryOutcome> {
     if (isOver()) return { emailId: email.id, kind: 'released' };
     const reason = overLimit.has(email.id) ? 'billing_limit' : suppressionReason(email);
@@ -257,8 +246,15 @@ async function handOver<E extends Sendable>(
     if (outcome.kind === 'refused') progress.refusedInRow += 1;
     return outcome;
   }
-  const workers = Math.min(services.mailer.maxConcurrency, emails.length);
-  await Promise.all(Array.from({ length: workers }, work));
+  await pLimit(services.mailer.maxConcurrency).map(emails, async (email) => {
+    const releaseFiles = await filesUnderWay.acquire(bytesOf(email), { urgent });
+    const releaseBody = await bodiesUnderWay.acquire(email.body?.length ?? 0, { urgent });
+    const releaseConnection = await connections.acquire(1, { urgent });
+    outcomes.push(await attempt(email));
+    releaseConnection();
+    releaseBody();
+    releaseFiles();
+  });
 }
 
 function connectionsOf(mailer: Mailer): Semaphore {

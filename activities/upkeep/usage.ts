@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Database } from '../../db/database.ts';
 import {
   deleteUsageReports,
@@ -59,24 +60,20 @@ async function tell(
   reports: readonly UsageReport[],
   end: number,
 ) {
-  const queue = reports.values();
   const told: string[] = [];
   /** Will never be accepted. */
   const refused: string[] = [];
   const failed: unknown[] = [];
-  async function work(): Promise<void> {
-    for (const report of queue) {
-      if (Date.now() > end) return;
-      const isTooOld = Date.now() - report.sentAt.getTime() > oldestMs;
-      await payments.reportUsage(report).then(
-        () => told.push(report.emailId),
-        (error: unknown) => {
-          if (isTooOld && error instanceof UsageRefused) refused.push(report.emailId);
-          else failed.push(error);
-        },
-      );
-    }
-  }
-  await Promise.all(Array.from({ length: concurrency }, work));
+  await pLimit(concurrency).map(reports, async (report) => {
+    if (Date.now() > end) return;
+    const isTooOld = Date.now() - report.sentAt.getTime() > oldestMs;
+    await payments.reportUsage(report).then(
+      () => told.push(report.emailId),
+      (error: unknown) => {
+        if (isTooOld && error instanceof UsageRefused) refused.push(report.emailId);
+        else failed.push(error);
+      },
+    );
+  });
   return { told, refused, failed };
 }

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import pLimit from 'p-limit';
 import type { DueCancel, DueStart, StartedRun } from '../../domain/workflow/execution.ts';
 import type { Dispatcher, OutboxEntry } from '../../domain/runs.ts';
 import {
@@ -220,12 +221,10 @@ async function inParallel(
   { log, callsMax = callsMaxUsual }: DispatcherOptions,
   calls: (() => Promise<void>)[],
 ): Promise<void> {
-  const queue = calls.values();
   const failures: unknown[] = [];
-  async function work(): Promise<void> {
-    for (const call of queue) await call().catch((error: unknown) => failures.push(error));
-  }
-  await Promise.all(Array.from({ length: Math.min(callsMax, calls.length) }, work));
+  await pLimit(callsMax).map(calls, (call) =>
+    call().catch((error: unknown) => failures.push(error)),
+  );
   const [error] = failures;
   if (failures.length === calls.length && error !== undefined) throw error;
   if (error !== undefined) log.warn({ error, failed: failures.length }, 'Some runs were not told');
