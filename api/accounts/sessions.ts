@@ -3,16 +3,23 @@ import { deleteSession, listSessions } from '../../db/accounts/sessions.ts';
 import { transact } from '../../db/transaction.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, Time, Uuid } from '../http/schemas.ts';
 import { endSession } from '../access/session.ts';
 
 const Session = named('Session', {
-  id: z.uuid(),
+  id: z.uuid().meta({ examples: ['0e9b6f0c-52a8-7b5c-8a51-0f3f6b9d2c77'] }),
   createdAt: Time,
   lastSeenAt: Time.meta({ description: 'Exact to five minutes' }),
-  ip: z.string().nullable(),
-  userAgent: z.string().nullable(),
-  current: z.boolean().meta({ description: 'The session of this request' }),
+  ip: z
+    .string()
+    .nullable()
+    .meta({ examples: ['203.0.113.7'] }),
+  userAgent: z
+    .string()
+    .nullable()
+    .meta({ examples: ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'] }),
+  current: z.boolean().meta({ description: 'The session of this request', examples: [true] }),
 });
 
 const listMySessions = endpoint({
@@ -24,28 +31,10 @@ const listMySessions = endpoint({
   description: '`current` marks the session of this request.',
   access: 'session',
   response: z.array(Session),
-  example: {
-    response: [
-      {
-        id: '0e9b6f0c-52a8-7b5c-8a51-0f3f6b9d2c77',
-        createdAt: '2026-11-20T10:00:00.000Z',
-        lastSeenAt: '2026-11-21T08:30:00.000Z',
-        ip: '203.0.113.7',
-        userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
-        current: true,
-      },
-    ],
-  },
+  example: { response: [exampleOf(Session)] },
   async handle({ db, caller }) {
     const rows = await listSessions(db, caller.userId);
-    return rows.map((row) => ({
-      id: row.id,
-      createdAt: time(row.created_at),
-      lastSeenAt: time(row.last_seen_at),
-      ip: row.ip,
-      userAgent: row.user_agent,
-      current: row.id === caller.sessionId,
-    }));
+    return rows.map((row) => present(Session, row, { current: row.id === caller.sessionId }));
   },
 });
 

@@ -4,17 +4,18 @@ import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/acc
 import { Problem } from '../../domain/errors.ts';
 import { requireFresh } from '../access/auth.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
+import { exampleOf, present } from '../http/record.ts';
 import type { Services } from '../http/services.ts';
-import { named, Time, time } from '../http/schemas.ts';
+import { named, Time } from '../http/schemas.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { endSession, startSession } from '../access/session.ts';
 import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
 
 const User = named('User', {
-  id: z.uuid(),
-  email: z.string(),
+  id: z.uuid().meta({ examples: ['f0000000-0000-4000-8000-000000000001'] }),
+  email: z.string().meta({ examples: ['ada@shop.example'] }),
   type: z.enum(['PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH']),
-  emailVerified: z.boolean(),
+  emailVerified: z.boolean().meta({ examples: [true] }),
   createdAt: Time,
 });
 
@@ -27,24 +28,9 @@ const getMe = endpoint({
   description: '`type` is how the account logs in.',
   access: 'session',
   response: User,
-  example: {
-    response: {
-      id: 'f0000000-0000-4000-8000-000000000001',
-      email: 'ada@shop.example',
-      type: 'PASSWORD',
-      emailVerified: true,
-      createdAt: '2026-11-20T10:00:00.000Z',
-    },
-  },
+  example: { response: exampleOf(User) },
   async handle({ db, caller }) {
-    const user = await loggedInUser(db, caller.userId);
-    return {
-      id: user.id,
-      email: user.email,
-      type: user.type as z.input<typeof User>['type'],
-      emailVerified: user.email_verified,
-      createdAt: time(user.created_at),
-    };
+    return present(User, await loggedInUser(db, caller.userId));
   },
 });
 

@@ -22,64 +22,8 @@ import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { fault, named, Time, time, Uuid } from '../http/schemas.ts';
-
-const Status = z.enum(['pending', 'verified', 'failed']);
-
-const Domain = named('Domain', {
-  id: z.uuid(),
-  domain: z.string(),
-  status: Status,
-  verified: z.boolean(),
-  dkimTokens: z.array(z.string()),
-  records: z.array(
-    z.object({
-      type: z.enum(['CNAME', 'MX', 'TXT']),
-      name: z.string(),
-      value: z.string(),
-      priority: z.int().optional(),
-      purpose: z.enum(['dkim', 'ownership', 'mail_from', 'spf', 'dmarc']).meta({
-        description: 'dkim and ownership, which is there with Amazon SES, decide about the status',
-      }),
-      status: Status,
-    }),
-  ),
-  lastCheckedAt: Time.nullable(),
-  verifiedAt: Time.nullable(),
-  projectId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
-});
-
-/** For the documentation; a domain has three DKIM records and one of each other purpose. */
-const example: z.input<typeof Domain> = {
-  id: 'e2000000-0000-4000-8000-000000000001',
-  domain: 'shop.example.com',
-  status: 'pending',
-  verified: false,
-  dkimTokens: ['q2w3e4r5t6'],
-  records: [
-    {
-      type: 'CNAME',
-      name: 'q2w3e4r5t6._domainkey.shop.example.com',
-      value: 'q2w3e4r5t6.dkim.amazonses.com',
-      purpose: 'dkim',
-      status: 'pending',
-    },
-    {
-      type: 'TXT',
-      name: '_everpost.shop.example.com',
-      value: 'everpost-verification=5f0c1d1f6c0e4b0f9d5a3a7b1c2d3e4f',
-      purpose: 'ownership',
-      status: 'pending',
-    },
-  ],
-  lastCheckedAt: null,
-  verifiedAt: null,
-  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
-  createdAt: '2026-11-20T10:00:00.000Z',
-  updatedAt: '2026-11-20T10:00:00.000Z',
-};
+import { fault, named, Uuid } from '../http/schemas.ts';
+import { Domain, domainExample, presentDomain } from './record.ts';
 
 const DomainName = z
   .string()
@@ -106,7 +50,7 @@ const listProjectDomains = endpoint({
   projectParam: 'projectId',
   params: z.object({ projectId: Uuid }),
   response: z.array(Domain),
-  example: { response: [example] },
+  example: { response: [domainExample] },
   async handle({ db, identities, member }) {
     const rows = await listDomains(db, member.projectId);
     return rows.map((row) => presentDomain(row, identities));
@@ -134,7 +78,7 @@ const createDomain = endpoint({
   }),
   response: Domain,
   problems: ['PROJECT_NOT_FOUND', 'FORBIDDEN', 'DOMAIN_EXISTS', 'SERVICE_UNAVAILABLE'],
-  example: { body: { domain: 'shop.example.com' }, response: example },
+  example: { body: { domain: 'shop.example.com' }, response: domainExample },
   async handle(call) {
     const { config, identities, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
@@ -163,7 +107,7 @@ const verifyDomain = endpoint({
     tokens: z.array(z.string()).meta({ description: 'The same as dkimTokens' }),
   }),
   problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-  example: { response: { ...example, tokens: example.dkimTokens } },
+  example: { response: { ...domainExample, tokens: domainExample.dkimTokens } },
   async handle(call) {
     const { identities, dispatcher, params } = call;
     const domain = await requireDomain(call, params.id);
@@ -309,23 +253,4 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
     message:
       'The operator of this server has set this domain up in a way that projects cannot use.',
   });
-}
-
-function presentDomain(row: DomainRow, identities: Services['identities']) {
-  return {
-    id: row.id,
-    domain: row.name,
-    status: row.status,
-    verified: row.status === 'verified',
-    dkimTokens: row.dkim_tokens,
-    records: identities.dnsRecords(claimOf(row)).map((record) => ({
-      ...record,
-      status: row.record_statuses[recordKey(record)] ?? 'pending',
-    })),
-    lastCheckedAt: time(row.last_checked_at),
-    verifiedAt: time(row.verified_at),
-    projectId: row.project_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
 }

@@ -10,13 +10,14 @@ import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { answer, type Call, endpoint, page } from '../http/endpoint.ts';
 import { mailboxPage, pagePolicy } from './mailbox-page.ts';
-import { named, queryInt, Time, time } from '../http/schemas.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, queryInt, Time } from '../http/schemas.ts';
 
 const Summary = named('MailboxSummary', {
-  id: z.uuid(),
-  from: z.string(),
-  to: z.string(),
-  subject: z.string(),
+  id: z.uuid().meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
+  from: z.string().meta({ examples: ['team@shop.test'] }),
+  to: z.string().meta({ examples: ['ada@people.test'] }),
+  subject: z.string().meta({ examples: ['Hi Ada'] }),
   receivedAt: Time,
 });
 
@@ -30,14 +31,7 @@ const Mail = Summary.extend({
   raw: z.string(),
 });
 
-/** For the documentation. */
-const example: z.input<typeof Summary> = {
-  id: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
-  from: 'team@shop.test',
-  to: 'ada@people.test',
-  subject: 'Hi Ada',
-  receivedAt: '2026-11-21T08:30:01.000Z',
-};
+const example = exampleOf(Summary);
 
 const mailboxSizeDefault = 50;
 
@@ -164,13 +158,7 @@ async function findMail({ db }: Pick<AnyCall, 'db'>, id: string): Promise<FoundM
 }
 
 function presentSummary(row: MailboxSummary) {
-  return {
-    id: row.id,
-    from: row.sender,
-    to: row.recipient,
-    subject: row.subject,
-    receivedAt: time(row.received_at),
-  };
+  return present(Summary, row, { from: row.sender, to: row.recipient });
 }
 
 function presentMail({ email, ...mail }: FoundMail): z.input<typeof Mail> {

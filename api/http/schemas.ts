@@ -247,10 +247,10 @@ export function pageExample<T>(record: T) {
 export const Time = z.iso.datetime({ precision: 3 });
 
 /** The last fields of most records. */
+export const times = { createdAt: Time, updatedAt: Time };
 export const ofProject = {
   projectId: z.uuid().meta({ examples: ['0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01'] }),
-  createdAt: Time,
-  updatedAt: Time,
+  ...times,
 };
 
 /** The text of a timestamp; null stays null. */

@@ -4,7 +4,6 @@ import {
   findMember,
   insertMember,
   listMembersAndInvited,
-  type MemberRow,
   type MemberStatus,
   updateMemberRole,
 } from '../../db/accounts/members.ts';
@@ -15,26 +14,23 @@ import { roles } from '../../domain/roles.ts';
 import { requireFresh } from '../access/auth.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
+import { exampleOf, present } from '../http/record.ts';
 import type { Services } from '../http/services.ts';
-import { Email, named, Time, time, Uuid } from '../http/schemas.ts';
+import { Email, named, Time, Uuid } from '../http/schemas.ts';
 import { recordInvitation } from '../accounts/mail.ts';
 import { transact } from '../../db/transaction.ts';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
 const Member = named('Member', {
-  userId: z.uuid(),
-  email: z.string(),
+  userId: z.uuid().meta({ examples: ['f0000000-0000-4000-8000-000000000002'] }),
+  email: z.string().meta({ examples: ['bob@shop.example'] }),
   role: z.enum(roles),
   status: z.enum(['active', 'invited']).meta({
     description: 'Who is invited is no member, and sees nothing of the project, until they accept',
   }),
 });
-const member = {
-  userId: 'f0000000-0000-4000-8000-000000000002',
-  email: 'bob@shop.example',
-  role: 'MEMBER' as const,
-  status: 'active' as const,
-};
+const ListedMember = Member.extend({ createdAt: Time });
+const member = { ...exampleOf(Member), role: 'MEMBER' as const };
 
 const listProjectMembers = endpoint({
   id: 'listMembers',
@@ -47,13 +43,13 @@ const listProjectMembers = endpoint({
   projectParam: 'id',
   wrapped: true,
   params: z.object({ id: Uuid }),
-  response: z.array(Member.extend({ createdAt: Time })),
+  response: z.array(ListedMember),
   example: {
-    response: { success: true, data: [{ ...member, createdAt: '2026-11-20T10:00:00.000Z' }] },
+    response: { success: true, data: [exampleOf(ListedMember)] },
   },
   async handle({ db, member: { projectId } }) {
     const rows = await listMembersAndInvited(db, projectId);
-    return rows.map((row) => ({ ...presentMember(row), createdAt: time(row.created_at) }));
+    return rows.map((row) => present(ListedMember, row));
   },
 });
 
@@ -140,7 +136,7 @@ const changeMember = endpoint({
       if (!isChanged) throw notFound('MEMBER', row.user_id);
       await note({ event: 'member.role_changed', projectId, details }, tx);
     });
-    return presentMember({ ...row, role: body.role });
+    return present(Member, { ...row, role: body.role });
   },
 });
 
@@ -185,8 +181,4 @@ async function changeable(db: Services['db'], projectId: string, memberId: strin
 async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
   const user = userId ? await findUser(db, userId) : undefined;
   return user?.email ?? null;
-}
-
-function presentMember(row: MemberRow) {
-  return { userId: row.user_id, email: row.email, role: row.role, status: row.status };
 }

@@ -3,9 +3,10 @@ import type { ExecutionListItem, ExecutionRow } from '../../db/workflows/executi
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
 import { executionRunId } from '../../domain/workflow/execution.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
-import { stepTypes } from '../../domain/workflow/step-types.ts';
-import { named, Time, time } from '../http/schemas.ts';
-import { stepExample, workflowExample } from './record.ts';
+import { Contact } from '../contacts/record.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, ofProject, Time, times } from '../http/schemas.ts';
+import { Step, stepExample, Workflow } from './record.ts';
 
 /** The records of executions and their steps as the API returns them. */
 
@@ -28,14 +29,18 @@ const stepStatuses = [
 ] as const;
 
 const AnyObject = z.record(z.string(), z.unknown());
-export const StepName = z.object({ id: z.uuid(), name: z.string(), type: z.enum(stepTypes) });
-export const ContactName = z.object({ id: z.uuid(), email: z.string() });
+export const StepName = z.object({
+  id: Step.shape.id,
+  name: Step.shape.name,
+  type: Step.shape.type,
+});
+export const ContactName = z.object({ id: Contact.shape.id, email: Contact.shape.email });
 
 export const Execution = named('Execution', {
-  id: z.uuid(),
-  workflowId: z.uuid(),
-  workflowVersion: z.int(),
-  contactId: z.uuid(),
+  id: z.uuid().meta({ examples: ['dd000000-0000-4000-8000-000000000001'] }),
+  workflowId: Workflow.shape.id,
+  workflowVersion: z.int().meta({ examples: [2] }),
+  contactId: Contact.shape.id,
   status: z.enum(statuses),
   currentStepId: z.uuid().nullable(),
   exitReason: z.string().nullable(),
@@ -43,17 +48,20 @@ export const Execution = named('Execution', {
   context: AnyObject.nullable(),
   startedAt: Time,
   completedAt: Time.nullable(),
-  temporalWorkflowId: z.string(),
-  temporalRunId: z.string().nullable(),
-  projectId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
+  temporalWorkflowId: z
+    .string()
+    .meta({ examples: [executionRunId('dd000000-0000-4000-8000-000000000001')] }),
+  temporalRunId: z
+    .string()
+    .nullable()
+    .meta({ examples: ['5a1f8e20-7c36-4b0e-9d1a-3e4f5a6b7c80'] }),
+  ...ofProject,
 });
 
 export const StepExecution = named('StepExecution', {
-  id: z.uuid(),
-  executionId: z.uuid(),
-  stepId: z.uuid(),
+  id: z.uuid().meta({ examples: ['ee000000-0000-4000-8000-000000000001'] }),
+  executionId: Execution.shape.id,
+  stepId: Step.shape.id,
   status: z.enum(stepStatuses),
   scheduledFor: Time.nullable(),
   executeAfter: Time.nullable(),
@@ -61,62 +69,30 @@ export const StepExecution = named('StepExecution', {
   error: z.string().nullable(),
   startedAt: Time.nullable(),
   completedAt: Time.nullable(),
-  createdAt: Time,
-  updatedAt: Time,
+  ...times,
   step: StepName,
 });
 
 /** For the documentation. */
-export const executionExample: z.input<typeof Execution> = {
-  id: 'dd000000-0000-4000-8000-000000000001',
-  workflowId: workflowExample.id,
-  workflowVersion: 2,
-  contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
-  status: 'WAITING',
-  currentStepId: stepExample.id,
-  exitReason: null,
-  error: null,
-  context: { source: 'ad' },
-  startedAt: '2026-11-21T08:30:00.000Z',
-  completedAt: null,
-  temporalWorkflowId: 'execution-dd000000-0000-4000-8000-000000000001',
-  temporalRunId: '5a1f8e20-7c36-4b0e-9d1a-3e4f5a6b7c80',
-  projectId: workflowExample.projectId,
-  createdAt: '2026-11-21T08:30:00.000Z',
-  updatedAt: '2026-11-21T08:30:00.000Z',
-};
+export const executionExample = exampleOf(Execution);
 export const namedExample = {
   ...executionExample,
-  contact: { id: executionExample.contactId, email: 'ada@shop.example' },
+  contact: exampleOf(ContactName),
+  currentStepId: stepExample.id,
   currentStep: { id: stepExample.id, name: stepExample.name, type: stepExample.type },
 };
 export const cancelledExample = {
   ...executionExample,
   status: 'CANCELLED',
-  currentStepId: null,
   exitReason: 'cancelled',
   completedAt: '2026-11-21T08:31:00.000Z',
 };
 
-export function presentExecution(row: ExecutionRow): z.input<typeof Execution> {
-  return {
-    id: row.id,
-    workflowId: row.workflow_id,
-    workflowVersion: row.workflow_version,
-    contactId: row.contact_id,
-    status: row.status as (typeof statuses)[number],
-    currentStepId: row.current_step_id,
-    exitReason: row.exit_reason,
-    error: row.error,
+export function presentExecution(row: ExecutionRow) {
+  return present(Execution, row, {
     context: row.context as Record<string, unknown> | null,
-    startedAt: time(row.started_at),
-    completedAt: time(row.completed_at),
     temporalWorkflowId: executionRunId(row.id),
-    temporalRunId: row.temporal_run_id,
-    projectId: row.project_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
+  });
 }
 
 export function presentNamed(row: ExecutionListItem) {
@@ -128,21 +104,10 @@ export function presentNamed(row: ExecutionListItem) {
 }
 
 export function presentStepExecution(row: StepExecutionRow, graph: Graph) {
-  return {
-    id: row.id,
-    executionId: row.execution_id,
-    stepId: row.step_id,
-    status: row.status as (typeof stepStatuses)[number],
-    scheduledFor: time(row.scheduled_for),
-    executeAfter: time(row.execute_after),
+  return present(StepExecution, row, {
     output: row.output as Record<string, unknown> | null,
-    error: row.error,
-    startedAt: time(row.started_at),
-    completedAt: time(row.completed_at),
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
     step: stepName(graph, row.step_id),
-  };
+  });
 }
 
 /** The step as it was in the execution's version, even if it was changed or deleted since. */

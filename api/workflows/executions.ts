@@ -14,6 +14,7 @@ import { found, Problem } from '../../domain/errors.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { exampleOf } from '../http/record.ts';
 import {
   fault,
   JsonObject,
@@ -38,7 +39,7 @@ import {
   stepName,
   StepName,
 } from './execution-record.ts';
-import { stepExample, tag, WorkflowById, workflowExample } from './record.ts';
+import { tag, WorkflowById, workflowExample } from './record.ts';
 import { transact } from '../../db/transaction.ts';
 
 const NamedExecution = named('NamedExecution', {
@@ -71,7 +72,7 @@ export const startExecution = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'CONTACT_NOT_FOUND', 'WORKFLOW_NOT_ENABLED', 'EXECUTION_EXISTS'],
   example: {
     body: { contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', context: { source: 'ad' } },
-    response: { ...executionExample, status: 'RUNNING', currentStepId: null, temporalRunId: null },
+    response: { ...executionExample, temporalRunId: null },
   },
   async handle({ db, caller: { projectId }, dispatcher, params: { id }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
@@ -145,18 +146,9 @@ export const getExecution = endpoint({
       workflow: { id: workflowExample.id, name: workflowExample.name },
       stepExecutions: [
         {
-          id: 'ee000000-0000-4000-8000-000000000001',
-          executionId: executionExample.id,
-          stepId: stepExample.id,
+          ...exampleOf(StepExecution),
           status: 'SCHEDULED',
-          scheduledFor: '2026-11-23T08:30:00.000Z',
-          executeAfter: null,
-          output: null,
-          error: null,
-          startedAt: executionExample.startedAt,
-          completedAt: null,
-          createdAt: executionExample.createdAt,
-          updatedAt: executionExample.updatedAt,
+          scheduledFor: '2026-11-22T10:00:00.000Z',
           step: namedExample.currentStep,
         },
       ],
@@ -237,7 +229,7 @@ export const retryFailedExecution = endpoint({
     'EXECUTION_NOT_FAILED',
     'EXECUTION_EXISTS',
   ],
-  example: { response: { ...executionExample, status: 'RUNNING' } },
+  example: { response: executionExample },
   async handle({ db, caller, dispatcher, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
-import { stepTypes, type StepType } from '../../domain/workflow/step-types.ts';
+import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, ofProject, times, Uuid } from '../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API returns them. */
 
@@ -11,142 +12,79 @@ export const tag = 'Workflows';
 export const WorkflowById = z.object({ id: Uuid });
 
 export const Workflow = named('Workflow', {
-  id: z.uuid(),
-  name: z.string(),
+  id: z.uuid().meta({ examples: ['bb000000-0000-4000-8000-000000000001'] }),
+  name: z.string().meta({ examples: ['Onboarding'] }),
   description: z.string().nullable(),
   enabled: z.boolean(),
   triggerType: z.enum(['EVENT', 'MANUAL']).describe('MANUAL: started only through the API'),
-  triggerConfig: z.object({ eventName: z.string().optional() }),
+  triggerConfig: z
+    .object({ eventName: z.string().optional() })
+    .meta({ examples: [{ eventName: 'signed_up' }] }),
   allowReentry: z.boolean(),
-  version: z.int().describe('One more with every change of steps, transitions or trigger'),
-  projectId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
+  version: z.int().meta({
+    description: 'One more with every change of steps, transitions or trigger',
+    examples: [2],
+  }),
+  ...ofProject,
 });
 
 export function triggerConfig(eventName: string | null): { eventName?: string } {
   return eventName === null ? {} : { eventName };
 }
 
-export function presentWorkflow(row: WorkflowRow): z.input<typeof Workflow> {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    enabled: row.enabled,
-    triggerType: row.trigger_type as 'EVENT' | 'MANUAL',
-    triggerConfig: triggerConfig(row.trigger_event_name),
-    allowReentry: row.allow_reentry,
-    version: row.version,
-    projectId: row.project_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
+export function presentWorkflow(row: WorkflowRow) {
+  return present(Workflow, row, { triggerConfig: triggerConfig(row.trigger_event_name) });
 }
 
-const JsonObject = z.record(z.string(), z.unknown());
+export const workflowExample = exampleOf(Workflow);
 
 export const Step = named('Step', {
-  id: z.uuid(),
+  id: z.uuid().meta({ examples: ['aa000000-0000-4000-8000-000000000002'] }),
   type: z.enum(stepTypes),
-  name: z.string(),
-  position: z.object({ x: z.number(), y: z.number() }),
-  config: JsonObject,
+  name: z.string().meta({ examples: ['Two days'] }),
+  position: z.object({ x: z.number(), y: z.number() }).meta({ examples: [{ x: 100, y: 220 }] }),
+  config: z.record(z.string(), z.unknown()).meta({ examples: [{ amount: 2, unit: 'days' }] }),
   templateId: z.uuid().nullable(),
-  workflowId: z.uuid(),
-  createdAt: Time,
-  updatedAt: Time,
+  workflowId: Workflow.shape.id,
+  ...times,
 });
 
-export function presentStep(row: StepRow): z.input<typeof Step> {
-  return {
-    id: row.id,
-    type: row.type as StepType,
-    name: row.name,
+export function presentStep(row: StepRow) {
+  return present(Step, row, {
     position: { x: row.position_x, y: row.position_y },
     config: shownConfig(row.config),
-    templateId: row.template_id,
-    workflowId: row.workflow_id,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
+  });
 }
 
-export const Transition = named('Transition', {
-  id: z.uuid(),
-  fromStepId: z.uuid(),
-  toStepId: z.uuid(),
-  condition: z.object({ branch: z.string() }).nullable(),
-  branch: z.string().nullable(),
-  waitOutcome: z.enum(['EVENT', 'TIMEOUT']).nullable(),
-  priority: z.int(),
-  createdAt: Time,
-  updatedAt: Time,
-});
+export const stepExample = { ...exampleOf(Step), type: 'DELAY' } as const;
 
-export function presentTransition(row: TransitionRow): z.input<typeof Transition> {
-  return {
-    id: row.id,
-    fromStepId: row.from_step_id,
-    toStepId: row.to_step_id,
-    condition: row.branch === null ? null : { branch: row.branch },
-    branch: row.branch,
-    waitOutcome: row.wait_outcome as 'EVENT' | 'TIMEOUT' | null,
-    priority: row.priority,
-    createdAt: time(row.created_at),
-    updatedAt: time(row.updated_at),
-  };
-}
-
-/** For the documentation. */
-const exampleTimes = {
-  createdAt: '2026-11-20T10:00:00.000Z',
-  updatedAt: '2026-11-20T10:00:00.000Z',
-};
-
-export const workflowExample: z.input<typeof Workflow> = {
-  id: 'bb000000-0000-4000-8000-000000000001',
-  name: 'Onboarding',
-  description: null,
-  enabled: false,
-  triggerType: 'EVENT',
-  triggerConfig: { eventName: 'signed_up' },
-  allowReentry: false,
-  version: 2,
-  projectId: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01',
-  ...exampleTimes,
-};
-
-export const triggerExample: z.input<typeof Step> = {
+const triggerExample = {
+  ...stepExample,
   id: 'aa000000-0000-4000-8000-000000000001',
   type: 'TRIGGER',
   name: 'Trigger: signed_up',
   position: { x: 100, y: 100 },
-  config: { eventName: 'signed_up' },
-  templateId: null,
-  workflowId: workflowExample.id,
-  ...exampleTimes,
+  config: workflowExample.triggerConfig,
 };
 
-export const stepExample: z.input<typeof Step> = {
-  ...triggerExample,
-  id: 'aa000000-0000-4000-8000-000000000002',
-  type: 'DELAY',
-  name: 'Two days',
-  position: { x: 100, y: 220 },
-  config: { amount: 2, unit: 'days' },
-};
+export const Transition = named('Transition', {
+  id: z.uuid().meta({ examples: ['cc000000-0000-4000-8000-000000000001'] }),
+  fromStepId: z.uuid().meta({ examples: [triggerExample.id] }),
+  toStepId: Step.shape.id,
+  condition: z.object({ branch: z.string() }).nullable(),
+  branch: z.string().nullable(),
+  waitOutcome: z.enum(['EVENT', 'TIMEOUT']).nullable(),
+  priority: z.int(),
+  ...times,
+});
 
-export const transitionExample: z.input<typeof Transition> = {
-  id: 'cc000000-0000-4000-8000-000000000001',
-  fromStepId: triggerExample.id,
-  toStepId: stepExample.id,
-  condition: null,
-  branch: null,
-  waitOutcome: null,
-  priority: 0,
-  ...exampleTimes,
-};
+export function presentTransition(row: TransitionRow) {
+  return present(Transition, row, {
+    condition: row.branch === null ? null : { branch: row.branch },
+  });
+}
+
+export const transitionExample = exampleOf(Transition);
 
 const ends = { template: null, outgoingTransitions: [], incomingTransitions: [] };
 

@@ -1,5 +1,6 @@
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
+import { columnsFrom } from '../../db/columns.ts';
 import type { Database } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { findTemplateSenders } from '../../db/templates/templates.ts';
@@ -130,15 +131,13 @@ export const createWorkflow = endpoint({
     response: { ...workflowExample, version: 1 },
   },
   async handle({ db, caller: { projectId }, body }) {
-    const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
+    const { eventName: named, triggerConfig: config, triggerType: _, ...fields } = body;
+    const eventName = named ?? config?.eventName ?? null;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const workflow = await insertWorkflow(tx, {
         project_id: projectId,
-        name: body.name,
-        description: body.description ?? null,
-        trigger_event_name: eventName,
-        allow_reentry: body.allowReentry,
+        ...columnsFrom({ ...fields, triggerEventName: eventName }),
       });
       const trigger = {
         project_id: projectId,
@@ -229,16 +228,12 @@ export const updateWorkflow = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: { body: { enabled: true }, response: { ...workflowExample, enabled: true } },
   async handle({ db, caller, params: { id }, body }) {
+    const { triggerType: _, triggerConfig: _c, ...fields } = body;
     return transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
       const before = found('WORKFLOW', id, row);
       const edited = await changeTrigger(tx, before, body);
-      const after = await updateWorkflowRow(tx, id, {
-        name: body.name ?? before.name,
-        description: body.description === undefined ? before.description : body.description,
-        enabled: body.enabled ?? before.enabled,
-        allow_reentry: body.allowReentry ?? before.allow_reentry,
-      });
+      const after = await updateWorkflowRow(tx, id, columnsFrom(fields));
       if (body.enabled) await refuseBroken(tx, after);
       if (edited) return presentWorkflow(await recordWorkflowEdit(tx, after));
       if (after.enabled) await snapshotWorkflow(tx, id);
@@ -337,15 +332,16 @@ export const duplicateWorkflow = endpoint({
     return transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
       const original = found('WORKFLOW', id, row);
-      const copy = await insertWorkflow(tx, {
-        project_id: projectId,
-        name: copyName(original.name),
-        description: original.description,
-        trigger_type: original.trigger_type,
-        trigger_event_name: original.trigger_event_name,
-        allow_reentry: original.allow_reentry,
-      });
-      await copyGraph(tx, original.id, copy.id);
+      const {
+        id: _,
+        enabled: _e,
+        version: _v,
+        created_at: _c,
+        updated_at: _u,
+        ...values
+      } = original;
+      const copy = await insertWorkflow(tx, { ...values, name: copyName(original.name) });
+      await copyGraph(tx, id, copy.id);
       return presentWorkflow(copy);
     });
   },

@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Database } from '../database.ts';
+import type { Session } from '../tables.ts';
 
 /** The client of a session, from the request. */
 export interface Client {
@@ -8,15 +9,9 @@ export interface Client {
   userAgent: string | null;
 }
 
-export interface SessionRow {
-  id: string;
-  created_at: Date;
-  last_seen_at: Date;
-  ip: string | null;
-  user_agent: string | null;
-}
-
 const sessionColumns = ['id', 'created_at', 'last_seen_at', 'ip', 'user_agent'] as const;
+
+export type SessionRow = Pick<Selectable<Session>, (typeof sessionColumns)[number]>;
 
 /** Sessions per user; one more ends the one that was not used for longest. */
 const sessionsMax = 200;

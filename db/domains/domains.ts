@@ -14,24 +14,6 @@ import { isBeingForgotten, lockDomainName } from './ses-identities.ts';
 import type { Domain } from '../tables.ts';
 import { transact } from '../transaction.ts';
 
-export type DomainRow = Pick<
-  Selectable<Domain>,
-  | 'id'
-  | 'project_id'
-  | 'dkim_tokens'
-  | 'ownership_token'
-  | 'ownership_record_needed'
-  | 'last_checked_at'
-  | 'verified_at'
-  | 'created_at'
-  | 'updated_at'
-> & {
-  name: string;
-  status: DomainStatus;
-  /** State of each DNS record found by the last check, by the record's type and name. */
-  record_statuses: Record<string, DomainStatus>;
-};
-
 /** `host_name` is the name: see the migration `domain-claims` about the column `name`. */
 const domainColumns = [
   'id',
@@ -47,6 +29,18 @@ const domainColumns = [
   'created_at',
   'updated_at',
 ] as const;
+
+type DomainColumn = Extract<(typeof domainColumns)[number], keyof Domain>;
+
+export type DomainRow = Omit<
+  Pick<Selectable<Domain>, DomainColumn>,
+  'status' | 'record_statuses'
+> & {
+  name: string;
+  status: DomainStatus;
+  /** State of each DNS record found by the last check, by the record's type and name. */
+  record_statuses: Record<string, DomainStatus>;
+};
 
 /** A domain in the form that its checks need. */
 export function claimOf(row: DomainRow) {

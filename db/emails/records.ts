@@ -1,50 +1,23 @@
 import { sql } from 'kysely';
+import { references } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { columns } from '../tables.ts';
 import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
 import type { TraceEntry } from './trace.ts';
 
 /** Reads of sent messages. */
 
-/** The columns of a list: all but the body and the trace, which may be large. */
-const summaryColumns = [
-  'id',
-  'project_id',
-  'contact_id',
-  'to_name',
-  'to_email',
-  'subject',
-  'from_email',
-  'from_name',
-  'reply_to',
-  'headers',
-  'attachments',
-  'message_id',
-  'message_class',
-  'source_type',
-  'template_id',
-  'campaign_id',
-  'workflow_execution_id',
-  'workflow_step_execution_id',
-  'status',
-  'sent_at',
-  'delivered_at',
-  'opened_at',
-  'clicked_at',
-  'bounced_at',
-  'complained_at',
-  'opens',
-  'clicks',
-  'error',
-  'created_at',
-  'updated_at',
-] as const satisfies (keyof EmailRow)[];
+/** The columns that a list leaves out: they may be large. */
+const large = ['body', 'body_frame', 'body_values', 'trace'] as const;
 
-const summary = sql`${sql.join(summaryColumns.map((column) => sql.ref(column)))},
+const summaryColumns = columns.email.filter((name) => !(large as readonly string[]).includes(name));
+
+const summary = sql`${references(summaryColumns, 'email')},
   (body is not null or body_values is not null) as has_body`;
 
-export type EmailSummary = Pick<EmailRow, (typeof summaryColumns)[number]> & {
-  /** Its content is stored. */
+export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
+  /** What it says is kept. */
   has_body: boolean;
 };
 

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { EmailSummary as EmailSummaryRow } from '../../db/emails/records.ts';
+import { optOutUrls } from '../../domain/mail/content.ts';
+import { classHeaders, type MessageClass } from '../../domain/mail/class-headers.ts';
+import { Contact } from '../contacts/record.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { JsonObject, named, ofProject, Time, times } from '../http/schemas.ts';
+
+/** The record of a message as the API returns it. */
+
+export const tag = 'Emails';
+
+export const EmailStatus = z.enum([
+  'PENDING',
+  'SENDING',
+  'SENT',
+  'DELIVERED',
+  'OPENED',
+  'CLICKED',
+  'BOUNCED',
+  'COMPLAINED',
+  'FAILED',
+  'RECEIVED',
+]);
+export const SourceType = z.enum(['TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND']);
+
+export const EmailSummary = named('EmailSummary', {
+  id: z.uuid().meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
+  projectId: ofProject.projectId,
+  contactId: Contact.shape.id,
+  toName: z.string().nullable(),
+  toEmail: Contact.shape.email,
+  subject: z.string().meta({ examples: ['Hi Ada'] }),
+  from: z.string().meta({ examples: ['team@shop.example'] }),
+  fromName: z
+    .string()
+    .nullable()
+    .meta({ examples: ['The Shop'] }),
+  replyTo: z.string().nullable(),
+  headers: z.array(z.object({ name: z.string(), value: z.string() })),
+  attachments: z.array(
+    z.object({
+      filename: z.string(),
+      contentType: z.string(),
+      disposition: z.enum(['attachment', 'inline']),
+      contentId: z.string().nullable(),
+      bytes: z.int(),
+    }),
+  ),
+  messageId: z.string().nullable().describe('Of the provider'),
+  sourceType: SourceType,
+  templateId: z.uuid().nullable(),
+  campaignId: z.uuid().nullable(),
+  workflowExecutionId: z.uuid().nullable(),
+  workflowStepExecutionId: z.uuid().nullable(),
+  status: EmailStatus,
+  sentAt: Time.nullable(),
+  deliveredAt: Time.nullable(),
+  openedAt: Time.nullable(),
+  clickedAt: Time.nullable(),
+  bouncedAt: Time.nullable(),
+  complainedAt: Time.nullable(),
+  opens: z.int(),
+  clicks: z.int(),
+  error: z.string().nullable(),
+  ...times,
+});
+
+export const Trace = z
+  .array(
+    z.object({
+      at: Time,
+      state: z.enum([
+        'queued',
+        'throttled',
+        'handed_over',
+        'accepted',
+        'refused',
+        'uncertain',
+        'settled',
+        'delivered',
+        'opened',
+        'clicked',
+        'bounced',
+        'complained',
+        'withheld',
+      ]),
+      detail: JsonObject.meta({ type: 'object', additionalProperties: true }).nullable(),
+    }),
+  )
+  .describe('Every state it went through and why, oldest first');
+
+export const emailExample = {
+  ...exampleOf(EmailSummary),
+  messageId: '0100019ab2c3d4e5-6f7a8b9c',
+  status: 'DELIVERED',
+  sentAt: '2026-11-20T10:00:01.000Z',
+  deliveredAt: '2026-11-20T10:00:02.000Z',
+} as const;
+
+/** @param body if it was read; some headers of older rows follow from it. */
+export function presentEmail(row: EmailSummaryRow, apiUrl: string, body: string | null = null) {
+  return present(EmailSummary, row, {
+    from: row.from_email,
+    headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
+  });
+}
+
+/**
+ * A campaign message's headers are stored only where its class does not determine them. A marketing
+ * message's headers are known even without its body: they are always the same.
+ */
+function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {
+  if (row.headers.length > 0) return row.headers;
+  const isKnown = row.has_body || (row.sent_at !== null && row.message_class === 'MARKETING');
+  if (!isKnown) return [];
+  return classHeaders({
+    messageClass: row.message_class as MessageClass,
+    sourceType: 'CAMPAIGN',
+    body: body ?? '',
+    contactId: row.contact_id,
+    unsubscribeUrl: optOutUrls(apiUrl, row.contact_id, row.id).unsubscribeUrl,
+  });
+}
