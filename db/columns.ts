@@ -53,7 +53,8 @@ type ColumnsFrom<T> = {
 
 /**
  * The columns of a request's fields: `{ fromName }` becomes `{ from_name }`. Undefined ones are
- * left out.
+ * left out. Every key becomes a column, so the fields must have been parsed by a schema, which drops
+ * unknown keys.
  */
 export function columnsFrom<T extends object>(fields: T): ColumnsFrom<T> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -11,8 +11,9 @@ import {
   percentOf,
 } from '../../domain/sender/reputation.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { present } from '../http/record.ts';
 import type { Services } from '../http/services.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, Uuid } from '../http/schemas.ts';
 
 const Window = named('FeedbackWindow', {
   total: z.int(),
@@ -22,6 +23,8 @@ const Window = named('FeedbackWindow', {
   complaintRate: z.number(),
 });
 const LevelWord = z.enum(['healthy', 'warning', 'critical']);
+
+const Suspension = z.object({ reason: z.string(), at: Time, endedAt: Time.nullable() });
 
 const Security = named('ProjectSecurity', {
   status: z.object({
@@ -42,7 +45,7 @@ const Security = named('ProjectSecurity', {
     complaintAllTime: LevelWord,
   }),
   isDisabled: z.boolean(),
-  suspensions: z.array(z.object({ reason: z.string(), at: Time, endedAt: Time.nullable() })),
+  suspensions: z.array(Suspension),
 });
 
 /** For the documentation. */
@@ -151,11 +154,9 @@ async function securityOf(
       complaintAllTime: rates.complaints.allTime,
     },
     isDisabled: project.disabled_reason !== null,
-    suspensions: (await listSuspensions(db, projectId, suspensionsMax)).map((row) => ({
-      reason: row.reason,
-      at: time(row.at),
-      endedAt: time(row.ended_at),
-    })),
+    suspensions: (await listSuspensions(db, projectId, suspensionsMax)).map((row) =>
+      present(Suspension, row),
+    ),
   };
 }
 

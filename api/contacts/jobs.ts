@@ -1,20 +1,15 @@
 import { z } from 'zod';
 import { findJob, type JobRow } from '../../db/contacts/jobs.ts';
 import { found } from '../../domain/errors.ts';
-import type {
-  BulkData,
-  BulkResult,
-  ImportData,
-  ImportResult,
-  JobState,
-} from '../../domain/contact/job.ts';
+import type { BulkData, BulkResult, ImportData, ImportResult } from '../../domain/contact/job.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time } from '../http/schemas.ts';
+import { present } from '../http/record.ts';
+import { named, Time } from '../http/schemas.ts';
 
 /** The response of a request that continues as a job. */
 export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
-const ImportJob = {
+const ImportJob = jobOf({
   data: z.object({ projectId: z.uuid(), filename: z.string(), totalRows: z.int().nullable() }),
   result: z.object({
     totalRows: z.int(),
@@ -24,11 +19,11 @@ const ImportJob = {
     failureCount: z.int(),
     errors: z.array(z.object({ row: z.int(), email: z.string(), error: z.string() })),
   }),
-};
+});
 
 const operation = z.enum(['subscribe', 'unsubscribe', 'delete']);
 
-const BulkJob = {
+const BulkJob = jobOf({
   data: z.object({
     projectId: z.uuid(),
     operation,
@@ -45,7 +40,7 @@ const BulkJob = {
       z.object({ contactId: z.uuid(), email: z.string().nullable(), error: z.string() }),
     ),
   }),
-};
+});
 
 function jobOf<D extends z.ZodType, R extends z.ZodType>({ data, result }: { data: D; result: R }) {
   return z.object({
@@ -83,7 +78,7 @@ export const getImport = endpoint({
     'JOB_NOT_FOUND.',
   access: 'secret',
   params,
-  response: jobOf(ImportJob),
+  response: ImportJob,
   problems: ['JOB_NOT_FOUND'],
   example: {
     response: {
@@ -105,7 +100,7 @@ export const getImport = endpoint({
   },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'import', jobId));
-    return presentJob<ImportData, ImportResult>(job);
+    return present(ImportJob, job, contentOf<ImportData, ImportResult>(job));
   },
 });
 
@@ -121,7 +116,7 @@ export const getBulkAction = endpoint({
     'JOB_NOT_FOUND.',
   access: 'secret',
   params,
-  response: jobOf(BulkJob),
+  response: BulkJob,
   problems: ['JOB_NOT_FOUND'],
   example: {
     response: {
@@ -148,24 +143,17 @@ export const getBulkAction = endpoint({
   },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'bulk', jobId));
-    return presentJob<BulkData, BulkResult>(job);
+    return present(BulkJob, job, contentOf<BulkData, BulkResult>(job));
   },
 });
 
 export const jobEndpoints = [getImport, getBulkAction];
 
 /** The numbers of a job are shown once they are final: it is complete, or failed midway. */
-function presentJob<Data, Result>(row: JobRow) {
+function contentOf<Data, Result>(row: JobRow) {
   const isFinal = row.state === 'completed' || row.state === 'failed';
   return {
-    id: row.id,
-    state: row.state as JobState,
-    progress: row.progress,
     data: row.data as unknown as Data,
     result: isFinal ? (row.result as unknown as Result | null) : null,
-    failedReason: row.failed_reason,
-    createdAt: time(row.created_at),
-    startedAt: time(row.started_at),
-    finishedAt: time(row.finished_at),
   };
 }

@@ -31,13 +31,25 @@ export function present<S extends z.ZodObject, Row extends object>(
   row: Row,
   ...[others]: object extends Others<S, Row> ? [others?: Others<S, Row>] : [others: Others<S, Row>]
 ): z.input<S> {
-  const record: Record<string, unknown> = { ...others };
-  for (const field of Object.keys(schema.shape)) {
-    if (Object.hasOwn(record, field)) continue;
-    const value: unknown = row[snakeCase(field) as keyof Row];
+  const record: Record<string, unknown> = {};
+  for (const [field, column] of columnsRead(schema)) {
+    const value: unknown = row[column as keyof Row];
     record[field] = value instanceof Date ? value.toISOString() : value;
   }
-  return record as z.input<S>;
+  return Object.assign(record, others) as z.input<S>;
+}
+
+const known = new WeakMap<z.ZodObject, [field: string, column: string][]>();
+
+function columnsRead(schema: z.ZodObject): [field: string, column: string][] {
+  const before = known.get(schema);
+  if (before) return before;
+  const read = Object.keys(schema.shape).map((field): [string, string] => [
+    field,
+    snakeCase(field),
+  ]);
+  known.set(schema, read);
+  return read;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Selectable, Updateable } from 'kysely';
 import { sql } from 'kysely';
 import { notFound, Problem } from '../../domain/errors.ts';
 import type { Role } from '../../domain/roles.ts';
-import { columnsOf } from '../columns.ts';
+import { columnsFrom, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { Project } from '../tables.ts';
 
@@ -137,18 +137,14 @@ export async function listProjects(db: Database, userId: string): Promise<Member
 /** Creates a project with its owner, both or neither. */
 export async function insertProject(
   db: Database,
-  project: StoredKeys & { name: string; webhookSigningSecret: Buffer; ownerId: string },
+  {
+    ownerId,
+    ...values
+  }: StoredKeys & { name: string; webhookSigningSecret: Buffer; ownerId: string },
 ): Promise<MemberProjectRow> {
   const row = await db
     .with('made', (query) =>
-      query
-        .insertInto('project')
-        .values({
-          name: project.name,
-          ...keyColumns(project),
-          webhook_signing_secret: project.webhookSigningSecret,
-        })
-        .returning(columnsOf('project')),
+      query.insertInto('project').values(columnsFrom(values)).returning(columnsOf('project')),
     )
     .with('owned', (query) =>
       query
@@ -157,7 +153,7 @@ export async function insertProject(
         .expression((from) =>
           from
             .selectFrom('made')
-            .select(['made.id', sql<string>`${project.ownerId}::uuid`.as('user_id')])
+            .select(['made.id', sql<string>`${ownerId}::uuid`.as('user_id')])
             .select(sql<string>`'OWNER'`.as('role')),
         ),
     )
@@ -177,11 +173,7 @@ export async function updateProject(
     language?: string | undefined;
   },
 ): Promise<Selectable<Project> | undefined> {
-  return updateLive(db, id, {
-    ...(settings.name === undefined ? {} : { name: settings.name }),
-    ...(settings.tracking === undefined ? {} : { tracking: settings.tracking }),
-    ...(settings.language === undefined ? {} : { language: settings.language }),
-  });
+  return updateLive(db, id, columnsFrom(settings));
 }
 
 /** Replaces both keys; undefined when the project is gone. */
@@ -190,7 +182,7 @@ export async function updateProjectKeys(
   id: string,
   keys: StoredKeys,
 ): Promise<Selectable<Project> | undefined> {
-  return updateLive(db, id, keyColumns(keys));
+  return updateLive(db, id, columnsFrom(keys));
 }
 
 /** Replaces the secret that signs webhooks; undefined when the project is gone. */
@@ -210,14 +202,6 @@ function updateLive(db: Database, id: string, change: Updateable<Project>) {
     .where('removal', 'is', null)
     .returning(columnsOf('project'))
     .executeTakeFirst();
-}
-
-function keyColumns(keys: StoredKeys) {
-  return {
-    public_key: keys.publicKey,
-    secret_key_hash: keys.secretKeyHash,
-    secret_key_last4: keys.secretKeyLast4,
-  };
 }
 
 /** Which setup steps a project has done. */
