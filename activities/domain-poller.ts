@@ -18,9 +18,7 @@ export interface DomainActivities {
    * milliseconds the next check is due (null: never); null when the domain is gone.
    */
   CHECK_DOMAIN(domainId: string): Promise<{ status: DomainStatus; dueMs: number | null } | null>;
-  /**
-   * Makes the mail provider remove a domain that nobody claims any more, if this server created it.
-   */
+  /** Makes the mail provider remove an unclaimed domain, if this server created it. */
   FORGET_DOMAIN(name: string): Promise<void>;
 }
 

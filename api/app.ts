@@ -54,16 +54,10 @@ interface Matched {
 
 const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
 
-/**
- * Parameters whose values customers choose: an event may be called `names`, and can be deleted by
- * it.
- */
+/** Parameters with customers' names: an event called `names` can be deleted by its name. */
 const namedByCustomers = /\{(eventName|field)\}/;
 
-/**
- * A fixed word stays one for methods that it does not support: `PATCH /contacts/fields` is not a
- * contact.
- */
+/** Fixed words stay fixed for unsupported methods: `PATCH /contacts/fields` is not a contact. */
 const refuseWordAsId: Middleware = (ctx, next) => {
   const [first] = matchedBy(ctx);
   if (first && first.path !== ctx['_matchedRoute']) refuseMethod(ctx);
@@ -119,10 +113,7 @@ function requestLog({ config, log }: Services): Middleware {
 /** For anything but pages: if a browser renders it as a page, it may do nothing. */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/**
- * The headers of every response, including errors and files. Pages replace the policy by one that
- * fits them.
- */
+/** The headers of every response. Pages replace the policy by one that fits them. */
 function securityHeaders(apiUrl: string): Middleware {
   return async (ctx, next) => {
     ctx.set('X-Content-Type-Options', 'nosniff');

@@ -4,10 +4,7 @@ import { limits } from '../domain/limits.ts';
 import type { Database } from './database.ts';
 import { transact } from './transaction.ts';
 
-/**
- * A key that one request holds until it stores its response, releases the key, or another takes it
- * over.
- */
+/** A key that one request holds, until it stores its response, releases it or is replaced. */
 export interface KeyClaim {
   ownerId: string;
   key: string;

@@ -133,9 +133,7 @@ export type FieldCode =
   | 'not_found'
   | 'too_common';
 
-/**
- * One issue of a request. `field` is a dot path in the body, a parameter name, or '' for the body.
- */
+/** One issue of a request. `field`: a dot path in the body, a parameter name, or '' (the body). */
 export interface FieldProblem {
   field: string;
   message: string;

@@ -90,9 +90,7 @@ export interface DueWork {
  */
 export interface Dispatcher {
   dispatch(due: DueWork): void;
-  /**
-   * Starts one execution now. Returns the id of its run, or null when Temporal does not respond.
-   */
+  /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
   /** Resolves when everything dispatched so far was sent or given up. */
   close(): Promise<void>;

@@ -31,9 +31,7 @@ const triesMax = 2;
 const cacheMs = 5 * 60_000;
 /** Cached names; the oldest are removed first. */
 const cacheMax = 10_000;
-/**
- * The resolver's negative answers: no such name, no such record, or a name that DNS cannot have.
- */
+/** The resolver's negative answers: no such name, no such record, or an impossible name. */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 
 export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {

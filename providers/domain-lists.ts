@@ -3,9 +3,7 @@ import { disposableEmailBlocklist } from 'disposable-email-domains-js';
 import { aliasDomains, personalDomains } from '../domain/mail/mailbox-providers.ts';
 import type { DomainLists } from '../domain/mail/verify-email.ts';
 
-/**
- * Files that replace the built-in lists: one domain per line; lines that begin with # are comments.
- */
+/** Files that replace the built-in lists: one domain per line; # begins a comment. */
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**

@@ -7,10 +7,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/**
- * The secrets of this server: the current one of each kind, and former ones, which can still be
- * read.
- */
+/** The secrets of this server: the current one of each kind, and former ones for reading. */
 export interface Secrets {
   jwtSecret: string;
   jwtSecretsPrevious: readonly string[];
@@ -108,10 +105,7 @@ function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
   }
 }
 
-/**
- * Signs texts with a separate key for each `purpose`, derived from `secret`: HMAC-SHA256 in
- * base64url.
- */
+/** Signs texts, with a key per `purpose` derived from `secret`: HMAC-SHA256 in base64url. */
 export function createSigner(secret: string, purpose: string): (text: string) => string {
   const key = derive(secret, purpose);
   return (text) => createHmac('sha256', key).update(text).digest('base64url');

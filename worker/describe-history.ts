@@ -35,10 +35,7 @@ export function describeHistory(history: History): HistoryLine[] {
   return lines;
 }
 
-/**
- * The step an execution was at before an event of its history, such as `DELAY "One day"`; null for
- * other runs.
- */
+/** An execution's step before an event of its history (`DELAY "One day"`); null for other runs. */
 export function stepAt({ events }: History, eventId: number): string | null {
   const [first, ...rest] = events ?? [];
   const reader = readerOf(first);

@@ -38,10 +38,7 @@ export function explainDivergence(
   return { text, eventId, cause, stack: null };
 }
 
-/**
- * The workflow task at which a replay stopped: what the history has of it, and what the code
- * issued.
- */
+/** The workflow task at which a replay stopped: what the history has, and what the code issued. */
 interface Task {
   completedId: number | null;
   lastId: number | null;
@@ -69,10 +66,7 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
   };
 }
 
-/**
- * The search attribute that lists all changes guarded by `patched`, which the code does not issue
- * itself.
- */
+/** The attribute that lists all `patched` changes, which the code does not issue itself. */
 function isChangeList({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent) {
   return Object.hasOwn(upsert?.searchAttributes?.indexedFields ?? {}, 'TemporalChangeVersion');
 }

@@ -11,9 +11,7 @@ import { listBrokenRuns, stopProjectRuns } from '../workflows/client/runs.ts';
 import { createSharedServices } from '../services.ts';
 import type { WorkersOptions } from './workers.ts';
 
-/**
- * Creates the services of the activities from the settings. `close` closes what was opened here.
- */
+/** Creates the services of the activities from the settings. `close` closes them. */
 export async function createServices(config: Config, db: Database, client: Client, log: Logger) {
   // Bulk actions, imports and the sweep start thousands of runs, and nobody waits for them.
   const shared = createSharedServices({ config, db, client, log }, { callsMax: 4 });

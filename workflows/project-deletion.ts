@@ -34,9 +34,7 @@ export async function projectDelete(input: { projectId: string }): Promise<void>
   if (goesOn) await continueAsNew<typeof projectDelete>(input);
 }
 
-/**
- * Deletes in passes; the rows tell what is left. Returns true when the run must continue as new.
- */
+/** Deletes in passes; the rows tell what is left. True: the run must continue as new. */
 async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',

@@ -60,10 +60,7 @@ function headerOf([first]: readonly Line[]): string[] {
 /** Replaces a faulty line while the others are parsed: no stored cell can equal it. */
 const sampleRecipient = '\0fault';
 
-/**
- * The lines that end in each chunk, at least one. Awaiting each line separately would dominate the
- * cost.
- */
+/** The lines that end in each chunk, at least one. Awaiting each line would dominate the cost. */
 async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefined> {
   let lines: Line[] = [];
   const faults = new Map<string, string>();

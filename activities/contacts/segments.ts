@@ -6,9 +6,7 @@ import type { Dispatcher } from '../../domain/runs.ts';
 
 /** Minutes after which a segment is counted or computed again. */
 const everyMinutes = 5;
-/**
- * Most milliseconds that the other tasks of the sweep wait for this one: the next sweep continues.
- */
+/** Most milliseconds that the sweep's other tasks wait for this one: the next sweep continues. */
 const budgetMs = 20_000;
 
 /**

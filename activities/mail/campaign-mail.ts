@@ -89,9 +89,7 @@ export function createCampaignComposer(services: ComposerServices) {
   }
 
   return {
-    /**
-     * Loads what these messages share (they are all of one version). Returns how to compose each.
-     */
+    /** Loads what these messages, all of one version, share. Returns how to compose each. */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
       return async (email: CampaignEmail, tracking: Tracking | null) => {
@@ -176,10 +174,7 @@ async function composeBySkeleton(
   };
 }
 
-/**
- * Whether a body is too large once its values are filled in. It is only rendered when an estimate
- * cannot tell.
- */
+/** Whether a body is too large with its values. Rendered only if an estimate cannot tell. */
 function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
   let chars = 0;

@@ -24,10 +24,7 @@ export interface CampaignControl {
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /** Inserts messages for the audience, for one time slice. It resumes where it stopped. */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
-  /**
-   * Fails the waiting messages of a cancelled campaign, for one time slice. Returns whether all are
-   * done.
-   */
+  /** Fails waiting messages of a cancelled campaign, for one time slice. `isOver`: all are done. */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
   /** The former names, for runs that began with them. */
   LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
@@ -54,10 +51,7 @@ export interface CampaignServices extends SendingServices {
 const batchSize = 200;
 /** Messages suppressed in one statement. */
 const suppressedPage = 2_000;
-/**
- * The shortest wait for tokens, in milliseconds: a batch of one message costs as much as a full
- * one.
- */
+/** The shortest wait for tokens, in ms: a batch of one message costs as much as a full one. */
 const throttleMs = 500;
 /** When to look again for messages that are still being inserted. */
 const freezingMs = 100;

@@ -57,10 +57,7 @@ export interface Composed {
   content?: DeliveryOutcome['content'];
 }
 
-/**
- * The content of a message cannot be loaded now. The message is not at fault: the batch is
- * released.
- */
+/** The content cannot be loaded now. The message is not at fault: the batch is released. */
 export class ContentUnavailable extends Error {}
 
 /** Thrown while composing: the body exceeds the size limit. The message is not sent. */

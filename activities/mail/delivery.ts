@@ -30,10 +30,7 @@ export type DeliveryServices = SendingServices;
 
 /** Messages delivered together. */
 const batchSize = 100;
-/**
- * Longer than other time slices, in milliseconds: a delivery run has the only activity of its
- * project.
- */
+/** Longer than usual, in milliseconds: a delivery run has the only activity of its project. */
 const sliceMs = 60_000;
 /** When to look again for messages that another worker holds. */
 const heldMs = 1_000;

@@ -4,10 +4,7 @@
  * its turn is likely to have come.
  */
 export interface Bulkhead {
-  /**
-   * Takes a slot for a project. Returns how to release it, or in how many milliseconds to ask
-   * again.
-   */
+  /** Takes a slot for a project. Returns how to release it, or in how many ms to ask again. */
   enter(projectId: string): { leave(): void } | { retryMs: number };
 }
 

@@ -52,8 +52,7 @@ export async function sendStepEmail(
     variables,
     hasBadge: billingRules !== null && project.subscription === null,
   });
-  // Mail to a custom address is a notice to somebody else: the contact's subscription does not
-  // matter.
+  // Mail to a custom address goes to somebody else: the contact's subscription is irrelevant.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&

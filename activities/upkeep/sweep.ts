@@ -22,9 +22,7 @@ import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** The tasks of the sweep, one activity each. Each may be repeated. */
 export interface SweepTasks {
-  /**
-   * Dispatches committed rows that Temporal does not have: a process died, or Temporal was down.
-   */
+  /** Dispatches committed rows that Temporal does not have: a process died, or it was down. */
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Ends executions whose run somebody ended in Temporal instead of through the API. */
   REPAIR_EXECUTIONS(): Promise<void>;

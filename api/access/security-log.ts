@@ -20,10 +20,7 @@ export interface NotedEvent {
 
 /** The security log of one request. */
 export interface SecurityLog {
-  /**
-   * Stores an event, in the given transaction if any. Its log line is written when the request has
-   * succeeded.
-   */
+  /** Stores an event, in the given transaction if any. Logs it when the request has succeeded. */
   note(event: NotedEvent, tx?: Database): Promise<void>;
   /**
    * Logs a refusal at once, and stores it if its user is known, without waiting: the response time

@@ -6,9 +6,7 @@ import { fault } from '../http/schemas.ts';
 /** Days before the end when no start is given. */
 const daysByDefault = 30;
 
-/**
- * A time in a query: an ISO 8601 date-time with an offset, or a date, which means its first moment.
- */
+/** A time in a query: an ISO 8601 date-time with an offset, or a date: its first moment. */
 const QueryTime = z
   .string()
   .transform((text, context) => {

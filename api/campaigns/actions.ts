@@ -50,10 +50,7 @@ function requireState({ status }: CampaignRow, action: Action): void {
   throw new Problem(refusals[action], { details: { status } });
 }
 
-/**
- * Changes a campaign in a fitting state, and signals its run. Of two concurrent calls, one
- * succeeds.
- */
+/** Changes a campaign in a fitting state, and signals its run. Of concurrent calls, one wins. */
 async function act(
   { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
   given: { projectId: string; id: string; action: Action },

@@ -70,10 +70,7 @@ export const listContactFields = endpoint({
   },
 });
 
-/**
- * Rounded percent, at least 1 if any contact has it. The two counts are taken shortly after each
- * other.
- */
+/** Rounded percent, at least 1 if any contact has it. The counts are taken one after the other. */
 function coverage(holders: number, total: number): number {
   return Math.min(100, Math.max(1, Math.round((100 * holders) / total)));
 }

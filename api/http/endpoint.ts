@@ -35,9 +35,7 @@ export interface Call<
     /** The body of an endpoint that takes it `asSent`. */
     bytes: Buffer;
   };
-  /**
-   * Set for a request with an `Idempotency-Key`: mail must not be sent again when it is repeated.
-   */
+  /** Set with an `Idempotency-Key`: a repeat must not send mail again. */
   keyUse: {
     /** What earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
@@ -94,9 +92,7 @@ export interface Endpoint<
   limit?: 'auth' | 'none';
   /** The path parameter that names a project: non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
-  /**
-   * The required role in the project; by default every member may call it. Secret keys are ADMIN.
-   */
+  /** The required role in the project; every member by default. Secret keys are ADMIN. */
   role?: 'ADMIN';
   /** True: needs a recent login. See `requireFresh`. */
   fresh?: boolean;

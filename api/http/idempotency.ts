@@ -27,14 +27,9 @@ export interface StoredAnswer {
 export interface KeyUse {
   /** What earlier, unfinished requests have accepted under the key, in order. */
   accepted: readonly AcceptedEmail[];
-  /**
-   * Records that a mail was accepted, in its transaction. @throws Problem IDEMPOTENCY_IN_PROGRESS
-   */
+  /** Records that a mail was accepted, in its transaction. @throws IDEMPOTENCY_IN_PROGRESS */
   recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
-  /**
-   * Stores the response in the transaction of the last mail. @throws Problem
-   * IDEMPOTENCY_IN_PROGRESS
-   */
+  /** Stores the response in the last mail's transaction. @throws IDEMPOTENCY_IN_PROGRESS */
   completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
   /** Stores the response, unless a transaction has. */
   complete(answer: StoredAnswer): Promise<void>;

@@ -9,10 +9,7 @@ const files: Record<string, string> = {
   'swagger-ui-bundle.js': 'text/javascript',
 };
 
-/**
- * The files of the documentation page, from the installed package: nothing is loaded from another
- * host.
- */
+/** The files of the documentation page, from the installed package, not from another host. */
 export const docsAssets: Middleware = async (ctx, next) => {
   const name = /^\/docs\/assets\/([\w.-]+)$/.exec(ctx.path)?.[1];
   const type = name && Object.hasOwn(files, name) ? files[name] : undefined;

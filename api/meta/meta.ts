@@ -160,8 +160,7 @@ const getConfig = endpoint({
             google: config.oauth.google !== null,
           },
           email: {
-            // The local mailer uses Everpost's own tracking; SES needs a configuration set for each
-            // choice.
+            // Local mail has Everpost's tracking; SES needs a configuration set for each choice.
             trackingToggleEnabled:
               config.mail.tracking === 'own' ||
               Boolean(ses?.configurationSet && ses.configurationSetNoTracking),

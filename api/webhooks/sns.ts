@@ -111,9 +111,7 @@ async function confirm({ sns, log }: Services, url: string): Promise<{ message: 
   return { message: 'The subscription is confirmed.' };
 }
 
-/**
- * The receipt and all effects are one transaction: a failure leaves nothing, and SNS repeats it.
- */
+/** The receipt and all effects are one transaction: a failure leaves nothing; SNS repeats. */
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
   const { db, config, dispatcher } = call;
   const now = new Date();

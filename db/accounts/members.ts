@@ -105,10 +105,7 @@ export async function updateMemberRole(
   return false;
 }
 
-/**
- * Ends a membership, or withdraws an invitation. False when there is neither any more. Never the
- * owner's.
- */
+/** Ends a membership or withdraws an invitation, never the owner's. False: there is neither. */
 export async function deleteMember(
   tx: Database,
   projectId: string,

@@ -215,10 +215,7 @@ export async function findTokenOwner(
   return token?.user_id;
 }
 
-/**
- * Uses up a token, and all others of its purposes. Returns the user. Of several concurrent calls,
- * one gets it.
- */
+/** Uses up a token and all others of its purposes. Returns the user, to one of several callers. */
 export async function useToken(
   tx: Database,
   purposes: readonly TokenPurpose[],

@@ -10,10 +10,7 @@ export interface UsageReport {
   sentAt: Date;
 }
 
-/**
- * The oldest unreported messages, of one customer or of all; `after`: the last of the previous
- * page.
- */
+/** The oldest unreported messages, of one customer or all; `after`: the last one read. */
 export async function listUsageReports(
   db: Database,
   max: number,

@@ -131,10 +131,7 @@ export async function updateCampaign(
     .execute();
 }
 
-/**
- * Deletes campaigns that have ended. Returns the runs that suppress the waiting mail of cancelled
- * ones.
- */
+/** Deletes ended campaigns. Returns the runs that suppress waiting mail of cancelled ones. */
 export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<string[]> {
   const campaigns = await tx
     .selectFrom('campaign')
@@ -151,10 +148,7 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
   return runs;
 }
 
-/**
- * Stores the content that the campaign's messages will use. Without a sender name, the project's
- * name is used.
- */
+/** Stores the content of the campaign's messages. The project's name is the default sender name. */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
     with next as (

@@ -262,9 +262,7 @@ export async function findCampaignEmail(
     .executeTakeFirst();
 }
 
-/**
- * Whether a contact was subscribed at a moment: the first change after it holds the state before.
- */
+/** Whether a contact was subscribed at a moment: the next change holds the state before. */
 export async function wasSubscribedAt(
   db: Database,
   contact: { id: string; subscribed: boolean },

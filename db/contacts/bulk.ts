@@ -109,10 +109,7 @@ async function insertMatching(
   return rows[0]?.total ?? 0;
 }
 
-/**
- * Processes and counts the next batch, both or neither. Null when there is nothing to do: the job
- * has ended.
- */
+/** Processes and counts the next batch, both or neither. Null: the job has ended. */
 export async function recordBulkBatch(db: Database, job: JobRef): Promise<Due | null> {
   return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);

@@ -239,10 +239,7 @@ async function mergeContact(tx: Database, before: ContactRow, change: ContactCha
 /** SQLSTATE: another contact has the address. */
 const uniqueViolation = '23505';
 
-/**
- * Records the event of a subscription that has just changed to the state of `contact`, which is
- * locked.
- */
+/** Records the event of a subscription that has just changed to `contact`'s, which is locked. */
 export async function recordSubscription(
   tx: Database,
   contact: Pick<ContactRow, 'id' | 'project_id' | 'subscribed'>,

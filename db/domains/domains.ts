@@ -94,9 +94,7 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
   return row as DomainRow | undefined;
 }
 
-/**
- * How long a claim may stay without tokens: after that, the process that registered it has died.
- */
+/** How long a claim may lack tokens: after that, the process that registered it has died. */
 const registeringMax = sql`interval '2 minutes'`;
 
 /** What a domain's run needs. */
@@ -297,9 +295,7 @@ export async function postponeDomainCheck(db: Database, id: string): Promise<voi
     .execute();
 }
 
-/**
- * When the regular check of a domain is due, in milliseconds from now; undefined when it is gone.
- */
+/** When a domain's regular check is due, in milliseconds from now; undefined: it is gone. */
 export async function findDomainDue(
   db: Database,
   id: string,

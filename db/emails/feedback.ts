@@ -181,10 +181,7 @@ async function updateMessage(tx: Database, id: string, effects: FeedbackEffects)
     .execute();
 }
 
-/**
- * Without an event: the contact did not ask for it. Mail to another address says nothing about the
- * contact.
- */
+/** Without an event: the contact did not ask for it. Other addresses are not the contact's. */
 async function unsubscribe(tx: Database, email: LockedMessage): Promise<void> {
   await tx
     .updateTable('contact')

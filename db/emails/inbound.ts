@@ -53,9 +53,7 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
   return mergeDue(...due);
 }
 
-/**
- * Always in the same order, so that two mails that arrive at once lock contacts in the same order.
- */
+/** Always in the same order, so that two mails that arrive at once do not deadlock. */
 async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')

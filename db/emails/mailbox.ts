@@ -24,8 +24,7 @@ export async function insertMailboxMessage(
     .values({ ...message, recipient: message.recipient.toLowerCase() })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
-  // The index finds the surplus, usually one row. `skip locked`: two processes must not wait for
-  // each other.
+  // The index finds the surplus, usually one row. Two processes must not wait for each other.
   await sql`
     delete from mailbox_message where id in (
       select id from mailbox_message where id in (

@@ -133,10 +133,7 @@ async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[
   return dues;
 }
 
-/**
- * The content of a message is stored as a whole or not at all: an earlier attempt may have had
- * another.
- */
+/** A message's content is stored as a whole or not at all: an earlier attempt may differ. */
 const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
   headers = coalesce(outcome.headers, email.headers),

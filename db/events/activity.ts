@@ -219,8 +219,7 @@ function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBui
     const before = sql.raw(inclusive ? '<=' : '<');
     conditions.push(sql`(${utc}, id) ${before} (${moment(type, query.after.at)}, ${id}::uuid)`);
   }
-  // Filter by the contact first, then sort: an index by time would be scanned for a long time to
-  // find a few.
+  // Filter by the contact first: for few rows, scanning an index by time would take long.
   const from =
     query.contactId === undefined
       ? sql.table(table)

@@ -86,9 +86,7 @@ export interface EventTrend extends EventCount {
   before: number;
 }
 
-/**
- * The most frequent events of `days` UTC days from `from` on, compared with as many days before.
- */
+/** The most frequent events of `days` UTC days from `from`, and of as many days before. */
 export async function listTopEvents(
   db: Database,
   projectId: string,

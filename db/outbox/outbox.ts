@@ -26,8 +26,7 @@ export async function enqueue<K extends RunKind>(
       kind: entry.kind,
       input: JSON.stringify(entry.input),
       summary: entry.summary,
-      // Starts at a random number: a row that was sent and deleted must not be taken for its
-      // successor.
+      // Starts at random: a row that was sent and deleted must not be taken for its successor.
       requests: sql<number>`(random() * 1000000000)::int`,
     })
     .onConflict((conflict) =>

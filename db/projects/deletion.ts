@@ -39,9 +39,7 @@ export const keptOnReset = [
   'secret',
 ] as const;
 
-/**
- * Empties a project: all but its settings, keys, members, domains, secrets and billing. As above.
- */
+/** Empties a project: keeps settings, keys, members, domains, secrets and billing. As above. */
 export async function resetProject(tx: Database, id: string): Promise<string[] | undefined> {
   const before = await tx
     .selectFrom('project')

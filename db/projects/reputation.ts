@@ -8,9 +8,7 @@ import {
 import type { Database } from '../database.ts';
 import { disableProject } from './suspension.ts';
 
-/**
- * What a project has sent and the feedback on it, by time. Mail to the simulator is not counted.
- */
+/** A project's sent mail and its feedback, by time. Mail to the simulator is not counted. */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
   const { rows } = await sql<{
     window: keyof FeedbackWindows;

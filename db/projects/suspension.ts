@@ -85,9 +85,7 @@ export async function enableProject(
   return enabled !== undefined;
 }
 
-/**
- * Not the campaigns' mail: it may be a million messages, which their runs suppress page by page.
- */
+/** Not the campaigns' mail, maybe a million messages: their runs suppress it page by page. */
 async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
   await sql`
     update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),

@@ -275,10 +275,7 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
     then coalesce(${holds}, false) else false end`;
 }
 
-/**
- * Whether a value that contains the given text, as a list or as a text, also contains it as JSON
- * text.
- */
+/** Whether a value that contains the text also contains it in its JSON text. */
 function showsInText({ operator, value }: Filter): boolean {
   return (
     operator === 'contains' &&

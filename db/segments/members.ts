@@ -72,10 +72,7 @@ export async function refreshSegment(
   return total;
 }
 
-/**
- * Counts the stored members of a segment and stores the count. Returns it; 0 when the segment is
- * gone.
- */
+/** Counts and stores the number of stored members. Returns it; 0: the segment is gone. */
 export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
   const row = await db
     .updateTable('segment')
@@ -161,9 +158,7 @@ export async function recordMembers(
   return { found: contacts.map(({ email }) => email), created };
 }
 
-/**
- * Removes contacts from a STATIC segment that is locked. Returns how many of the contacts exist.
- */
+/** Removes contacts from a locked STATIC segment. Returns how many of them exist. */
 export async function deleteMembers(
   tx: Database,
   segment: SegmentRow,

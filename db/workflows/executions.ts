@@ -61,10 +61,7 @@ export async function insertExecution(
   return execution;
 }
 
-/**
- * Serializes parallel starts for a contact, by hand or by event. Returns whether the contact
- * exists.
- */
+/** Serializes starts for a contact, by hand or by event. Returns whether the contact exists. */
 async function lockContact(tx: Database, id: string): Promise<boolean> {
   const contact = await tx
     .selectFrom('contact')

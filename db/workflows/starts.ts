@@ -63,9 +63,7 @@ export async function listExecutionStarts(
   });
 }
 
-/**
- * The executions among `ids` whose run must still be cancelled, as they were cancelled or deleted.
- */
+/** The executions among `ids` that were cancelled or deleted and whose run was not. */
 export async function listExecutionCancels(
   db: Database,
   ids: readonly string[],

@@ -94,7 +94,7 @@ export async function enterStep(
 }
 
 /**
- * Completes a step with its output. Returns the time, to the microsecond, in the database's format.
+ * Completes a step with its output. Returns the time to the microsecond, as the database has it.
  */
 export async function completeStep(
   tx: Database,

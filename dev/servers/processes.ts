@@ -59,10 +59,7 @@ export function launch(command: Command): Running {
   return { child, ended };
 }
 
-/**
- * Stops a process: signals it, and kills its whole group after 15 seconds. Resolves when it has
- * ended.
- */
+/** Stops a process: signals it, kills its group after 15 seconds. Resolves when it has ended. */
 export async function end(running: Running, stopSignal: StopSignal): Promise<void> {
   const { child } = running;
   child.kill(stopSignal);

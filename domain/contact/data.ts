@@ -1,9 +1,6 @@
 import { limits } from '../limits.ts';
 
-/**
- * A planned change of contact data: the keys to set, the keys to remove, and the values for this
- * request only.
- */
+/** A planned change of contact data: keys to set, keys to remove, values for this request only. */
 export interface ContactDataChange {
   set: Record<string, unknown>;
   remove: string[];

@@ -96,9 +96,7 @@ function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;
 }
 
-/**
- * An address could become a link, too: it is shown only if it cannot be mistaken for anything else.
- */
+/** An address could become a link, too: it is shown only if it cannot be mistaken. */
 function inviter(address: string | null): string {
   return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : 'An administrator';
 }

@@ -6,10 +6,7 @@ import { escapeHtml, primaryLanguage } from '../template/html.ts';
 /** The stored content of a mail. */
 export interface MailContent {
   subject: string;
-  /**
-   * HTML with the footer that its class requires; the surrounding document is added when it is
-   * sent.
-   */
+  /** HTML with the footer of its class; sending adds the surrounding document. */
   body: string;
   headers: Header[];
 }
@@ -45,9 +42,7 @@ export interface MailToRender {
   hasBadge?: boolean;
 }
 
-/**
- * Renders one mail for one contact, with everything its class adds: once, and within the limits.
- */
+/** Renders one mail for one contact, with all its class adds: once, and within the limits. */
 export async function renderMailWith(renderer: Renderer, mail: MailToRender): Promise<MailContent> {
   const [subject, body] = await Promise.all([
     renderer.render('subject', mail.subject, mail.variables),

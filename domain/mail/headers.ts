@@ -53,9 +53,7 @@ export function readCustomHeaders(given: Readonly<Record<string, string>> | unde
   return { headers: Object.fromEntries(kept.values()), replyTo };
 }
 
-/**
- * The address in a header value, alone or as `Name <address>`; null unless there is exactly one.
- */
+/** The address in a header value, alone or in `Name <address>`; null unless exactly one. */
 function addressOf(value: string): string | null {
   const inBrackets = /^[^<>]*<([^<>]*)>\s*$/.exec(value);
   return normaliseEmail(inBrackets?.[1] ?? value);

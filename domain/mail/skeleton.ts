@@ -12,8 +12,7 @@ import { trackedCharsMax, withTracking } from './tracking.ts';
  */
 
 /**
- * A recipient who does not exist. All three texts consist of letters, digits and `-`, and occur
- * nowhere else.
+ * A recipient who does not exist. All texts are letters, digits and `-`, and occur nowhere else.
  */
 export interface SampleRecipient {
   /** Two uuids. */
@@ -23,9 +22,7 @@ export interface SampleRecipient {
   mark: string;
 }
 
-/**
- * What a slot holds: an id, or by number a value, or the address of the pixel or of a tracked link.
- */
+/** What a slot holds: an id, or by number a value or the address of the pixel or a tracked link. */
 export type Slot = 'contactId' | 'emailId' | number;
 
 /** A text with open slots between its pieces: one piece more than slots. */
@@ -125,10 +122,7 @@ function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
   });
 }
 
-/**
- * Whether a value stands in the address of an untracked link: with another value it might have to
- * be tracked.
- */
+/** Whether a value stands in an untracked link's address: another value might need tracking. */
 function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
     textTemplate(text, sampleRecipient).slots.some(

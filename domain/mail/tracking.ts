@@ -29,10 +29,7 @@ export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): Trac
   };
 }
 
-/**
- * The target of a tracked link, from the parameter `u`, with the text that its signature must
- * match.
- */
+/** The target of a tracked link, from the parameter `u`, with the text that was signed. */
 export function readTrackedTarget(
   emailId: string,
   u: string,

@@ -81,9 +81,7 @@ function closePopular(domain: string): string | undefined {
   return popularDomains.find((popular) => isOneEditAway(domain, popular));
 }
 
-/**
- * Damerau-Levenshtein distance 1: one letter more, less or different, or two neighbours swapped.
- */
+/** Damerau-Levenshtein distance 1: a letter more, less or different, or two swapped. */
 export function isOneEditAway(a: string, b: string): boolean {
   if (a === b) return false;
   let at = 0;

@@ -17,9 +17,7 @@ export interface DnsAnswers {
   TXT: string[];
 }
 
-/**
- * The sources of a domain's check. Both reject when they do not know, never when the answer is no.
- */
+/** The sources of a domain's check. They reject if they do not know, never if the answer is no. */
 export interface DomainSources {
   dns: {
     /** Records that are published now; none is an empty list. */

@@ -26,9 +26,7 @@ import { origin, type Target, type TemplateScope } from './value.ts';
 /** Time limit of one rendering, in milliseconds. */
 const renderMs = 1000;
 
-/**
- * Characters that one rendering may build: intermediate values, captured text and output together.
- */
+/** Characters one rendering may build: intermediate values, captured text, output together. */
 export const renderChars = 10 * 1024 * 1024;
 
 class TracedOutput extends Output {

@@ -9,10 +9,7 @@ import {
 /** Aborts work that needs a text not rendered yet. */
 class NotRendered extends Error {}
 
-/**
- * A text may be built from another one, and each is rendered once more when its values have just
- * changed.
- */
+/** A text may need another one first, and each once more when its values have just changed. */
 const roundsMax = 4;
 
 /**

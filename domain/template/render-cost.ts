@@ -27,10 +27,7 @@ const operationChars = 10;
 /** Negligible work: characters processed in about 20 ms. */
 const workMax = 20_000_000;
 
-/**
- * Upper bound on how often a rendering processes a value: once for each word in braces. Infinity:
- * unknown.
- */
+/** Most times a rendering processes a value: once per word in braces. Infinity: unknown. */
 export function templateWeight(source: string): number {
   if (!isQuicklyRead(source)) return Infinity;
   let weight = 0;

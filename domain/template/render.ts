@@ -150,9 +150,7 @@ export interface Renderer {
   renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<string[]>;
 }
 
-/**
- * Filters can produce what the database cannot store: half a surrogate pair, a percent-decoded NUL.
- */
+/** Filters can make what the database cannot store: half a surrogate pair, a decoded NUL. */
 function finished(kind: RenderKind, text: string): string {
   if (kind !== 'subject') return storableText(text);
   const line = storableText(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')).trim();

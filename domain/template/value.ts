@@ -32,9 +32,7 @@ export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
 export const textTarget: Target = { escape: asIs, list: listItems };
 export const subjectTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
 
-/**
- * Writes a value as text: lists item by item, objects as JSON, missing and null as an empty string.
- */
+/** Writes a value as text: lists item by item, objects as JSON, missing and null as ''. */
 export function present(
   value: unknown,
   from: Origin,

@@ -1,10 +1,7 @@
 import type { FieldProblem, ProblemCode } from '../errors.ts';
 import { stepKinds, type StepType } from './step-types.ts';
 
-/**
- * The graph of a customer workflow and its rules. No clock and no zod: the workflow sandbox uses it
- * too.
- */
+/** The graph of a workflow and its rules. No clock, no zod: the workflow sandbox uses it too. */
 
 export interface GraphStep {
   id: string;

@@ -12,10 +12,7 @@ interface StepKind {
   runs: 'activity' | 'local' | null;
   /** Suffix of its activity's task queue. Absent: the run's queue. */
   taskQueue?: string;
-  /**
-   * The outgoing transitions: one, one per branch of the config, one per outcome of a wait, or
-   * none.
-   */
+  /** The outgoing transitions: one, one per branch, one per outcome of a wait, or none. */
   ways: 'one' | 'branches' | 'outcomes' | 'none';
 }
 

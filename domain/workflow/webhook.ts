@@ -39,10 +39,7 @@ export type WebhookOutcome =
   | { kind: 'unreachable'; error: string }
   | { kind: 'timeout' };
 
-/**
- * How deep a JSON response may be nested to be stored as JSON; PostgreSQL and our code recurse into
- * it.
- */
+/** How deep a response may nest to be stored as JSON; PostgreSQL and our code recurse into it. */
 const responseDepthMax = 100;
 const firstDelayMs = 2_000;
 const delayMsMax = 60_000;

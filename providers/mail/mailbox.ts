@@ -14,10 +14,7 @@ export interface StoredMessage {
 
 const headerEnd = Buffer.from('\r\n\r\n');
 
-/**
- * A mailer that delivers into our own mailbox through `store`. An accepted message counts as
- * delivered.
- */
+/** A mailer that delivers into our own mailbox through `store`. Accepted means delivered. */
 export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
   return {
     reportsDelivery: false,

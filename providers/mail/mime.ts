@@ -87,10 +87,7 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
  */
 const ours = /^(reply-to|x-ses-.*)$/i;
 
-/**
- * Whether a header name is valid and short enough for its line. Requests with other names are
- * refused.
- */
+/** Whether a header name is valid and fits its line. Requests with other names are refused. */
 function canStand(name: string): boolean {
   return isHeaderName(name) && name.length <= limits.headerNameChars;
 }

@@ -59,8 +59,7 @@ function poolOptions(settings: SmtpSettings) {
     // password, or when the operator asked for TLS, the certificate is checked.
     tls: { rejectUnauthorized: secure || Boolean(user) },
     maxConnections: connections,
-    // Replacing a connection takes 100 ms; with nodemailer's default of 100 messages this would be
-    // noticeable.
+    // Replacing a connection takes 100 ms, noticeable with nodemailer's default of 100 messages.
     maxMessages: 1000,
     // The pool must never retry a message by itself: only we know whether that is safe.
     maxRequeues: 0,
@@ -123,8 +122,8 @@ function outcomeOf(
   // Responses about this message: to MAIL, RCPT and DATA (EENVELOPE), to the data (EMESSAGE).
   if (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
     const reply = error.responseCode;
-    // No reply: nodemailer itself rejects an impossible address or a message larger than the server
-    // announced.
+    // No reply: nodemailer itself rejects an impossible address or a message over the announced
+    // size.
     if (reply === undefined) return { kind: 'refused', error: text };
     // 503 (bad sequence of commands) is about the session, not about the message.
     if (reply >= 500 && reply !== 503) return { kind: 'refused', error: text };

@@ -43,10 +43,7 @@ export function createCertificateStore(services: {
   const isCurrent = ({ validFrom, validTo }: X509Certificate): boolean =>
     Date.parse(validFrom) <= now() && now() <= Date.parse(validTo);
 
-  /**
-   * Whether an authority certifies a certificate, by way of a chain in its file, or of named
-   * issuers.
-   */
+  /** Whether an authority certifies a certificate, through its file or through named issuers. */
   async function isTrusted(leaf: X509Certificate, file: X509Certificate[]): Promise<boolean> {
     let certificate = leaf;
     for (let length = 1; length < chainMax; length += 1) {

@@ -100,8 +100,7 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     async send(attempt) {
       const deadline = new AbortController();
       let timer: NodeJS.Timeout | undefined;
-      // Not everything obeys the signal: a lookup cannot be stopped. Then its result comes too
-      // late.
+      // A lookup cannot be stopped by the signal. Then its result comes too late.
       const late = new Promise<WebhookOutcome>((done) => {
         timer = setTimeout(() => {
           done({ kind: 'timeout' });
