@@ -43,7 +43,7 @@ export async function recordOutcomes(
     const [refused] = outcomes;
     if (!refused) return [];
     const details = { error, projectId, emailId: refused.emailId, outcome: refused.kind };
-    services.log.warn(details, 'The database refuses the outcome of a mail');
+    services.log.warn(details, 'The database rejected the outcome of a mail');
     const less = withLess(refused, error);
     return less ? part([less]) : [];
   }

@@ -73,7 +73,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         executions.clear();
         waits.clear();
         runs.clear();
-        options.log.warn({ error }, 'Temporal could not be told; the sweep will');
+        options.log.warn({ error }, 'Temporal could not be reached; the sweep will dispatch');
       })
       .finally(() => {
         busy = null;
@@ -98,7 +98,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         await options.store.markStarted([started]);
         return started.runId;
       } catch (error) {
-        options.log.warn({ error, executionId }, 'Temporal could not be told; the sweep will');
+        options.log.warn(
+          { error, executionId },
+          'Temporal could not be reached; the sweep will dispatch',
+        );
         return null;
       }
     },
@@ -227,5 +230,6 @@ async function inParallel(
   );
   const [error] = failures;
   if (failures.length === calls.length && error !== undefined) throw error;
-  if (error !== undefined) log.warn({ error, failed: failures.length }, 'Some runs were not told');
+  if (error !== undefined)
+    log.warn({ error, failed: failures.length }, 'Some runs were not dispatched');
 }
