@@ -4,10 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
 import { openApiDocument } from '../api/http/openapi.ts';
 import { checkRequest } from '../api/http/validation.ts';
+import { useEngine } from './support/engine.ts';
+import { runScenario } from './support/golden-scenario.ts';
+import { formatStatement, nounOf, nouns, recordStatements } from './support/statements.ts';
 
 /**
- * What clients see of the API, kept in files so that every change of it is read in review.
- * `npm run golden` rewrites them.
+ * What clients see of the API, and what PostgreSQL is asked, kept in files so that every change of
+ * it is read in review. `npm run golden` rewrites them.
  */
 async function expectGolden(name: string, text: string): Promise<void> {
   const file = join(import.meta.dirname, 'golden', name);
@@ -74,4 +77,18 @@ describe('the API', () => {
     const answered = wrapped ? shown.data : shown;
     expect(response.safeParse(answered).error?.issues).toBeUndefined();
   });
+});
+
+describe('PostgreSQL', () => {
+  it('is asked the statements of sql/ in one day of a shop', async () => {
+    const engine = await useEngine();
+    const statements = recordStatements();
+    await runScenario(engine);
+    await engine.stopWorker();
+    const texts = [...new Set(statements.take().map(({ text }) => text))];
+    for (const noun of nouns) {
+      const own = texts.filter((text) => nounOf(text) === noun).map(formatStatement);
+      await expectGolden(`sql/${noun}.sql`, `${own.toSorted().join('\n\n')}\n`);
+    }
+  }, 60_000);
 });

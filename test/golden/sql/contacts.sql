@@ -1,0 +1,272 @@
+delete from import_file
+where job_id in ($1)
+
+delete from job
+where finished_at < now() - make_interval(days => $1::int)
+
+delete from job_batch
+where job_id in ($1)
+
+insert into contact (id, project_id, email, subscribed, data)
+values ($1, $2, $3, $4, $5)
+on conflict (project_id, email) do nothing
+returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+
+insert into contact (project_id, email, subscribed, data)
+select $1, email, coalesce(subscribed, true), nullif(data, '{}')
+from jsonb_to_recordset($2::jsonb) as given(email text, subscribed boolean, data jsonb)
+order by email
+on conflict (project_id, email) do nothing
+returning email
+
+insert into contact (project_id, email, subscribed, data)
+values ($1, $2, $3, $4)
+on conflict (project_id, email) do nothing
+returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+
+insert into import_file (job_id, project_id, content)
+values ($1, $2, $3)
+
+insert into job (id, project_id, kind, data, request)
+values ($1, $2, $3, $4, $5)
+
+select
+from contact
+where id = $1
+for no key update
+
+select
+from contact
+where id in (
+  select contact_id
+  from email
+  where id = any($1::uuid[]))
+order by id
+for no key update
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from (
+  select id
+  from contact as listed
+  where project_id = $1 and (created_at, id) < ($2::timestamptz, $3::uuid)
+  order by listed.created_at desc, listed.id desc
+  limit $4) page
+join contact using (id)
+order by contact.created_at desc, contact.id desc
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from (
+  select id
+  from contact as listed
+  where project_id = $1 and position($2 in email) > 0 and subscribed = $3 and true
+  order by listed.email asc
+  limit $4) page
+join contact using (id)
+order by contact.email asc
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from (
+  select id
+  from contact as listed
+  where project_id = $1 and true
+  order by listed.created_at desc, listed.id desc
+  limit $2) page
+join contact using (id)
+order by contact.created_at desc, contact.id desc
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from contact
+where contact.project_id = $1 and coalesce(contact.data @> $2::jsonb, false)
+order by contact.created_at desc, contact.id desc
+limit $3 offset $4
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from contact
+where project_id = $1 and email = $2
+for no key update
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from contact
+where project_id = $1 and id = $2
+
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+from contact
+where project_id = $1 and id = $2
+for no key update
+
+select contact.id, coalesce(contact.data @> $1::jsonb, false) as holds
+from contact
+where contact.id = any($2::uuid[])
+order by contact.id
+for no key update of contact
+
+select count(*)::int as total
+from contact
+where contact.project_id = $1 and coalesce(contact.data @> $2::jsonb, false)
+
+select count(*)::int as total
+from contact
+where project_id = $1
+
+select count(*)::int as total
+from contact
+where project_id = $1 and coalesce(contact.data @> $2::jsonb, false)
+
+select count(*)::int as total
+from contact
+where project_id = $1 and contact.subscribed and true
+
+select count(*)::int as total
+from contact
+where project_id = $1 and position($2 in email) > 0 and subscribed = $3
+
+select id
+from contact
+where id in (
+  select contact_id
+  from execution
+  where status in ($1, $2) and execution.id = any($3::uuid[]))
+order by id
+for no key update
+
+select id, email, subscribed, coalesce(octet_length(data::text), 0) as bytes, (
+  select count(*)::int
+  from jsonb_object_keys(data)) as keys
+from contact
+where project_id = $1 and email = any($2::text[])
+order by id
+for no key update
+
+select job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind, job.position,
+    job.progress, job.project_id, job.request, job.result, job.started_at, job.state, job.touched_at
+from job
+where id = $1 and project_id = $2 and state in ($3, $4)
+for update
+
+select job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind, job.position,
+    job.progress, job.project_id, job.request, job.result, job.started_at, job.state, job.touched_at
+from job
+where project_id = $1 and kind = $2 and id = $3
+
+select state, position, data, failed_reason
+from job
+where id = $1 and project_id = $2
+
+select substring(content
+  from $1::int for $2::int) as piece
+from import_file
+where job_id = $3
+
+update contact
+set data = nullif(coalesce(contact.data, '{}') || given.data, '{}'), subscribed =
+    coalesce(given.subscribed, contact.subscribed), updated_at = now()
+from jsonb_to_recordset($1::jsonb) as given(id uuid, subscribed boolean, data jsonb)
+where contact.id = given.id and (contact.data is distinct from nullif(coalesce(contact.data, '{}')
+    || given.data, '{}') or contact.subscribed <> coalesce(given.subscribed, contact.subscribed))
+
+update contact
+set email = $1, data = nullif( (coalesce(data, '{}') || $2::jsonb) - $3::text[], '{}'), subscribed =
+    $4, updated_at = now()
+where id = $5 and (data is distinct from nullif( (coalesce(data, '{}') || $6::jsonb) - $7::text[],
+    '{}') or subscribed <> $8 or email <> $9)
+returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+
+update contact
+set subscribed = $1, updated_at = now()
+where id = $2 and email = $3 and subscribed = $4
+
+update job
+set state = $1, finished_at = clock_timestamp(), touched_at = clock_timestamp(), progress = $2
+where id = $3
+
+update job
+set state = $1, started_at = coalesce(started_at, clock_timestamp()), touched_at =
+    clock_timestamp(), position = $2, progress = $3, result = $4
+where id = $5
+
+update job
+set state = $1, started_at = coalesce(started_at, clock_timestamp()), touched_at =
+    clock_timestamp(), position = $2, progress = $3, result = $4, data = $5
+where id = $6
+
+update job
+set touched_at = now()
+where id in (
+  select id
+  from job
+  where state in ($1, $2) and touched_at < now() - interval '10 minutes'
+  limit $3
+  for update skip locked)
+returning id, project_id, kind
+
+with counted as materialized (
+  select key, count(*) as holders
+  from contact
+  cross join jsonb_object_keys(data) as key where project_id = $1
+  group by key ), recent as materialized (
+  select key, value, created_at, id
+  from (
+    select id, created_at, data
+    from contact
+    where project_id = $2
+    order by created_at desc, id desc
+    limit 5000) newest
+  cross join jsonb_each(data) ), sparse as materialized (
+  select key from counted
+  left join (
+    select key, count(*) as seen
+    from recent
+    group by key) sample using (key)
+  where coalesce(seen, 0) < least(holders, 100) ), valued as (
+  select key, value, created_at, id
+  from recent
+  where key not in (
+    select key from sparse)
+  union all
+  select key, data -> key, created_at, id
+  from contact
+  cross join unnest(array(
+      select key from sparse)) as key where exists (
+    select
+    from sparse) and project_id = $3 and data ?| array(
+    select key from sparse) and data ? key ), typed as (
+  select distinct on (key) key, type
+  from (
+    select key, value = 'null' as empty, case when jsonb_typeof(value) in ('number', 'boolean') then
+        jsonb_typeof(value) when jsonb_typeof(value) = 'string' and value #>> '{}' ~
+        '^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{3})?Z?)?$' then 'date' else 'string' end as type
+    from (
+      select key, value, row_number() over (partition by key order by created_at desc, id desc) as
+          age
+      from valued) aged
+    where age <= 100) known
+  group by key, type
+  order by key, count(*) filter (
+    where not empty) desc, type)
+select key, type, holders::float8 as holders
+from typed
+join counted using (key)
+order by key collate "C"
+
+with matching as (
+  select contact.id
+  from contact
+  where contact.project_id = $1 and coalesce(contact.data @> $2::jsonb, false) ), stored as (
+  select contact_id
+  from segment_member
+  where segment_id = $3 )
+select coalesce(matching.id, stored.contact_id) as id
+from matching full
+join stored on stored.contact_id = matching.id
+where matching.id is null or stored.contact_id is null
+limit $4

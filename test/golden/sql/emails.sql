@@ -1,0 +1,362 @@
+delete from attachment
+where id in (
+  select id
+  from attachment
+  where created_at < $1
+  order by created_at
+  limit $2)
+
+delete from mailbox_message
+where id in (
+  select id
+  from mailbox_message
+  where id in (
+    select id
+    from mailbox_message
+    order by received_at desc, id desc offset $1::int )
+  for update skip locked )
+
+delete from sns_receipt
+where created_at < now() - interval '30 days'
+
+insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
+    headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+on conflict (workflow_step_execution_id)
+where workflow_step_execution_id is not null do nothing
+
+insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
+    from_name, reply_to, message_class, source_type, template_id, workflow_execution_id,
+    workflow_step_execution_id, attachments)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+on conflict (workflow_step_execution_id)
+where workflow_step_execution_id is not null do nothing
+
+insert into mailbox_message (id, sender, recipient, subject, raw)
+values ($1, $2, $3, $4, $5)
+on conflict (id) do nothing
+
+insert into sns_receipt (message_id)
+values ($1)
+on conflict do nothing
+returning message_id
+
+select (
+  select case when due_at is not null then greatest(0, ceil(extract(epoch from due_at -
+      clock_timestamp()) * 1000)::float8) end
+  from email
+  where campaign_id = $1 and status = 'PENDING'
+  order by due_at, id
+  limit 1) as "nextDueMs", exists (
+  select
+  from email
+  where campaign_id = $2 and status = 'SENDING') as "isUnsettled"
+
+select (
+  select count(*)::float8
+  from email
+  where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and project_id = $1
+      and sent_at >= $2::timestamptz) as email_sent, (
+  select count(*)::float8
+  from email
+  where opened_at is not null and project_id = $3 and opened_at >= $4::timestamptz) as email_opened,
+      (
+  select count(*)::float8
+  from email
+  where clicked_at is not null and project_id = $5 and clicked_at >= $6::timestamptz) as
+      email_clicked, (
+  select count(*)::float8
+  from execution
+  where true and project_id = $7 and date_trunc('milliseconds', started_at at time zone 'UTC') >=
+      $8::timestamptz at time zone 'UTC') as workflow_started
+
+select ( (
+    select count(*)
+    from email
+    where campaign_id = $1 and status = 'SENDING' and lease_until < now()) + (
+    select count(*)
+    from email
+    where campaign_id = $2 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
+
+select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
+    clock_timestamp()) * 1000)::float8) end as ms
+from email
+where project_id = $1 and status = 'PENDING' and campaign_id is null
+
+select count(*)::int as count
+from (
+  select
+  from email
+  where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now()
+  limit $2) due
+
+select count(*)::int as total
+from email
+where project_id = $1
+
+select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
+    email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
+    email.complained_at, email.contact_id, email.content_version, email.created_at,
+    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name, email.headers,
+    email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
+    email.opens, email.project_id, email.reply_to, email.sent_at, email.source_type, email.status,
+    email.subject, email.template_id, email.to_email, email.to_name, email.unsubscribed_at,
+    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, (body is not
+    null or body_values is not null) as has_body
+from email
+where project_id = $1 and true
+order by created_at desc, id desc
+limit $2
+
+select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
+    email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
+    email.complained_at, email.contact_id, email.content_version, email.created_at,
+    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name, email.headers,
+    email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
+    email.opens, email.project_id, email.reply_to, email.sent_at, email.source_type, email.status,
+    email.subject, email.template_id, email.to_email, email.to_name, email.unsubscribed_at,
+    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, (body is not
+    null or body_values is not null) as has_body, trace, id as email_id, body, body_frame,
+    body_values
+from email
+where project_id = $1 and id = $2
+
+select granted, wait_ms
+from take_sending_tokens($1::text[], $2::float8[], $3, $4)
+
+select id as email_id, contact_id, campaign_id, body, body_frame, body_values
+from email
+where project_id = $1 and id = any($2::uuid[])
+
+select id, project_id, contact_id
+from email
+where source_type <> 'INBOUND' and id = $1
+
+select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
+    from_name, to_email, attempts, status, error, message_id, sent_at, delivered_at, opened_at,
+    clicked_at, bounced_at, complained_at, opens, clicks, (lease_until is not null and lease_until >
+    now()) as is_under_way
+from email
+where id = $1
+for update
+
+update body_retention
+set done_to = (
+  select (left(id::text, 14) || '0000-0000-000000000000')::uuid
+  from unnest($1::uuid[]) as stored(id)
+  order by id
+  limit 1)
+where done_to >= any($2::uuid[])
+
+update email
+set status = $1, error = $2, message_id = $3, sent_at = $4, delivered_at = $5, opened_at = $6,
+    clicked_at = $7, bounced_at = $8, complained_at = $9, opens = $10, clicks = $11, lease_until =
+    $12, trace = trace || trace_entry($13, $14::jsonb), updated_at = now()
+where id = $15
+
+update email
+set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
+    when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
+    email.due_at end, attempts = case when outcome.kind in ('released', 'withheld') then
+    email.attempts - 1 else email.attempts end, lease_until = case when outcome.status = 'SENDING'
+    then now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
+    delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
+    coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers, email.headers),
+    body = case when outcome.subject is null then email.body else outcome.body end, body_frame =
+    case when outcome.subject is null then email.body_frame else outcome.body_frame end, body_values
+    = case when outcome.subject is null then email.body_values else outcome.body_values end, trace =
+    case outcome.kind when 'accepted' then email.trace || trace_entry('accepted',
+    jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
+    then trace_entry('delivered', null) else '[]' end when 'refused' then email.trace ||
+    trace_entry('refused', jsonb_build_object('error', outcome.error)) when 'again' then email.trace
+    || trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
+    outcome.delay_ms)) when 'uncertain' then email.trace || trace_entry('uncertain',
+    jsonb_build_object('reason', outcome.error)) when 'withheld' then (email.trace - (-1)) ||
+    trace_entry('withheld', jsonb_build_object('reason', outcome.error)) else email.trace - (-1)
+    end, updated_at = now()
+from jsonb_to_recordset($1::jsonb) as outcome(id uuid, kind text, status text, message_id text,
+    error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
+    jsonb)
+where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($2::uuid[])
+returning email.id, email.contact_id, email.status, email.subject, email.from_email,
+    email.from_name, email.message_id, email.template_id, email.campaign_id, email.source_type,
+    to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
+    to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at
+
+with due as (
+  select id, due_at, octet_length(body) as body_bytes
+  from email
+  where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now()
+  order by due_at, id
+  limit $2
+  for update skip locked ), weighed as (
+  select id, coalesce(sum(body_bytes) over (
+      order by due_at, id rows between unbounded preceding and 1 preceding), 0) as bytes_before
+  from due ), claimed as (
+  update email
+  set status = 'SENDING', attempt_id = $3, attempts = attempts + 1, lease_until = now() +
+      make_interval(secs => $4), updated_at = now(), trace = email.trace ||
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1))
+  from weighed
+  where email.id = weighed.id and bytes_before < $5
+  returning email.id, email.project_id, email.contact_id, email.to_name, email.to_email,
+      email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
+      email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
+      email.billed_units, email.allowance_month, email.due_at )
+select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
+    claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
+    claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
+    claimed.attempts, claimed.created_at, claimed.billed_units, claimed.allowance_month,
+    contact.subscribed as contact_subscribed, contact.email as contact_email,
+    project.disabled_reason is not null as project_disabled, project.tracking as project_tracking,
+    coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
+from claimed
+join contact on contact.id = claimed.contact_id
+join project on project.id = claimed.project_id
+order by claimed.due_at, claimed.id
+
+with held as (
+  select key from token_bucket
+  where key = any($1::text[])
+  order by key for update )
+update token_bucket
+set tokens = tokens + $2
+from held
+where token_bucket.key = held.key
+
+with mark as (
+  select done_to
+  from body_retention
+  for update ), page as (
+  select email.id
+  from email, mark
+  where email.id > mark.done_to and email.id < $1::uuid
+  order by email.id
+  limit $2 ), emptied as (
+  update email
+  set body = null, body_frame = null, body_values = null
+  from page
+  where email.id = page.id and email.status not in ('PENDING', 'SENDING') and (email.body is not
+      null or email.body_values is not null) ), moved as (
+  update body_retention
+  set done_to = (
+    select id
+    from page
+    order by id desc
+    limit 1)
+  where exists (
+    select
+    from page) )
+select count(*)::int as looked_at
+from page
+
+with page as materialized (
+  select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+      contact.subscribed, contact.updated_at
+  from contact
+  where project_id = $1 and created_at <= $2 and true
+  order by created_at, id
+  limit $3 ), made as (
+  insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
+      source_type, template_id, campaign_id)
+  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9
+  from page as contact
+  where contact.subscribed and true
+  order by contact.created_at, contact.id
+  on conflict (campaign_id, contact_id)
+  where campaign_id is not null do nothing )
+select count(*)::int as looked_at, (array_agg(created_at
+    order by created_at desc, id desc))[1] as at, (array_agg(id
+    order by created_at desc, id desc))[1] as id
+from page
+
+with sending as materialized (
+  select campaign.refused_in_row, content.version, content.from_name, content.reply_to
+  from campaign
+  join campaign_content content on content.campaign_id = campaign.id and content.version =
+      campaign.content_version
+  where campaign.id = $1 and campaign.status = 'SENDING' ), due as (
+  select id
+  from email
+  where campaign_id = $2 and status = 'PENDING' and due_at <= now() and (
+    select true
+    from sending)
+  order by due_at, id
+  limit $3
+  for update skip locked ), claimed as (
+  update email
+  set status = 'SENDING', attempt_id = $4, attempts = attempts + 1, lease_until = now() +
+      make_interval(secs => $5), updated_at = now(), trace = email.trace ||
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), from_name =
+      sending.from_name, reply_to = sending.reply_to, content_version = sending.version
+  from due, sending
+  where email.id = due.id
+  returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
+      email.from_name, email.reply_to, email.message_class, email.source_type,
+      email.content_version, email.attempts, email.created_at, email.billed_units,
+      email.allowance_month, sending.refused_in_row )
+select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_email, claimed.from_email,
+    claimed.from_name, claimed.reply_to, claimed.message_class, claimed.source_type,
+    claimed.content_version, claimed.attempts, claimed.created_at, claimed.billed_units,
+    claimed.allowance_month, claimed.refused_in_row, contact.email as contact_email,
+    contact.subscribed as contact_subscribed, contact.data as contact_data, project.disabled_reason
+    is not null as project_disabled, project.language as project_language, project.tracking as
+    project_tracking, project.subscription is null as has_badge
+from claimed
+join contact on contact.id = claimed.contact_id
+join project on project.id = claimed.project_id
+
+with sending as materialized (
+  select campaign.refused_in_row, content.version, content.from_name, content.reply_to
+  from campaign
+  join campaign_content content on content.campaign_id = campaign.id and content.version =
+      campaign.content_version
+  where campaign.id = $1 and campaign.status = 'SENDING' ), due as (
+  select id
+  from email
+  where campaign_id = $2 and status = 'PENDING' and due_at <= now() and (
+    select true
+    from sending)
+  order by due_at, id
+  limit $3
+  for update skip locked ), claimed as (
+  update email
+  set status = 'SENDING', attempt_id = $4, attempts = attempts + 1, lease_until = now() +
+      make_interval(secs => $5), updated_at = now(), trace = email.trace || case when email.trace @>
+      '[{state: throttled}]' then '[]' else jsonb_set(trace_entry('throttled', null), '{0,at}',
+      to_jsonb(to_char(email.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) end ||
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), from_name =
+      sending.from_name, reply_to = sending.reply_to, content_version = sending.version
+  from due, sending
+  where email.id = due.id
+  returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
+      email.from_name, email.reply_to, email.message_class, email.source_type,
+      email.content_version, email.attempts, email.created_at, email.billed_units,
+      email.allowance_month, sending.refused_in_row )
+select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_email, claimed.from_email,
+    claimed.from_name, claimed.reply_to, claimed.message_class, claimed.source_type,
+    claimed.content_version, claimed.attempts, claimed.created_at, claimed.billed_units,
+    claimed.allowance_month, claimed.refused_in_row, contact.email as contact_email,
+    contact.subscribed as contact_subscribed, contact.data as contact_data, project.disabled_reason
+    is not null as project_disabled, project.language as project_language, project.tracking as
+    project_tracking, project.subscription is null as has_badge
+from claimed
+join contact on contact.id = claimed.contact_id
+join project on project.id = claimed.project_id
+
+with unknown as (
+  select email.id, $1 = 'resend' and attempts < $2 and (campaign_id is null or exists (
+      select
+      from campaign
+      where campaign.id = email.campaign_id and campaign.status in ('SENDING', 'PAUSED'))) as resend
+  from email
+  where status = 'SENDING' and lease_until < now() - make_interval(mins => $3::int)
+  limit $4
+  for update skip locked )
+update email
+set status = case when resend then 'PENDING' else 'FAILED' end, error = case when resend then null
+    else 'delivery_unknown' end, lease_until = null, due_at = now(), updated_at = now(), trace =
+    trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $5::text))
+from unknown
+where email.id = unknown.id
+returning campaign_id

@@ -1,0 +1,45 @@
+select disabled_reason
+from project
+where id = $1
+for share
+
+select execution.id
+from project
+inner join workflow on workflow.project_id = project.id
+inner join execution on execution.workflow_id = workflow.id
+where project.disabled_reason is not null and project.removal is null and execution.status in
+    ('RUNNING', 'WAITING')
+limit $1
+
+select id
+from project
+where id = $1
+for no key update
+
+select id
+from project
+where id = $1 and removal is null
+for key share
+
+select id as project_id
+from project
+where exists (
+  select
+  from email
+  where email.project_id = project.id and status = 'PENDING' and campaign_id is null and due_at <
+      now() - interval '5 seconds')
+limit $1
+
+select id, coalesce(project.public_id, project.id) as "publicId", disabled_reason as
+    "disabledReason"
+from project
+where secret_key_hash = $1
+
+select project.billing_limit_campaigns, project.billing_limit_inbound,
+    project.billing_limit_transactional, project.billing_limit_workflows, project.created_at,
+    project.customer, project.disabled_reason, project.id, project.language, project.name,
+    project.public_id, project.public_key, project.removal, project.secret_key_hash,
+    project."secret_key_last4", project.subscription, project.tracking, project.updated_at,
+    project.webhook_signing_secret
+from project
+where id = $1

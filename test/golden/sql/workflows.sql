@@ -1,0 +1,310 @@
+delete from wait
+where execution_id = any($1::uuid[])
+
+delete from wait
+where step_execution_id = $1
+
+insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at)
+values ($1, $2, $3, $4, $5, $6)
+on conflict (step_execution_id) do nothing
+
+insert into workflow (project_id, name, allow_reentry, trigger_event_name)
+values ($1, $2, $3, $4)
+returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
+    workflow.trigger_type, workflow.updated_at, workflow.version
+
+insert into workflow_step (project_id, workflow_id, type, name, position_x, position_y, config,
+    template_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+returning workflow_step.config, workflow_step.created_at, workflow_step.id, workflow_step.name,
+    workflow_step.position_x, workflow_step.position_y, workflow_step.project_id,
+    workflow_step.template_id, workflow_step.type, workflow_step.updated_at,
+    workflow_step.workflow_id
+
+insert into workflow_step (project_id, workflow_id, type, position_x, position_y, name, config)
+values ($1, $2, $3, $4, $5, $6, $7)
+
+insert into workflow_transition (project_id, workflow_id, from_step_id, to_step_id, branch,
+    wait_outcome, priority)
+values ($1, $2, $3, $4, $5, $6, $7)
+returning workflow_transition.branch, workflow_transition.created_at,
+    workflow_transition.from_step_id, workflow_transition.id, workflow_transition.priority,
+    workflow_transition.project_id, workflow_transition.to_step_id, workflow_transition.updated_at,
+    workflow_transition.wait_outcome, workflow_transition.workflow_id
+
+insert into workflow_version (workflow_id, project_id, version, graph)
+select id, project_id, version, $1::jsonb as graph
+from workflow
+where id = $2
+on conflict (workflow_id, version) do nothing
+
+select count(*)::int as total
+from execution
+where execution.workflow_id = $1
+
+select count(*)::int as total
+from workflow
+where workflow.project_id = $1
+
+select event_id, expires_at, event_id is null and coalesce(expires_at > clock_timestamp() + interval
+    '1 minute', true) as is_open
+from wait
+where step_execution_id = $1
+for update
+
+select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
+    execution.current_step_id, execution.dispatch, execution.dispatch_at,
+    execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
+    execution.id, execution.project_id, execution.started_at, execution.status,
+    execution.temporal_run_id, execution.updated_at, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, version.graph as graph
+from execution
+inner join contact on contact.id = execution.contact_id
+inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+    version.version = execution.workflow_version
+where execution.id in (
+  select execution.id
+  from execution
+  where execution.workflow_id = $1
+  order by execution.started_at desc, execution.id desc
+  limit $2 offset $3)
+order by execution.started_at desc, execution.id desc
+
+select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
+    execution.current_step_id, execution.dispatch, execution.dispatch_at,
+    execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
+    execution.id, execution.project_id, execution.started_at, execution.status,
+    execution.temporal_run_id, execution.updated_at, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, version.graph as graph
+from execution
+inner join contact on contact.id = execution.contact_id
+inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+    version.version = execution.workflow_version
+where execution.workflow_id = $1 and execution.id = $2
+
+select execution.id as "executionId", execution.project_id as "projectId", execution.workflow_id as
+    "workflowId", execution.workflow_name as "workflowName", execution.workflow_version as version,
+    execution.contact_id as "contactId", execution.started_at::text as "startedAt", (
+  select greatest(execution.started_at, max(completed_at) filter (
+      where status = 'COMPLETED' and step_id <> current_step_id), max(scheduled_for) filter (
+      where step_id = current_step_id))::text
+  from step_execution
+  where execution_id = execution.id) as since, version.graph as graph, execution.current_step_id as
+      "currentStepId", execution.temporal_run_id as "failedRunId", execution.dispatch_generation as
+      generation, execution.status
+from execution
+inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+    version.version = execution.workflow_version
+where execution.id = any($1::uuid[]) and execution.dispatch = $2
+
+select id as "executionId", dispatch_generation as generation
+from execution
+where id = any($1::uuid[]) and dispatch = $2
+union all
+select execution_id as "executionId", null::integer as generation
+from orphan_run
+where execution_id = any($3::uuid[])
+
+select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
+from workflow_transition
+where workflow_id = $1
+order by created_at, id
+
+select id, type, name, config, template_id as "templateId"
+from workflow_step
+where workflow_id = $1
+order by created_at, id
+
+select step.config, step.created_at, step.id, step.name, step.position_x, step.position_y,
+    step.project_id, step.template_id, step.type, step.updated_at, step.workflow_id, template.name
+    as template_name
+from workflow_step as step
+left join template on template.id = step.template_id
+where step.workflow_id = $1
+order by step.created_at, step.id
+
+select step_execution.attempts, step_execution.completed_at, step_execution.created_at,
+    step_execution.error, step_execution.execute_after, step_execution.execution_id,
+    step_execution.history, step_execution.id, step_execution.output, step_execution.project_id,
+    step_execution.scheduled_for, step_execution.started_at, step_execution.status,
+    step_execution.step_id, step_execution.updated_at
+from step_execution
+where execution_id = $1
+order by created_at, id
+
+select wait.execution_id as "executionId", step_execution.step_id as "stepId", wait.event_id as
+    "eventId"
+from wait
+inner join step_execution on step_execution.id = wait.step_execution_id
+where wait.step_execution_id = any($1::uuid[]) and wait.event_id is not null
+
+select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
+    workflow.trigger_type, workflow.updated_at, workflow.version
+from workflow
+where project_id = $1 and id = $2
+
+select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
+    workflow.trigger_type, workflow.updated_at, workflow.version
+from workflow
+where project_id = $1 and id = any($2::uuid[])
+order by id
+for no key update
+
+select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
+    workflow.trigger_type, workflow.updated_at, workflow.version, (
+  select count(*)::int
+  from workflow_step
+  where workflow_step.workflow_id = workflow.id) as steps, (
+  select count(*)::int
+  from execution
+  where execution.workflow_id = workflow.id) as executions
+from workflow
+where workflow.project_id = $1
+order by workflow.created_at desc, workflow.id desc
+limit $2 offset $3
+
+select workflow_transition.branch, workflow_transition.created_at, workflow_transition.from_step_id,
+    workflow_transition.id, workflow_transition.priority, workflow_transition.project_id,
+    workflow_transition.to_step_id, workflow_transition.updated_at,
+    workflow_transition.wait_outcome, workflow_transition.workflow_id
+from workflow_transition
+where workflow_id = $1
+order by created_at, id
+
+update execution
+set context = coalesce(context, '{}') || $1::jsonb, updated_at = now()
+where id = $2
+
+update execution
+set status = $1, exit_reason = $2, completed_at = clock_timestamp(), updated_at = now(), dispatch =
+    $3, dispatch_at = now() + interval '5 seconds'
+where status in ($4, $5) and execution.id = any($6::uuid[])
+returning execution.completed_at, execution.contact_id, execution.context, execution.created_at,
+    execution.current_step_id, execution.dispatch, execution.dispatch_at,
+    execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
+    execution.id, execution.project_id, execution.started_at, execution.status,
+    execution.temporal_run_id, execution.updated_at, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version
+
+update execution
+set status = $1, exit_reason = $2, current_step_id = $3, completed_at = clock_timestamp(),
+    updated_at = now()
+where id = $4 and status in ($5, $6)
+
+update execution
+set status = $1, updated_at = now()
+where id = $2
+
+update step_execution
+set status = $1, completed_at = clock_timestamp(), updated_at = now()
+where execution_id = any($2::uuid[]) and status in ($3, $4, $5)
+
+update step_execution
+set status = $1, execute_after = $2, updated_at = now()
+where id = $3
+
+update step_execution
+set status = $1, output = $2, completed_at = clock_timestamp(), updated_at = now()
+where id = $3
+returning completed_at::text as at
+
+update wait
+set dispatch_at = now() + interval '30 seconds'
+where step_execution_id in (
+  select step_execution_id
+  from wait
+  where event_id is not null and dispatch_at < now()
+  order by dispatch_at
+  limit $1
+  for update skip locked)
+returning step_execution_id as id
+
+update workflow
+set enabled = $1, updated_at = now()
+where id = $2
+returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
+    workflow.trigger_type, workflow.updated_at, workflow.version
+
+update workflow
+set version = $1, updated_at = now()
+where id = $2
+returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
+    workflow.trigger_type, workflow.updated_at, workflow.version
+
+with claimed as (
+  update execution
+  set dispatch_at = now() + interval '30 seconds'
+  where id in (
+    select id
+    from execution
+    where dispatch is not null and dispatch_at < now()
+    order by dispatch_at
+    limit $1
+    for update skip locked)
+  returning id ), orphaned as (
+  update orphan_run
+  set dispatch_at = now() + interval '30 seconds'
+  where execution_id in (
+    select execution_id
+    from orphan_run
+    where dispatch_at < now()
+    order by dispatch_at
+    limit $2
+    for update skip locked)
+  returning execution_id )
+select id
+from claimed
+union all
+select execution_id
+from orphaned
+
+with held as (
+  select id
+  from contact
+  where id = (
+    select contact_id
+    from execution
+    where id = $1)
+  for no key update ), active as (
+  select execution.id, project_id, contact_id, workflow_id, workflow_name, started_at, context
+  from execution, held
+  where execution.id = $2 and execution.contact_id = held.id and status in ('RUNNING', 'WAITING')
+  for no key update of execution ), step as (
+  insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
+  select $3::uuid, project_id, id, $4::uuid, 'RUNNING', clock_timestamp()
+  from active
+  on conflict (execution_id, step_id) do update
+  set status = case when step_execution.status in ('COMPLETED', 'WAITING') then
+      step_execution.status else 'RUNNING' end, started_at = coalesce(step_execution.started_at,
+      clock_timestamp()), completed_at = case when step_execution.status = 'COMPLETED' then
+      step_execution.completed_at end, updated_at = now()
+  returning id, status, attempts, output, started_at, completed_at ), entered as (
+  update execution
+  set status = 'RUNNING', current_step_id = $5, updated_at = now()
+  from step
+  where execution.id = $6 and step.status <> 'COMPLETED' )
+select active.id, active.project_id, active.contact_id, active.workflow_id, active.workflow_name,
+    active.started_at, active.context, step.id as step_execution_id, step.attempts, step.output,
+    step.started_at as step_started_at, case when step.status = 'COMPLETED' then
+    step.completed_at::text end as completed_at
+from active
+cross join step
+
+with started as (
+  select id, generation, run_id
+  from unnest($1::uuid[], $2::int[], $3::text[]) as run(id, generation, run_id) ), cancelled as (
+  update execution
+  set temporal_run_id = run_id
+  from started
+  where execution.id = started.id and status = 'CANCELLED' and dispatch_generation =
+      started.generation + 1 )
+update execution
+set temporal_run_id = run_id, dispatch = null, dispatch_at = null
+from started
+where execution.id = started.id and dispatch = 'start' and dispatch_generation = started.generation

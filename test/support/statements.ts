@@ -1,0 +1,124 @@
+import { Client } from 'pg';
+import { onTestFinished, vi } from 'vitest';
+
+/** A statement as PostgreSQL gets it, with $1 … for its values. */
+export interface Statement {
+  text: string;
+  values: readonly unknown[];
+}
+
+/** Records what this process asks PostgreSQL until the end of the test, without its transactions. */
+export function recordStatements() {
+  const query = vi.spyOn(Client.prototype, 'query');
+  onTestFinished(() => query.mockRestore());
+  return {
+    /** What was asked since the last look, in order. */
+    take(): Statement[] {
+      const calls = query.mock.calls.splice(0) as unknown[][];
+      return calls.flatMap(([given, values]) => {
+        const text = typeof given === 'string' ? given : (given as { text: string }).text;
+        const isFrame = /^(begin|commit|rollback|savepoint|release|set |start )/i.test(text);
+        return isFrame ? [] : [{ text, values: (values ?? []) as unknown[] }];
+      });
+    },
+  };
+}
+
+/** Where a line of a formatted statement begins. */
+const clauses = [
+  'with',
+  'select',
+  'from',
+  '(?:left |inner |cross )?join',
+  'where',
+  'group by',
+  'order by',
+  'limit',
+  'returning',
+  'values',
+  'set',
+  'on conflict',
+  'for (?:no key )?update',
+  'for (?:key )?share',
+  'insert into',
+  'update',
+  'delete from',
+  'union all',
+].join('|');
+
+const pieces = new RegExp(`'(?:[^']|'')*'|[()]|\\b(?:${clauses})\\b|\\w+|[^\\w()']`, 'g');
+const isClause = new RegExp(`^(?:${clauses})$`);
+const widthMax = 100;
+
+/** A statement on lines of its own: a clause each, by its depth, without needless quotes. */
+export function formatStatement(text: string): string {
+  const plain = text
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/"([a-z_]+)"/g, '$1')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  const lines: string[] = [];
+  let line = '';
+  let depth = 0;
+  const end = () => {
+    if (line.trim() !== '') lines.push(...wrapped(line.trimEnd()));
+  };
+  for (const match of plain.matchAll(pieces)) {
+    const [piece] = match;
+    const isPart = /(?:distinct|do|key|extract\(\w+) $/.test(plain.slice(0, match.index));
+    if (isClause.test(piece) && !isPart) {
+      end();
+      line = '  '.repeat(depth);
+    }
+    if (piece === '(') depth += 1;
+    if (piece === ')') depth -= 1;
+    line += piece;
+  }
+  end();
+  return lines.join('\n');
+}
+
+/** The line in lines of at most `widthMax` characters, where its words allow. */
+function wrapped(line: string): string[] {
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > widthMax) {
+    const at = rest.lastIndexOf(' ', widthMax);
+    if (at <= indent.length + 4) break;
+    lines.push(rest.slice(0, at));
+    rest = `${indent}    ${rest.slice(at + 1)}`;
+  }
+  return [...lines, rest];
+}
+
+/** The tables of each noun, by the folders of `db/`. */
+const tables: Readonly<Record<string, RegExp>> = {
+  accounts: /^(app_user|session|account_token|membership|invitation|security_event)$/,
+  billing: /^(allowance|usage_report|payment_receipt)/,
+  campaigns: /^campaign/,
+  contacts: /^(contact|job|import_file)/,
+  domains: /^(domain|ses_identity)/,
+  emails: /^(email|attachment|body_retention|mailbox|single_mail|sns_receipt|take_sending|token)/,
+  events: /^event/,
+  idempotency: /^idempotency/,
+  outbox: /^(run_wake|orphan_run)/,
+  projects: /^(project|secret|suspension)/,
+  segments: /^segment/,
+  templates: /^template/,
+  workflows: /^(workflow|execution|step_execution|wait)/,
+};
+
+export const nouns = [...Object.keys(tables), 'others'];
+
+/** Whose a statement is: by the table it writes first, else by the one it reads first. */
+export function nounOf(text: string): string {
+  const plain = text.replaceAll('"', '');
+  const written = /\b(?:insert into|delete from|(?<!(?:for|do|key) )update) (\w+)/g;
+  const read = /\b(?:from|join) (\w+)/g;
+  const names = [written, read].flatMap((form) =>
+    [...plain.matchAll(form)].map(([, name]) => name),
+  );
+  const owners = names.map((name = '') => nouns.find((noun) => tables[noun]?.test(name)));
+  return owners.find((noun) => noun !== undefined) ?? 'others';
+}
