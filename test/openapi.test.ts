@@ -108,7 +108,8 @@ describe('the document of the API', () => {
     const records =
       'Campaign Contact Template Segment Workflow Step Transition Execution Email Event';
     const lists = 'CampaignPage ContactList ContactPage EmailSummaryList TemplatePage';
-    const others = 'Domain Project Member User ActivityItem Invoice StepExecution Condition';
+    const others =
+      'Domain Project Member User ActivityItem Invoice StepExecution Condition ImportJob BulkJob';
     expect(Object.keys(schemas)).toEqual(
       expect.arrayContaining(`${records} ${lists} ${others}`.split(' ')),
     );

@@ -9,7 +9,7 @@ import { named, Time } from '../http/schemas.ts';
 /** The response of a request that continues as a job. */
 export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
-const ImportJob = jobOf({
+const ImportJob = jobOf('ImportJob', {
   data: z.object({ projectId: z.uuid(), filename: z.string(), totalRows: z.int().nullable() }),
   result: z.object({
     totalRows: z.int(),
@@ -23,7 +23,7 @@ const ImportJob = jobOf({
 
 const operation = z.enum(['subscribe', 'unsubscribe', 'delete']);
 
-const BulkJob = jobOf({
+const BulkJob = jobOf('BulkJob', {
   data: z.object({
     projectId: z.uuid(),
     operation,
@@ -42,8 +42,11 @@ const BulkJob = jobOf({
   }),
 });
 
-function jobOf<D extends z.ZodType, R extends z.ZodType>({ data, result }: { data: D; result: R }) {
-  return z.object({
+function jobOf<D extends z.ZodType, R extends z.ZodType>(
+  name: string,
+  { data, result }: { data: D; result: R },
+) {
+  return named(name, {
     id: z.string(),
     state: z.enum(['waiting', 'active', 'completed', 'failed', 'cancelled']),
     progress: z.int().min(0).max(100),
