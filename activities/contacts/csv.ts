@@ -58,7 +58,7 @@ function headerOf([first]: readonly Line[]): string[] {
 }
 
 /** Replaces a faulty line while the others are parsed: no stored cell can equal it. */
-const sampleRecipient = '\0fault';
+const faultMark = '\0fault';
 
 /** The lines that end in each chunk, at least one. Awaiting each line would dominate the cost. */
 async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefined> {
@@ -71,7 +71,7 @@ async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefin
       .take(text, isEnd)
       .map((record) => {
         if (record.fault === null) return record.text;
-        const name = `${sampleRecipient}${(faultsMade += 1)}`;
+        const name = `${faultMark}${(faultsMade += 1)}`;
         faults.set(name, record.fault);
         return `${name}\n`;
       })
