@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
@@ -58,7 +59,7 @@ function statementName(text: string): string | undefined {
 }
 
 /** Attempts of a statement before its error reaches the caller. */
-const attemptsMax = 3;
+const statementAttemptsMax = 3;
 
 /**
  * Prepares frequent statements, so that PostgreSQL plans them once per connection. Planning was two
@@ -85,7 +86,7 @@ class PreparingClient extends Client {
         return await (name ? super.query({ text, name }, values) : super.query(text, values));
       } catch (error) {
         if (isOutdatedPlan(error)) this.isOutdated = true;
-        if (!isAlone || attempt === attemptsMax || !isTransient(error)) throw error;
+        if (!isAlone || attempt === statementAttemptsMax || !isTransient(error)) throw error;
       }
     }
   }
@@ -134,4 +135,26 @@ export async function databaseAnswers(db: Database): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Attempts of a transaction before its error reaches the caller. */
+const transactionAttemptsMax = 5;
+/** The longest pause before the second attempt, in milliseconds; it doubles from there. */
+const pauseMs = 20;
+
+/**
+ * Runs `work` in one transaction. It is retried after a transient error (`isTransient`), five
+ * attempts in all: its locks are free by then.
+ * @param work must have no effects but through `tx`: it may be called several times.
+ */
+export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await db.transaction().execute(work);
+    } catch (error) {
+      if (attempt === transactionAttemptsMax || !isTransient(error)) throw error;
+      // Random, so that two transactions of a deadlock do not meet again.
+      await sleep(Math.random() * pauseMs * 2 ** attempt);
+    }
+  }
 }

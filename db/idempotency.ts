@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { Problem } from '../domain/errors.ts';
 import { limits } from '../domain/limits.ts';
-import type { Database } from './database.ts';
-import { transact } from './transaction.ts';
+import { type Database, transact } from './database.ts';
 
 /** A key that one request holds, until it stores its response, releases it or is replaced. */
 export interface KeyClaim {

@@ -41,13 +41,13 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
   { word: /^(export )?const [A-Z][A-Z0-9_]{2,}\b/, except: /^$/, instead: 'camelCase' },
   {
     word: /\.transaction\(\)/,
-    except: /^(test\/|db\/transaction\.ts$)/,
+    except: /^(test\/|db\/database\.ts$)/,
     instead: 'transact',
   },
   {
     // PostgreSQL's greatest ignores nulls: of a missing moment it makes 0, and a run never rests.
     word: /greatest\(\s*0\s*,/,
-    except: /^db\/instants\.ts$/,
+    except: /^db\/expressions\.ts$/,
     instead: 'millisecondsUntil',
   },
 ];

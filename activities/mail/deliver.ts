@@ -5,15 +5,15 @@ import type { Database } from '../../db/database.ts';
 import { releaseClaim } from '../../db/emails/emails.ts';
 import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
-import { type MessageClass, needsSubscription } from '../../domain/mail/class-headers.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
-import { isTracked, type Sign, type TrackingSetting } from '../../domain/mail/tracking.ts';
+import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
-import { createSemaphore, type Semaphore } from './semaphore.ts';
+import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
-import { isSimulated } from './simulator.ts';
+import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
+import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
 /** What all senders share: one batch of emails, from the claim to its outcomes. */
 
@@ -338,4 +338,9 @@ function deliveryOutcomeOf(
             delayMs: Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0),
           };
   }
+}
+
+/** Where the provider reports no deliveries, addresses at `simulator.test` simulate the reports. */
+export function isSimulated(mailer: Mailer, address: string): boolean {
+  return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;
 }

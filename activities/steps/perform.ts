@@ -1,18 +1,17 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { sql } from 'kysely';
 import { v7 as uuidV7 } from 'uuid';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { endExecution } from '../../db/workflows/executions.ts';
 import {
+  type StepVisit,
   completeStep,
   enterStep,
   failStep,
   findStepEnd,
-  type StepVisit,
 } from '../../db/workflows/steps.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import type { Outcome } from '../../domain/workflow/decide.ts';
-import { transact } from '../../db/transaction.ts';
 
 /** The input of a step's activity. */
 export interface StepCall {

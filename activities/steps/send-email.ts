@@ -4,18 +4,18 @@ import { findSenderDomain } from '../../db/domains/domains.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
-import { type MessageClass, needsSubscription } from '../../domain/mail/class-headers.ts';
 import { domainOf, normaliseEmail } from '../../domain/mail/email-address.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { isBodyTooLarge, renderMailWith } from '../../domain/mail/content.ts';
 import {
-  compileTemplate,
   type Renderer,
   type TemplateVariables,
+  compileTemplate,
 } from '../../domain/template/render.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from './perform.ts';
 import { stepVariables } from './variables.ts';
+import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
 
 export interface SendEmailServices {
   apiUrl: string;

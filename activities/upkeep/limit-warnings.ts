@@ -1,10 +1,9 @@
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { insertAllowanceWarning, listAllowances } from '../../db/billing/billing.ts';
 import { listAdministrators } from '../../db/accounts/members.ts';
 import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import { limitWarningMail } from '../../domain/mail/account-mail.ts';
 import { capOf, categories, percentOf, warningPercent } from '../../domain/billing.ts';
-import { transact } from '../../db/transaction.ts';
 
 export interface WarningServices {
   db: Database;

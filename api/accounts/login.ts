@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
+  type UserRow,
   findUserByEmail,
   insertUser,
   updateSessionVersion,
-  type UserRow,
 } from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { answer, type Call, endpoint } from '../http/endpoint.ts';
+import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import { networkOf } from '../http/rate-limit.ts';
 import { verifyAddress } from '../public/verify.ts';
 import { Email, named } from '../http/schemas.ts';
 import { endSession, startSession } from '../access/session.ts';
 import { recordVerification } from './mail.ts';
-import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
+import { GivenPassword, NewPassword, hashPassword, verifyPassword } from './passwords.ts';
 import { listLoginAddresses } from '../../db/accounts/security-events.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 const Account = named('Account', { id: z.uuid(), email: z.string() });
 const account = { id: 'f0000000-0000-4000-8000-000000000001', email: 'ada@shop.example' };

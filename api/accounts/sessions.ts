@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { deleteSession, listSessions } from '../../db/accounts/sessions.ts';
-import { transact } from '../../db/transaction.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { named, Time, Uuid } from '../http/schemas.ts';
+import { Time, Uuid, named } from '../http/schemas.ts';
 import { endSession } from '../access/session.ts';
+import { transact } from '../../db/database.ts';
 
 const Session = named('Session', {
   id: z.uuid().meta({ examples: ['0e9b6f0c-52a8-7b5c-8a51-0f3f6b9d2c77'] }),

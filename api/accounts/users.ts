@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { transact } from '../../db/transaction.ts';
-import { deleteUser, findUser, updatePassword, type UserRow } from '../../db/accounts/users.ts';
+import { type UserRow, deleteUser, findUser, updatePassword } from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
 import { requireFresh } from '../access/auth.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { Services } from '../http/services.ts';
-import { named, Time } from '../http/schemas.ts';
+import { Time, named } from '../http/schemas.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { endSession, startSession } from '../access/session.ts';
-import { GivenPassword, hashPassword, NewPassword, verifyPassword } from './passwords.ts';
+import { GivenPassword, NewPassword, hashPassword, verifyPassword } from './passwords.ts';
+import { transact } from '../../db/database.ts';
 
 const User = named('User', {
   id: z.uuid().meta({ examples: ['f0000000-0000-4000-8000-000000000001'] }),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import {
+  type TokenPurpose,
   findTokenOwner,
   findUser,
   findUserByEmail,
-  type TokenPurpose,
   updateEmailVerified,
   updatePassword,
   useToken,
@@ -11,9 +11,9 @@ import {
 import { Problem } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email } from '../http/schemas.ts';
-import { hashToken, recordPasswordReset, recordVerification, Token } from './mail.ts';
-import { hashPassword, NewPassword } from './passwords.ts';
-import { transact } from '../../db/transaction.ts';
+import { Token, hashToken, recordPasswordReset, recordVerification } from './mail.ts';
+import { NewPassword, hashPassword } from './passwords.ts';
+import { transact } from '../../db/database.ts';
 
 const Message = z.object({ message: z.string() });
 const token = '8f'.repeat(32);

@@ -6,21 +6,21 @@ import {
   updateOwnLimits,
 } from '../../db/billing/billing.ts';
 import {
+  type Category,
   capOf,
   categories,
-  type Category,
   monthOf,
   percentOf,
   usedUp,
 } from '../../domain/billing.ts';
 import { holdProject } from '../../db/projects/projects.ts';
-import { found, Problem } from '../../domain/errors.ts';
-import { currencies, type Payments } from '../../providers/payments.ts';
+import { Problem, found } from '../../domain/errors.ts';
+import { type Payments, currencies } from '../../providers/payments.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
-import { transact } from '../../db/transaction.ts';
+import { Time, Uuid, named, time } from '../http/schemas.ts';
+import { transact } from '../../db/database.ts';
 
 /** Common to all these endpoints. Without a payment provider they are unavailable. */
 const common = {

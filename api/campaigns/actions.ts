@@ -9,18 +9,17 @@ import {
   startCampaign,
   updateCampaign,
 } from '../../db/campaigns/campaigns.ts';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { isMemberAddress } from '../../db/accounts/members.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { insertSystemMail } from '../../db/emails/system-mail.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
-import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
+import { Problem, type ProblemCode, found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { Email, fault } from '../http/schemas.ts';
-import { requireVerifiedSender } from '../emails/sender.ts';
 import {
   Campaign,
   CampaignById,
@@ -30,7 +29,7 @@ import {
   tag,
 } from './record.ts';
 import { signalCampaign } from '../../db/outbox/outbox.ts';
-import { transact } from '../../db/transaction.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 /** Actions on a whole campaign. Each changes its row and signals its run. */
 

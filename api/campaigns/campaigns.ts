@@ -9,18 +9,18 @@ import {
   lockCampaigns,
   updateCampaign as updateCampaignRow,
 } from '../../db/campaigns/campaigns.ts';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
-import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
+import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
-  bulkUpdate,
   BulkUpdated,
+  bulkUpdate,
   bulkUpdateExample,
   copyName,
   pageExample,
@@ -28,16 +28,15 @@ import {
   pageQuery,
   presentPage,
 } from '../http/schemas.ts';
-import { requireVerifiedSender } from '../emails/sender.ts';
 import { refuseBadReferences } from '../segments/conditions.ts';
 import { requireReadable } from '../templates/templates.ts';
 import { actionEndpoints } from './actions.ts';
 import {
   CampaignChange,
   type CampaignValues,
+  NewCampaign,
   conditionIn,
   givenValues,
-  NewCampaign,
   planEdit,
   valuesOf,
   withAudience,
@@ -46,13 +45,13 @@ import {
   Campaign,
   CampaignById,
   CampaignDone,
-  campaignExample,
   CampaignState,
+  campaignExample,
   presentCampaign,
   tag,
 } from './record.ts';
 import { recipientEndpoints } from './recipients.ts';
-import { transact } from '../../db/transaction.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 export const listCampaigns = endpoint({
   id: 'listCampaigns',

@@ -5,9 +5,9 @@ import { holdProject } from '../../db/projects/projects.ts';
 import type { BulkOperation } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { fault, ignoring, Uuid } from '../http/schemas.ts';
+import { Uuid, fault, ignoring } from '../http/schemas.ts';
 import { JobAccepted } from './jobs.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 const missing = (field: string) => ({
   path: [field],

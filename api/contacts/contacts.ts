@@ -8,25 +8,24 @@ import {
   recordContact,
   updateContact as updateRow,
 } from '../../db/contacts/contacts.ts';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { planContactData } from '../../domain/contact/data.ts';
-import { type CursorForm, decodeCursor, type Position } from '../../domain/cursor.ts';
+import { type CursorForm, type Position, decodeCursor } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import {
   ContactData,
+  Email,
+  Uuid,
   cursorFault,
   cursorListOf,
-  Email,
   presentCursorList,
   queryInt,
   time,
-  Uuid,
 } from '../http/schemas.ts';
-import { transact } from '../../db/transaction.ts';
 import { Contact, contactExample, presentContact, tag } from './record.ts';
 
 const ById = z.object({ id: Uuid });

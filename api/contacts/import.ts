@@ -6,9 +6,9 @@ import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { cutText } from '../../domain/text-rules.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { type UploadedFile, UploadFile } from '../http/upload.ts';
+import { UploadFile, type UploadedFile } from '../http/upload.ts';
 import { JobAccepted } from './jobs.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 const filenameChars = 255;
 

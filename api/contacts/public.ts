@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
-  findPublicContact,
   type PublicContact,
+  findPublicContact,
   recordLinkSubscription,
 } from '../../db/contacts/subscriptions.ts';
 import { found } from '../../domain/errors.ts';
@@ -9,8 +9,8 @@ import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { named, Uuid } from '../http/schemas.ts';
-import { transact } from '../../db/transaction.ts';
+import { Uuid, named } from '../http/schemas.ts';
+import { transact } from '../../db/database.ts';
 
 /** For a customer's own opt-out pages: they only need the contact's id. */
 

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import {
+  type DomainRow,
+  type NewClaim,
   abandonDomain,
   claimOf,
   deleteDomains,
-  type DomainRow,
   findDomain,
   insertDomain,
-  listDomains,
   listDomainUsers,
-  type NewClaim,
+  listDomains,
   recordDomainCheck,
   updateDomainTokens,
 } from '../../db/domains/domains.ts';
 import { insertSesIdentity, isOwnIdentity } from '../../db/domains/ses-identities.ts';
-import { transact } from '../../db/transaction.ts';
 import { inspectDomain } from '../../domain/sender/domain-check.ts';
 import { isReservedName, normaliseDomainName, recordKey } from '../../domain/sender/domain-name.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { fault, named, Uuid } from '../http/schemas.ts';
+import { Uuid, fault, named } from '../http/schemas.ts';
 import { Domain, domainExample, presentDomain } from './record.ts';
+import { transact } from '../../db/database.ts';
 
 const DomainName = z
   .string()

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { EmailSummary as EmailSummaryRow } from '../../db/emails/records.ts';
 import { optOutUrls } from '../../domain/mail/content.ts';
-import { classHeaders, type MessageClass } from '../../domain/mail/class-headers.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { JsonObject, named, ofProject, Time, times } from '../http/schemas.ts';
+import { JsonObject, Time, named, ofProject, times } from '../http/schemas.ts';
+import { type MessageClass, classHeaders } from '../../domain/mail/headers.ts';
 
 /** The record of a message as the API returns it. */
 

@@ -5,9 +5,9 @@ import { Problem } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { readTrackedTarget } from '../../domain/mail/tracking.ts';
-import { answer, type Call, endpoint } from '../http/endpoint.ts';
+import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 /** Targets of the tracking pixel and links in mail. */
 

@@ -5,19 +5,19 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { eventData } from '../../domain/contact/data.ts';
 import { found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { answer, type Call, endpoint } from '../http/endpoint.ts';
+import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import {
-  recordTracked,
   TrackAnswer,
   TrackBody,
   TrackedEventName,
+  recordTracked,
   trackExample,
   withinEventData,
 } from '../public/track.ts';
-import { JsonObject, queryInt, Uuid } from '../http/schemas.ts';
+import { JsonObject, Uuid, queryInt } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 const NamedEvent = z.object({
   name: TrackedEventName,

@@ -6,12 +6,12 @@ import {
 } from '../../db/accounts/invitations.ts';
 import { deleteMember } from '../../db/accounts/members.ts';
 import { findMembership, findProject, holdProject } from '../../db/projects/projects.ts';
-import { transact } from '../../db/transaction.ts';
-import { found, notFound, Problem } from '../../domain/errors.ts';
+import { Problem, found, notFound } from '../../domain/errors.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
-import { presentProject, Project, project } from './record.ts';
+import { Time, Uuid, named, time } from '../http/schemas.ts';
+import { Project, presentProject, project } from './record.ts';
+import { transact } from '../../db/database.ts';
 
 /** A user's decisions about memberships: to accept an invitation, to decline it, to leave. */
 

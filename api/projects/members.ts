@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import {
+  type MemberStatus,
   deleteMember,
   findMember,
   insertMember,
   listMembersAndInvited,
-  type MemberStatus,
   updateMemberRole,
 } from '../../db/accounts/members.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { findUser, findUserByEmail } from '../../db/accounts/users.ts';
-import { found, notFound, Problem } from '../../domain/errors.ts';
+import { Problem, found, notFound } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
 import { requireFresh } from '../access/auth.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { Services } from '../http/services.ts';
-import { Email, named, Time, Uuid } from '../http/schemas.ts';
+import { Email, Time, Uuid, named } from '../http/schemas.ts';
 import { recordInvitation } from '../accounts/mail.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
 const Member = named('Member', {

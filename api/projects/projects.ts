@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import {
+  type StoredKeys,
   insertProject,
   listProjects,
-  type StoredKeys,
   updateProject,
   updateProjectKeys,
   updateWebhookSecret,
 } from '../../db/projects/projects.ts';
-import { transact } from '../../db/transaction.ts';
 import { found } from '../../domain/errors.ts';
 import { hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { fault, Name, Uuid } from '../http/schemas.ts';
-import { presentProject, Project, project, projectWithSecret } from './record.ts';
+import { Name, Uuid, fault } from '../http/schemas.ts';
+import { Project, presentProject, project, projectWithSecret } from './record.ts';
+import { transact } from '../../db/database.ts';
 
 const listMyProjects = endpoint({
   id: 'listMyProjects',

@@ -3,7 +3,7 @@ import { removeProject, resetProject } from '../../db/projects/deletion.ts';
 import { found } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 const Done = z.object({ success: z.literal(true), message: z.string() });
 

@@ -3,34 +3,32 @@ import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import { requireAllowance, takeAllowance } from '../../db/billing/billing.ts';
 import { type ContactRow, recordContact } from '../../db/contacts/contacts.ts';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
-import { insertAttachments, insertEmail, type StoredAttachment } from '../../db/emails/emails.ts';
+import { type StoredAttachment, insertAttachments, insertEmail } from '../../db/emails/emails.ts';
 import type { Due } from '../../db/events/events.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
-import { findTemplate, type TemplateRow } from '../../db/templates/templates.ts';
-import type { MessageClass } from '../../domain/mail/class-headers.ts';
+import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact/data.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { Problem, found, invalidField } from '../../domain/errors.ts';
 import { safeFileName } from '../../domain/file-name.ts';
 import { limits } from '../../domain/limits.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
-import { readCustomHeaders } from '../../domain/mail/headers.ts';
+import { type MessageClass, readCustomHeaders } from '../../domain/mail/headers.ts';
 import {
   type CompiledTemplate,
-  compileTemplate,
   type Renderer,
+  compileTemplate,
 } from '../../domain/template/render.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { asProblem } from '../http/envelope.ts';
-import { named, Time } from '../http/schemas.ts';
-import { requireVerifiedSender } from '../emails/sender.ts';
-import { refuseLargeFiles, SendBody } from './send-schema.ts';
-import { transact } from '../../db/transaction.ts';
+import { Time, named } from '../http/schemas.ts';
+import { SendBody, refuseLargeFiles } from './send-schema.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 const SentEmail = named('SentEmail', {
   contact: z.object({ id: z.uuid(), email: z.string() }),

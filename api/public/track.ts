@@ -7,8 +7,8 @@ import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { ContactData, Email, fault, named, Time } from '../http/schemas.ts';
-import { transact } from '../../db/transaction.ts';
+import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
+import { transact } from '../../db/database.ts';
 
 /** An event name that a customer may use. */
 export const TrackedEventName = z

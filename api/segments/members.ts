@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { computeSegment as computeTracked } from '../../db/segments/computation.ts';
 import {
   deleteMembers,
@@ -8,15 +8,14 @@ import {
   recordStoredCount,
   refreshSegment as refreshCount,
 } from '../../db/segments/members.ts';
-import { findSegment, lockSegment, type SegmentRow } from '../../db/segments/segments.ts';
+import { type SegmentRow, findSegment, lockSegment } from '../../db/segments/segments.ts';
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
-import { found, notFound, Problem } from '../../domain/errors.ts';
+import { Problem, found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { pageExample, pageOf, presentPage, queryInt } from '../http/schemas.ts';
 import { SegmentById, tag } from './record.ts';
-import { transact } from '../../db/transaction.ts';
 
 export const listSegmentContacts = endpoint({
   id: 'listSegmentContacts',

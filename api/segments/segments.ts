@@ -3,17 +3,17 @@ import { columnsFrom } from '../../db/columns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { countMatches, deleteAllMembers } from '../../db/segments/members.ts';
 import {
+  type SegmentRow,
   deleteSegment as deleteSegmentRow,
   findSegment,
   insertSegment,
-  listSegments as listSegmentRows,
   listSegmentUsers,
+  listSegments as listSegmentRows,
   lockSegment,
   lockSegmentReferences,
-  type SegmentRow,
   updateSegment as updateSegmentRow,
 } from '../../db/segments/segments.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { Problem, found, invalidField } from '../../domain/errors.ts';
 import {
   ConditionInput,
   type GivenCondition,
@@ -24,8 +24,8 @@ import {
 import { endpoint } from '../http/endpoint.ts';
 import { Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
-import { presentSegment, Segment, SegmentById, segmentExample, tag } from './record.ts';
-import { transact } from '../../db/transaction.ts';
+import { Segment, SegmentById, presentSegment, segmentExample, tag } from './record.ts';
+import { transact } from '../../db/database.ts';
 
 export const listSegments = endpoint({
   id: 'listSegments',

@@ -6,40 +6,38 @@ import {
   deleteTemplates,
   findTemplate,
   insertTemplate,
-  listTemplates as listTemplateRows,
   listTemplateSteps,
+  listTemplates as listTemplateRows,
   lockTemplates,
   updateTemplate as updateTemplateRow,
 } from '../../db/templates/templates.ts';
 import { columnsFrom } from '../../db/columns.ts';
-import type { Database } from '../../db/database.ts';
-import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
+import { type Database, transact } from '../../db/database.ts';
+import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { checkTemplate } from '../../domain/template/render.ts';
-import { isQuicklyRead } from '../../domain/template/render-cost.ts';
+import { checkTemplate, isQuicklyRead } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
-  bulkUpdate,
   BulkUpdated,
-  bulkUpdateExample,
-  copyName,
   Description,
   Email,
-  fault,
   Name,
+  SenderName,
+  Subject,
+  Uuid,
+  bulkUpdate,
+  bulkUpdateExample,
+  copyName,
+  fault,
   pageExample,
   pageOf,
   pageQuery,
   presentPage,
-  SenderName,
-  Subject,
-  Uuid,
 } from '../http/schemas.ts';
-import { requireVerifiedSender } from '../emails/sender.ts';
-import { transact } from '../../db/transaction.ts';
-import { presentTemplate, Template, templateExample, TemplateType } from './record.ts';
+import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 const tag = 'Templates';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { listAdministrators } from '../../db/accounts/members.ts';
 import {
   deleteSubscription,
@@ -24,7 +24,6 @@ import type { DueWork } from '../../domain/runs.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { transact } from '../../db/transaction.ts';
 
 /** Webhooks of the payment provider. The body must be read as it was sent: it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { insertSnsReceipt, recordFeedback } from '../../db/emails/feedback.ts';
 import { recordInboundMail } from '../../db/emails/inbound.ts';
-import { invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { SnsEnvelope } from '../../providers/mail/sns.ts';
 import type { DueWork } from '../../domain/runs.ts';
@@ -15,7 +15,7 @@ import {
   readSesMessage,
   taggedEmailId,
 } from './ses-message.ts';
-import { transact } from '../../db/transaction.ts';
+import { transact } from '../../db/database.ts';
 
 /** The receiver of Amazon SES's messages through SNS, under each of its paths. */
 export const snsEndpoints = [

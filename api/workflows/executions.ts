@@ -10,37 +10,37 @@ import {
 import { listStepExecutions } from '../../db/workflows/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
-import { found, Problem } from '../../domain/errors.ts';
+import { Problem, found } from '../../domain/errors.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import {
-  fault,
   JsonObject,
+  Time,
+  Uuid,
+  fault,
   named,
   presentPage,
   queryInt,
-  Time,
   time,
-  Uuid,
 } from '../http/schemas.ts';
 import {
-  cancelledExample,
   ContactName,
   Execution,
+  StepExecution,
+  StepName,
+  cancelledExample,
   executionExample,
   namedExample,
   presentExecution,
   presentNamed,
   presentStepExecution,
   statuses,
-  StepExecution,
   stepName,
-  StepName,
 } from './execution-record.ts';
-import { tag, WorkflowById, workflowExample } from './record.ts';
-import { transact } from '../../db/transaction.ts';
+import { WorkflowById, tag, workflowExample } from './record.ts';
+import { transact } from '../../db/database.ts';
 
 const NamedExecution = named('NamedExecution', {
   ...Execution.shape,

@@ -1,29 +1,28 @@
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import {
+  type WorkflowRow,
   deleteTransition as deleteTransitionRow,
   findWorkflowGraph,
   insertTransition,
   listTransitions,
   lockWorkflows,
   recordWorkflowEdit,
-  type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import {
-  conditionBranches,
-  findStep,
   type Graph,
   type GraphStep,
+  conditionBranches,
+  findStep,
   transitionFault,
   waitBranches,
 } from '../../domain/workflow/graph.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
-import { presentTransition, tag, Transition, transitionExample, WorkflowById } from './record.ts';
-import { transact } from '../../db/transaction.ts';
+import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
 
 /** A workflow that is being edited: its row is locked, nobody else changes its graph. */
 export interface Edit {

@@ -1,10 +1,11 @@
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { findTemplateSenders } from '../../db/templates/templates.ts';
 import {
+  type WorkflowRow,
   countActiveExecutions,
   deleteWorkflows,
   findWorkflow,
@@ -19,22 +20,21 @@ import {
   snapshotWorkflow,
   updateStep,
   updateWorkflow as updateWorkflowRow,
-  type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
+import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
 import { enablingProblems } from '../../domain/workflow/graph.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
-  bulkUpdate,
   BulkUpdated,
+  Description,
+  Name,
+  bulkUpdate,
   bulkUpdateExample,
   copyName,
   cutName,
-  Description,
   fault,
-  Name,
   named,
   pageExample,
   pageOf,
@@ -44,20 +44,19 @@ import {
 import { listWorkflowFields } from './fields.ts';
 import { transitionEndpoints } from './graph.ts';
 import {
+  Step,
+  Transition,
+  Workflow,
+  WorkflowById,
   presentStep,
   presentTransition,
   presentWorkflow,
-  Step,
   tag,
-  Transition,
   triggerConfig,
-  Workflow,
-  WorkflowById,
   workflowExample,
   workflowGraphExample,
 } from './record.ts';
 import { stepEndpoints } from './steps.ts';
-import { transact } from '../../db/transaction.ts';
 
 const TriggerEvent = z
   .string()

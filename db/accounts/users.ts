@@ -1,10 +1,9 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { countRows } from '../expressions.ts';
 import type { AppUser } from '../tables.ts';
-import { transact } from '../transaction.ts';
 
 export type UserRow = Selectable<AppUser>;
 

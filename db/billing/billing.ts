@@ -1,15 +1,14 @@
 import { sql } from 'kysely';
 import {
   type Cap,
-  capOf,
   type Category,
+  type OwnLimits,
+  capOf,
   categories,
   categoryOf,
-  type OwnLimits,
 } from '../../domain/billing.ts';
 import { Problem } from '../../domain/errors.ts';
-import type { Database } from '../database.ts';
-import { transact } from '../transaction.ts';
+import { type Database, transact } from '../database.ts';
 
 /** How much may be sent without a subscription; null: no billing and no limits. */
 export type BillingRules = { freeTierPerMonth: number } | null;

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import { needsSubscription } from '../../domain/mail/class-headers.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { Database } from '../database.ts';
@@ -7,6 +6,7 @@ import { countRows } from '../expressions.ts';
 import { conditionSql } from '../segments/filter-sql.ts';
 import { listConditionsFor } from '../segments/segments.ts';
 import { withinConditionTime } from '../segments/members.ts';
+import { needsSubscription } from '../../domain/mail/headers.ts';
 
 /** No contact belongs to the campaign. */
 

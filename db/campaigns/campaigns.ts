@@ -2,11 +2,10 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { columnsOf } from '../columns.ts';
-import type { Database } from '../database.ts';
-import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
+import { type Database, transact } from '../database.ts';
+import { type ListQuery, anyOf, containsText, countRows, sortColumns } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Campaign } from '../tables.ts';
-import { transact } from '../transaction.ts';
 
 export type CampaignRow = Omit<Selectable<Campaign>, 'status' | 'audience_condition'> & {
   status: CampaignStatus;

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
-import type { MessageClass } from '../../domain/mail/class-headers.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { audienceSql, mayReceive } from './audience.ts';
 import { suppressedBy } from '../emails/campaign-progress.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { claimed } from '../emails/emails.ts';
-import { millisecondsUntil } from '../instants.ts';
-import { transact } from '../transaction.ts';
+import type { MessageClass } from '../../domain/mail/headers.ts';
+import { millisecondsUntil } from '../expressions.ts';
 
 /** The messages of campaigns: how they are inserted and claimed. */
 

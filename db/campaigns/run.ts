@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import { audienceOf } from './audience.ts';
-import { findCampaignWork, insertCampaignEmails, StaleRow } from './emails.ts';
+import { StaleRow, findCampaignWork, insertCampaignEmails } from './emails.ts';
 import {
   type CampaignRow,
   findCampaign,
@@ -10,9 +10,8 @@ import {
   startCampaign,
   updateCampaign,
 } from './campaigns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { findSenderDomain } from '../domains/domains.ts';
-import { transact } from '../transaction.ts';
 
 export interface CampaignRef {
   projectId: string;

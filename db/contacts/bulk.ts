@@ -8,18 +8,17 @@ import type {
 } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { deleteContacts } from './deletion.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { type Due, nothingDue, recordEvents } from '../events/events.ts';
 import {
-  endJob,
-  insertJob,
   type JobRef,
   type JobRow,
+  endJob,
+  insertJob,
   lockOpenJob,
   updateJobProgress,
 } from './jobs.ts';
-import { transact } from '../transaction.ts';
 
 /** Contacts of one batch, all in one transaction. */
 const batchSize = 1000;

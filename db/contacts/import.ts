@@ -3,11 +3,10 @@ import { contactDataFault, jsonBytes } from '../../domain/contact/data.ts';
 import type { ImportRow } from '../../domain/contact/csv.ts';
 import type { ImportData, ImportResult, RowError } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { type Due, mergeDue, nothingDue, recordEvents } from '../events/events.ts';
-import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from './jobs.ts';
-import { transact } from '../transaction.ts';
+import { type JobRef, endJob, insertJob, lockOpenJob, updateJobProgress } from './jobs.ts';
 
 /** Some thousand rows, imported in one transaction. */
 const pieceBytes = 128 * 1024;

@@ -3,10 +3,9 @@ import type { JobKind, JobProgress, JobState } from '../../domain/contact/job.ts
 import { limits } from '../../domain/limits.ts';
 import type { RunKind } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { Job } from '../tables.ts';
-import { transact } from '../transaction.ts';
 
 export type JobRow = Selectable<Job>;
 

@@ -1,18 +1,19 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import {
-  checkEveryMs,
   type DomainFinding,
   type DomainStatus,
+  checkEveryMs,
   stateAfterCheck,
 } from '../../domain/sender/domain-check.ts';
-import type { Database } from '../database.ts';
-import { millisecondsUntil } from '../instants.ts';
+import { type Database, transact } from '../database.ts';
 import { holdProject } from '../projects/projects.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import { isBeingForgotten, lockDomainName } from './ses-identities.ts';
 import type { Domain } from '../tables.ts';
-import { transact } from '../transaction.ts';
+import { domainOf } from '../../domain/mail/email-address.ts';
+import { Problem } from '../../domain/errors.ts';
+import { millisecondsUntil } from '../expressions.ts';
 
 /** `host_name` is the name: see the migration `domain-claims` about the column `name`. */
 const domainColumns = [
@@ -350,4 +351,22 @@ export async function deleteDomains(
   const runIds: string[] = [];
   for (const row of rows) runIds.push(await signalPoller(tx, row));
   return runIds;
+}
+
+/**
+ * Allows a project to send only from its own verified domains. `email` is an address in its stored
+ * form.
+ * @throws Problem DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED.
+ */
+export async function requireVerifiedSender(
+  db: Database,
+  projectId: string,
+  email: string,
+): Promise<void> {
+  const name = domainOf(email);
+  const domain = await findSenderDomain(db, projectId, name);
+  if (!domain) throw new Problem('DOMAIN_NOT_REGISTERED', { details: { domain: name } });
+  if (domain.status !== 'verified') {
+    throw new Problem('DOMAIN_NOT_VERIFIED', { details: { domain: name } });
+  }
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../database.ts';
-import { transact } from '../transaction.ts';
+import { type Database, transact } from '../database.ts';
 
 /**
  * The identities at the mail provider that this server has created. Only these are ever changed or

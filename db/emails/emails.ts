@@ -1,12 +1,10 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { suppressIfCancelled } from './campaign-progress.ts';
-import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
-import { isoTime, millisecondsUntil } from '../instants.ts';
+import { type Database, transact } from '../database.ts';
+import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
 import { traceEntry } from './trace.ts';
-import { transact } from '../transaction.ts';
 
 /** An attachment as the email row lists it; its content is in `attachment`. */
 export interface StoredAttachment {

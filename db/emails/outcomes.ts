@@ -5,14 +5,12 @@ import { recordCampaignProgress } from './campaign-progress.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
-import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
+import { type Database, transact } from '../database.ts';
+import { anyOf, isoTime } from '../expressions.ts';
 import type { MailHeader } from './emails.ts';
 import { type Due, type NewEvent, mergeDue, nothingDue, recordEvents } from '../events/events.ts';
 import { emailEventData, recordFeedback, recordSimulatedFeedback } from './feedback.ts';
-import { isoTime } from '../instants.ts';
 import { traceEntry } from './trace.ts';
-import { transact } from '../transaction.ts';
 import { categoryOf } from '../../domain/billing.ts';
 
 /** The content of a message: its body, or the values for a body template of its campaign. */

@@ -1,12 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
-import { itemForms, pastTypes, type PastType, rowsBefore } from '../../domain/activity.ts';
+import { type PastType, itemForms, pastTypes, rowsBefore } from '../../domain/activity.ts';
 import { columnList } from '../columns.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
+import { anyOf, isoTime } from '../expressions.ts';
 import { readBodies } from '../emails/bodies.ts';
 import type { Period } from './statistics.ts';
-import { isoTime } from '../instants.ts';
 
 /** The activity of a project, read from the rows that it is about. */
 

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
+import { anyOf, isoTime } from '../expressions.ts';
 import { dispatchGrace } from '../outbox/outbox.ts';
-import { isoTime } from '../instants.ts';
 
 /** Ids of rows to dispatch once their transaction is committed. */
 export interface Due {

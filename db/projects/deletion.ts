@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import type { RunInputs, RunKind } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../contacts/jobs.ts';
 import { enqueue } from '../outbox/outbox.ts';
-import { transact } from '../transaction.ts';
 
 /**
  * Reset and deletion of a project. One short transaction makes its row unreachable; a run then

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { holdProject } from './projects.ts';
-import { transact } from '../transaction.ts';
 
 /** Where a secret is used. */
 export interface SecretUse {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
 import { stopRuns } from './deletion.ts';
-import { transact } from '../transaction.ts';
 
 /** Why a project is disabled. */
 export type DisabledReason =

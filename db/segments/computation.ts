@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import { isJsonEqual } from '../../domain/filter/value.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { type Due, recordEvents } from '../events/events.ts';
 import { membershipSql, recordStoredCount, withinConditionTime } from './members.ts';
-import { findSegment, lockSegment, type SegmentRow } from './segments.ts';
-import { transact } from '../transaction.ts';
+import { type SegmentRow, findSegment, lockSegment } from './segments.ts';
 
 /** The membership of a tracked segment, and its entry and exit events. */
 

@@ -4,11 +4,10 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import { columnList } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { conditionSql } from './filter-sql.ts';
-import { listConditionsFor, type SegmentRow, updateMemberCount } from './segments.ts';
-import { transact } from '../transaction.ts';
+import { type SegmentRow, listConditionsFor, updateMemberCount } from './segments.ts';
 
 /**
  * Runs queries that evaluate a customer's condition over all contacts, in one transaction with a

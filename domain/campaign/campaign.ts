@@ -1,5 +1,5 @@
-import { needsSubscription } from '../mail/class-headers.ts';
 import type { Condition } from '../filter/filter.ts';
+import { needsSubscription } from '../mail/headers.ts';
 
 export const campaignStatuses = [
   'DRAFT',

@@ -1,7 +1,7 @@
-import { type Header, type MessageClass, type SourceType, classHeaders } from './class-headers.ts';
 import { limits } from '../limits.ts';
 import type { CompiledTemplate, Renderer, TemplateVariables } from '../template/render.ts';
 import { escapeHtml, primaryLanguage } from '../template/html.ts';
+import { type Header, type MessageClass, type SourceType, classHeaders } from './headers.ts';
 
 /** The stored content of a mail. */
 export interface MailContent {

@@ -1,9 +1,9 @@
-import type { Header, MessageClass } from './class-headers.ts';
 import { escapeHtml, primaryLanguage, wrapDocument } from '../template/html.ts';
 import { completeMail, optOutUrls } from './content.ts';
 import { CompiledTemplate } from '../template/render.ts';
 import { readTemplate } from '../template/source.ts';
 import { trackedCharsMax, withTracking } from './tracking.ts';
+import type { Header, MessageClass } from './headers.ts';
 
 /**
  * The shared part of a campaign's messages. Most templates are text with plain placeholders. For

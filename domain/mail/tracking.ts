@@ -1,6 +1,6 @@
 import { fromBase64Url, toBase64Url } from '../base64-url.ts';
-import type { MessageClass } from './class-headers.ts';
 import { escapeHtml } from '../template/html.ts';
+import type { MessageClass } from './headers.ts';
 
 export type TrackingSetting = 'ENABLED' | 'MARKETING_ONLY' | 'DISABLED';
 

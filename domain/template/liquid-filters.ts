@@ -6,8 +6,7 @@ import {
   type Liquid,
 } from 'liquidjs';
 import { escapeHtml, escapeHtmlOnce } from './html.ts';
-import { least, traced, type TracingContext } from './liquid-context.ts';
-import { mapStrings, origin } from './value.ts';
+import { type TracingContext, least, mapStrings, origin, traced } from './liquid-context.ts';
 
 type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 

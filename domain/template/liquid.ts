@@ -19,9 +19,17 @@ import {
   type Template,
   type TopLevelToken,
 } from 'liquidjs';
-import { evaluate, least, LimitedEmitter, traced, TracingContext } from './liquid-context.ts';
+import {
+  LimitedEmitter,
+  type Target,
+  type TemplateScope,
+  TracingContext,
+  evaluate,
+  least,
+  origin,
+  traced,
+} from './liquid-context.ts';
 import { registerFilters } from './liquid-filters.ts';
-import { origin, type Target, type TemplateScope } from './value.ts';
 
 /** Time limit of one rendering, in milliseconds. */
 const renderMs = 1000;

@@ -1,5 +1,5 @@
 import { readTemplate } from '../template/source.ts';
-import { mapStrings } from '../template/value.ts';
+import { mapStrings } from '../template/liquid-context.ts';
 
 /**
  * Project secrets in webhook templates: `{{secret.NAME}}`. A template is rendered with a marker in

@@ -1,6 +1,6 @@
 import type { TemplateVariables } from '../template/render.ts';
 import type { StepConfig } from './steps.ts';
-import { mapStrings } from '../template/value.ts';
+import { mapStrings } from '../template/liquid-context.ts';
 
 /** The variables of a webhook's template, and the content of its default body. */
 export interface WebhookVariables extends TemplateVariables {

@@ -1,17 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { isQuicklyRead } from '../../domain/template/render-cost.ts';
 import {
-  checkTemplate,
   type CompiledTemplate,
+  type RenderKind,
+  type Renderer,
+  type TemplateCheck,
+  type TemplateVariables,
+  checkTemplate,
   compileTemplate,
   isCheapRendering,
-  type Renderer,
-  type RenderKind,
+  isQuicklyRead,
   renderPlainly,
-  type TemplateVariables,
   renderTemplate,
-  type TemplateCheck,
 } from '../../domain/template/render.ts';
 import { FairQueue } from './fair-queue.ts';
 

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { findCampaignWork } from '../../db/campaigns/emails.ts';
 import { findNextDue } from '../../db/emails/emails.ts';
-import { millisecondsUntil } from '../../db/instants.ts';
 import { useDatabase } from '../support/processes/servers.ts';
+import { millisecondsUntil } from '../../db/expressions.ts';
 
 const { db } = await useDatabase();
 

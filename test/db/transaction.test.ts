@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../db/database.ts';
-import { transact } from '../../db/transaction.ts';
+import { type Database, openDatabase, transact } from '../../db/database.ts';
 import { useDatabase } from '../support/processes/servers.ts';
 import { use } from '../support/use.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type ClassHeadersInput, classHeaders } from '../../../domain/mail/class-headers.ts';
 import {
   containsOptOutLink,
   primaryLanguage,
   wrapDocument,
 } from '../../../domain/template/html.ts';
 import { footerHtml, withFooter } from '../../../domain/mail/content.ts';
+import { type ClassHeadersInput, classHeaders } from '../../../domain/mail/headers.ts';
 
 const id = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
 const unsubscribeUrl = `https://api.example/unsubscribe/${id}?e=1`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isCheap, isQuicklyRead, templateWeight } from '../../../domain/template/render-cost.ts';
+import { isCheap, isQuicklyRead, templateWeight } from '../../../domain/template/render.ts';
 
 describe('what a template may cost', () => {
   it.each([
