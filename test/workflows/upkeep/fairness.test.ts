@@ -192,7 +192,7 @@ it('a webhook that the version before has put in the old queue is called', async
   // Decides as that version did; the activities are those of today.
   await older.startWorker(
     await bundleChanged([
-      ['{ ...effect, taskQueue: `${workflowInfo().taskQueue}-webhook` }', 'options'],
+      ['...(taskQueue && { taskQueue: `${workflowInfo().taskQueue}${taskQueue}` }),', ''],
     ]),
   );
   const path = `/${randomUUID()}`;
