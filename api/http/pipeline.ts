@@ -52,7 +52,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const space = keySpace(endpoint, caller);
     const key = ctx.get('idempotency-key');
     const run = (keyUse: KeyUse | null) =>
-      runHandler(ctx, endpoint, { caller, body, bytes, keyUse }, services);
+      runHandler(ctx, endpoint, { caller, member, body, bytes, keyUse }, services);
     // An empty header is a key that is too short, not a missing key.
     if (space === null || ctx.headers['idempotency-key'] === undefined) {
       send(ctx, await run(null));
@@ -95,6 +95,7 @@ type Params = Record<string, string>;
 /** A handler's input, as far as it is known before path, query and body are validated. */
 interface Prepared {
   caller: Caller;
+  member: ProjectCaller | null;
   body: unknown;
   bytes: Buffer;
   keyUse: KeyUse | null;
@@ -103,14 +104,14 @@ interface Prepared {
 async function runHandler(
   ctx: Context,
   endpoint: AnyEndpoint,
-  { caller, body, bytes, keyUse }: Prepared,
+  { caller, member: before, body, bytes, keyUse }: Prepared,
   services: Services,
 ): Promise<StoredAnswer> {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
   const parts = endpoint.asSent ? given : checkRequest(endpoint, given);
   const { projectParam } = endpoint;
   // Asked again: while the body came, the project or the membership may have gone.
-  const member = await memberOf(ctx, endpoint, caller, services);
+  const member = takesBody(endpoint) ? await memberOf(ctx, endpoint, caller, services) : before;
   if (caller && member) requireRights(endpoint, caller, member);
   else if (projectParam) throw notFound('PROJECT', (parts.params as Params)[projectParam] ?? '');
   const security = securityLog(services, ctx, caller);

@@ -31,8 +31,8 @@ async function begin(
   const client = request(`${api.url}${to}`, {
     method: 'POST',
     headers: {
-      ...headers,
       Authorization: `Bearer ${secretKey}`,
+      ...headers,
       'Content-Length': String(bytes.length),
     },
   });
@@ -127,6 +127,34 @@ describe.each(['reset', 'delete'] as const)('a request that ends after a %s', (h
     await remove(project, how);
     expect(await slow.finish()).toEqual({ status: 404, code: 'PROJECT_NOT_FOUND' });
     expect(await rowsOf(project.id)).toBe(0);
+  });
+});
+
+describe('a request of an administrator who is none any more when it ends', () => {
+  it.each([
+    ['was removed', null, { status: 404, code: 'PROJECT_NOT_FOUND' }],
+    ['is a member now', 'MEMBER', { status: 403, code: 'INSUFFICIENT_ROLE' }],
+  ])('adds nobody: %s', async (_, role, refusal) => {
+    const project = await createProject();
+    const [admin, friend] = [await api.signUp(), await api.signUp()];
+    const membership = { project_id: project.id, user_id: admin.userId, role: 'ADMIN' };
+    await api.db.insertInto('membership').values(membership).execute();
+    const { headers, body } = json({ email: friend.email });
+    const slow = await begin(project, `/projects/${project.id}/members`, {
+      // A key would stand for the project, not for the administrator.
+      headers: { ...headers, Authorization: '', Cookie: admin.cookie },
+      body,
+    });
+    const own = api.db.selectFrom('membership').where('project_id', '=', project.id);
+    if (role)
+      await api.db
+        .updateTable('membership')
+        .set({ role })
+        .where('user_id', '=', admin.userId)
+        .execute();
+    else await api.db.deleteFrom('membership').where('user_id', '=', admin.userId).execute();
+    expect(await slow.finish()).toEqual(refusal);
+    expect(await own.select('user_id').where('user_id', '=', friend.userId).execute()).toEqual([]);
   });
 });
 
