@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { migrateToLatest, openDatabase } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
+import { migrateToLatest, schemaState } from '../db/migrate.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
@@ -19,9 +21,9 @@ const keepAliveMs = 65_000;
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const stopped = stopAsked();
-  if (config.databaseMigrateOnStart) await migrateToLatest(config.databaseUrl);
   const log = createLog(config);
   for (const warning of config.warnings) log.warn(warning);
+  await prepareSchema(config, log);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const temporal = connectTemporal(config.temporal);
   const services = createServices({ config, database, temporal, log });
@@ -38,6 +40,25 @@ async function main(): Promise<void> {
   await temporal.close();
   await database.close();
   log.info('stopped');
+}
+
+/**
+ * Migrates the database, or makes sure that somebody has. A newer schema is accepted: the version
+ * after this one may run already.
+ * @throws Error with a sentence for the operator when the schema is older than this version.
+ */
+async function prepareSchema(config: Config, log: Logger): Promise<void> {
+  const { databaseUrl: url, databaseMigrateOnStart } = config;
+  const { pending, newer } = databaseMigrateOnStart
+    ? { pending: [], newer: await migrateToLatest(url, { onWait: (line) => log.warn(line) }) }
+    : await schemaState(url);
+  if (pending.length > 0) {
+    throw new Error(
+      `The database lacks the migration ${pending[0]}. Run npm run migrate first, or set ` +
+        'DATABASE_MIGRATE_ON_START=true.',
+    );
+  }
+  if (newer.length > 0) log.warn({ newer }, 'the database was migrated by a newer version');
 }
 
 /** Resolves when the process is asked to stop, by a signal or by the end of its parent. */

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
-import { promises as fs } from 'node:fs';
-import path from 'node:path';
-import { Kysely, Migrator, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Client, Pool } from 'pg';
 import { isOutdatedPlan, isTransient } from './sql-state.ts';
 import type { DB } from './tables.ts';
@@ -90,43 +88,6 @@ class PreparingClient extends Client {
       }
     }
   }
-}
-
-const migrationsDir = path.join(import.meta.dirname, 'migrations');
-
-/**
- * Migrates the database at `url` to the newest version. Several processes may call it at once:
- * Kysely's migrator takes an advisory lock, so one of them does the work.
- * @throws Error naming the migration that failed.
- */
-export async function migrateToLatest(url: string): Promise<void> {
-  const { db, close } = openDatabase(url, { poolMax: 2 });
-  try {
-    const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
-    const { error, results } = await migrator.migrateToLatest();
-    if (error) {
-      const failed = results?.find((result) => result.status === 'Error')?.migrationName;
-      const reason = error instanceof Error ? error.message : 'unknown reason';
-      throw new Error(`Migration ${failed ?? ''} failed: ${reason}`, { cause: error });
-    }
-  } finally {
-    await close();
-  }
-}
-
-async function readMigrations() {
-  const files = (await fs.readdir(migrationsDir)).filter((file) => file.endsWith('.sql')).sort();
-  return Object.fromEntries(
-    files.map((file) => [
-      path.basename(file, '.sql'),
-      {
-        async up(db: Kysely<unknown>): Promise<void> {
-          const text = await fs.readFile(path.join(migrationsDir, file), 'utf8');
-          await sql.raw(text).execute(db);
-        },
-      },
-    ]),
-  );
 }
 
 /** True when the database responds. */

@@ -1,5 +1,6 @@
 import { ConfigError, readConfig } from '../config.ts';
-import { migrateToLatest, openDatabase } from './database.ts';
+import { openDatabase } from './database.ts';
+import { migrateToLatest } from './migrate.ts';
 import { reEncrypt } from './projects/re-encryption.ts';
 import { createCipher } from '../providers/encryption.ts';
 
@@ -14,8 +15,14 @@ try {
     const count = await reEncrypt(db, createCipher(config)).finally(close);
     console.log(`${count} encrypted values were brought under the key in use.`);
   } else {
-    await migrateToLatest(config.databaseUrl);
-    console.log('The database is up to date.');
+    const newer = await migrateToLatest(config.databaseUrl, {
+      onWait: (line) => console.log(line),
+    });
+    console.log(
+      newer.length === 0
+        ? 'The database is up to date.'
+        : `The database was migrated by a newer version, up to ${newer.at(-1)}: nothing to do.`,
+    );
   }
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;

@@ -18,6 +18,11 @@ export function isOutdatedPlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && (error as Error).message.includes('cached plan');
 }
 
+/** Whether a lock was not free within `lock_timeout`: SQLSTATE 55P03. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
 /**
  * Whether PostgreSQL rejected a value, so that repeating the statement cannot help: SQLSTATE
  * classes 22 (data exception) and 23 (integrity constraint violation).

@@ -73,9 +73,49 @@ describe('the database', () => {
   const migrations = readdirSync(path.join(root, 'db/migrations')).sort();
   const sql = migrations.map((file) => read(`db/migrations/${file}`)).join('\n');
 
+  /** Those since versions have to run side by side: docs/upgrading.md. `code`: without comments. */
+  const expanding = migrations
+    .filter((file) => file > '0022')
+    .map((file) => {
+      const text = read(`db/migrations/${file}`);
+      return { file, text, code: text.replaceAll(/--.*$/gm, '') };
+    });
+
   it('numbers its migrations without gaps', () => {
     const numbers = migrations.map((file) => /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file)?.[1]);
     expect(numbers).toEqual(migrations.map((_, index) => String(index + 1).padStart(4, '0')));
+  });
+
+  it('only adds: the version before runs beside the new one', () => {
+    const removes = [
+      /drop (table|column|view|type|function)\b/,
+      /\brename\b/,
+      /alter column \w+ (set data )?type\b/,
+      /alter column \w+ set not null/,
+      /add column (?![^,;]*\bdefault\b)[^,;]*\bnot null\b/,
+    ];
+    const breaking = expanding
+      .filter(({ text }) => !/^-- contract: \S/m.test(text))
+      .flatMap(({ file, code }) =>
+        removes.flatMap((rule) => (rule.test(code) ? [`${file}: ${rule.exec(code)![0]}`] : [])),
+      );
+    expect(breaking).toEqual([]);
+  });
+
+  it('builds an index of an existing table beside the requests, and can do so again', () => {
+    const blocking = expanding.flatMap(({ file, code }) =>
+      [...code.matchAll(/create (?:unique )?index (concurrently )?(\w+)\s+on (\w+)/g)]
+        .filter(([, concurrently, index, on]) =>
+          concurrently
+            ? !code.includes(`drop index concurrently if exists ${index};`)
+            : !new RegExp(`create (unlogged )?table ${on}\\b`).test(code),
+        )
+        .map(([, , index]) => `${file}: ${index}`),
+    );
+    expect(blocking).toEqual([]);
+    const untransacted = expanding.filter(({ text }) => text.startsWith('-- no transaction\n'));
+    // Statements are told apart by the semicolon at the end of a line.
+    expect(untransacted.filter(({ code }) => code.includes('$$'))).toEqual([]);
   });
 
   it('gives every table a project, or a reason', () => {

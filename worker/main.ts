@@ -1,14 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
+import { ForeignSchema, schemaState } from '../db/migrate.ts';
 import { connectionOptions, connectTemporal } from '../workflows/client/connection.ts';
 import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
 import { ensureSweep } from '../workflows/client/schedule.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { createLog, temporalLog } from './log.ts';
 import { createServices } from './services.ts';
-import { startWorkers } from './workers.ts';
+import { startWorkers, type Workers } from './workers.ts';
+
+/** Pause between attempts to reach a server at the start, in milliseconds. */
+const retryMs = 1_000;
 
 /** The process entry of a worker. Any number of them may run. */
 async function main(): Promise<void> {
@@ -17,10 +22,24 @@ async function main(): Promise<void> {
   // We handle signals ourselves: the mail worker must be told before the process ends.
   Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
   const stopped = stopAsked();
+  const running = await Promise.race([start(config, log), stopped]);
+  // Asked to stop while it waits for its servers: it has begun nothing.
+  if (!running) return;
+  log.info('ready');
+  process.send?.({ ready: true });
+
+  await Promise.race([stopped, running.done]);
+  log.info('stopping');
+  await running.stop();
+}
+
+/** Starts the workers as soon as the database and Temporal are there. */
+async function start(config: Config, log: Logger): Promise<Workers> {
   // Takes seconds and needs no server: it runs while we connect.
   const bundling = bundleWorkflows();
   bundling.catch(() => {});
 
+  await schemaWithRetries(config, log);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const temporal = connectTemporal(config.temporal);
   const { services, close } = await createServices(config, database.db, temporal.client, log);
@@ -38,16 +57,36 @@ async function main(): Promise<void> {
     webhookConcurrency: config.webhookWorkerConcurrency,
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
-  log.info('ready');
-  process.send?.({ ready: true });
+  return {
+    done: workers.done,
+    async stop() {
+      await workers.stop();
+      await close();
+      await connection.close();
+      await temporal.close();
+      await database.close();
+    },
+  };
+}
 
-  await Promise.race([stopped, workers.done]);
-  log.info('stopping');
-  await workers.stop();
-  await close();
-  await connection.close();
-  await temporal.close();
-  await database.close();
+/**
+ * Waits without limit until somebody has migrated the database: an API, or `npm run migrate`. So
+ * the processes of a new version may be started in any order. A newer schema is accepted.
+ * @throws ForeignSchema
+ */
+async function schemaWithRetries({ databaseUrl }: Config, log: Logger): Promise<void> {
+  for (;;) {
+    try {
+      const { pending, newer } = await schemaState(databaseUrl);
+      if (newer.length > 0) log.warn({ newer }, 'the database was migrated by a newer version');
+      if (pending.length === 0) return;
+      log.warn({ pending }, 'waiting for the database to be migrated');
+    } catch (error) {
+      if (error instanceof ForeignSchema) throw error;
+      log.warn({ error }, 'waiting for the database');
+    }
+    await sleep(retryMs);
+  }
 }
 
 /** Waits for Temporal without limit: a worker can do nothing without it. */
@@ -57,7 +96,7 @@ async function connectWithRetries(config: Config, log: Logger): Promise<NativeCo
       return await NativeConnection.connect(connectionOptions(config.temporal));
     } catch (error) {
       log.warn({ address: config.temporal.address, error }, 'waiting for Temporal');
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await sleep(retryMs);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { migrateToLatest } from '../../db/database.ts';
+import { migrateToLatest } from '../../db/migrate.ts';
 import { claimFreePort } from '../../dev/servers/ports.ts';
 import { type PostgresServer, startPostgres } from '../../dev/servers/postgres.ts';
 import { startTemporal } from '../../dev/servers/temporal.ts';

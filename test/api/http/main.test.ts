@@ -92,6 +92,19 @@ describe('a start', () => {
     expect(await api.ended).toBe(1);
     expect(api.output()).toMatch(/^The API did not start\. .*ECONNREFUSED/);
   });
+
+  it('is refused with one sentence on an older schema that it may not migrate', async () => {
+    const adminUrl = inject('databaseUrl');
+    const name = `test_${randomUUID().replaceAll('-', '')}`;
+    await execute(adminUrl, `create database ${name}`);
+    const { env } = await settings(databaseAt(adminUrl, name));
+    const api = start({ ...env, DATABASE_MIGRATE_ON_START: 'false' });
+    expect(await api.ended).toBe(1);
+    expect(api.output()).toMatch(
+      /The API did not start\. The database lacks the migration 0001-foundation\. Run npm run migr/,
+    );
+    await execute(adminUrl, `drop database ${name} with (force)`);
+  });
 });
 
 describe('a start with unsafe settings', () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { migrateToLatest, openDatabase } from '../../../db/database.ts';
+import { openDatabase } from '../../../db/database.ts';
+import { migrateToLatest } from '../../../db/migrate.ts';
 import { conditionSql } from '../../../db/segments/filter-sql.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { parseCondition, type Segments } from '../../../domain/filter/parse.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { TestProject } from 'vitest/node';
 
-import { migrateToLatest } from '../../../db/database.ts';
+import { migrateToLatest } from '../../../db/migrate.ts';
 import { announced } from '../../../dev/servers/progress.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';

@@ -1,0 +1,211 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { isLockTimeout, isTransient } from './sql-state.ts';
+
+/**
+ * Migrations are the files of `db/migrations`, applied in the order of their names and noted in the
+ * table `kysely_migration`. Processes of two versions run side by side during an update, so this
+ * accepts what a newer version has applied, lets no migration block others for long, and can apply
+ * what PostgreSQL refuses inside a transaction: docs/upgrading.md has the rules for new files.
+ * Kysely's own migrator does none of the three; its table and its lock are kept, so that processes
+ * that still use it take turns with this one.
+ */
+
+const migrationsDir = path.join(import.meta.dirname, 'migrations');
+/** The advisory lock of Kysely's migrator for PostgreSQL. */
+const lockId = '3853314791062309107';
+/** Pause between attempts to get the advisory lock, in milliseconds. */
+const turnMs = 200;
+/** Longest wait of a migration for a table, in milliseconds. Everybody else waits behind it. */
+const lockTimeoutMs = 1_000;
+/** Attempts of a migration whose tables are locked by others: about three minutes. */
+const attemptsMax = 90;
+/** First line of a file whose statements run one by one, outside a transaction. */
+const untransacted = '-- no transaction\n';
+
+const table = `create table kysely_migration
+  (name varchar(255) primary key, timestamp varchar(255) not null)`;
+
+/** The migrations of a database, compared with those of this version. */
+export interface SchemaState {
+  /** Names of migrations that the database lacks, in order. */
+  pending: string[];
+  /** Names of migrations that only a newer version knows, in order. */
+  newer: string[];
+}
+
+export interface MigrateOptions {
+  /** Told what is being waited for, in one sentence. */
+  onWait?: (sentence: string) => void;
+  /** The folder of the files. */
+  dir?: string;
+}
+
+/**
+ * Applies what the database at `url` lacks, each migration in a transaction of its own, and resolves
+ * with what a newer version has applied before. Several processes may call it at once: one does
+ * the work while the others wait.
+ * @throws Error naming the migration that failed, or that is missing although later ones are there.
+ */
+export async function migrateToLatest(
+  url: string,
+  { onWait = () => {}, dir = migrationsDir }: MigrateOptions = {},
+): Promise<string[]> {
+  const known = await listMigrations(dir);
+  return withClient(url, async (client) => {
+    await takeTurn(client, onWait);
+    const { pending, newer } = compare(known, await listApplied(client));
+    // Not when it exists: the user may have no right to create tables, and nothing to migrate.
+    if (!(await hasTable(client))) await client.query(table);
+    for (const name of pending) {
+      const text = await readFile(path.join(dir, `${name}.sql`), 'utf8');
+      await applyWithRetries(client, { name, text }, onWait);
+    }
+    return newer;
+  });
+}
+
+/**
+ * What the database at `url` lacks, and what a newer version has applied; changes nothing.
+ * @throws Error when an earlier migration is missing.
+ */
+export async function schemaState(url: string, dir = migrationsDir): Promise<SchemaState> {
+  const known = await listMigrations(dir);
+  return withClient(url, async (client) => compare(known, await listApplied(client)));
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, keepAlive: true });
+  // A connection that dies fails the query under way; without a listener it would end the process.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    // Releases the advisory lock, too.
+    await client.end();
+  }
+}
+
+async function listMigrations(dir: string): Promise<string[]> {
+  const files = await readdir(dir);
+  return files
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => path.basename(file, '.sql'))
+    .toSorted();
+}
+
+async function hasTable(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    `select to_regclass('kysely_migration') is not null as found`,
+  );
+  return rows[0].found;
+}
+
+async function listApplied(client: Client): Promise<string[]> {
+  if (!(await hasTable(client))) return [];
+  const { rows } = await client.query('select name from kysely_migration');
+  return rows.map(({ name }) => String(name)).toSorted();
+}
+
+/** The database was migrated by versions that are neither before nor after this one. */
+export class ForeignSchema extends Error {}
+
+function compare(known: readonly string[], applied: readonly string[]): SchemaState {
+  const latest = known.at(-1) ?? '';
+  const newer = applied.filter((name) => name > latest);
+  const shared = applied.filter((name) => name <= latest);
+  const differs = shared.findIndex((name, index) => name !== known[index]);
+  if (differs >= 0) {
+    throw new ForeignSchema(
+      `The database has the migration ${shared[differs]} where this version has ` +
+        `${known[differs]}: it belongs to another line of versions.`,
+    );
+  }
+  const pending = known.slice(shared.length);
+  if (newer.length > 0 && pending.length > 0) {
+    throw new ForeignSchema(
+      `The database has the migration ${newer[0]} of a newer version, but lacks ${pending[0]} ` +
+        'before it: it belongs to another line of versions.',
+    );
+  }
+  return { pending, newer };
+}
+
+/**
+ * Waits for the advisory lock. It asks again and again rather than waiting inside PostgreSQL: there
+ * the statement would hold a snapshot, and `create index concurrently` waits for those.
+ */
+async function takeTurn(client: Client, onWait: (sentence: string) => void): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { rows } = await client.query(`select pg_try_advisory_lock(${lockId}) as locked`);
+    if (rows[0].locked) return;
+    if (attempt === 1) onWait('Another process migrates the database.');
+    await sleep(turnMs);
+  }
+}
+
+interface Migration {
+  name: string;
+  text: string;
+}
+
+/** A migration that cannot lock its tables gives way to those behind it, and tries again. */
+async function applyWithRetries(
+  client: Client,
+  migration: Migration,
+  onWait: (sentence: string) => void,
+): Promise<void> {
+  const { name } = migration;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await apply(client, migration);
+      return;
+    } catch (error) {
+      const isLocked = isLockTimeout(error) || isTransient(error);
+      if (!isLocked) {
+        const reason = error instanceof Error ? error.message : 'unknown reason';
+        throw new Error(`Migration ${name} failed: ${reason}`, { cause: error });
+      }
+      if (attempt === attemptsMax) {
+        throw new Error(
+          `Migration ${name} could not lock its tables in ${attemptsMax} attempts: a long ` +
+            'transaction holds them. End it (see pg_stat_activity), and start again.',
+          { cause: error },
+        );
+      }
+      if (attempt === 1) onWait(`Migration ${name} waits: a transaction holds its tables.`);
+      await sleep(lockTimeoutMs * (0.5 + Math.random()));
+    }
+  }
+}
+
+async function apply(client: Client, { name, text }: Migration): Promise<void> {
+  if (text.startsWith(untransacted)) {
+    // One query each: PostgreSQL runs several statements of one query in a transaction.
+    for (const statement of text.split(/;$/m)) {
+      if (statement.trim() !== '') await client.query(statement);
+    }
+    await note(client, name);
+    return;
+  }
+  await client.query('begin');
+  try {
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+    await client.query(text);
+    await note(client, name);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
+
+async function note(client: Client, name: string): Promise<void> {
+  await client.query('insert into kysely_migration (name, timestamp) values ($1, $2)', [
+    name,
+    new Date().toISOString(),
+  ]);
+}
