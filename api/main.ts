@@ -12,6 +12,8 @@ import { createServices } from './services.ts';
 
 /** How long running requests may take to end when the process is asked to stop, in milliseconds. */
 const requestsEndMs = 10_000;
+/** How long they may take to answer after they were told to, in milliseconds. */
+const requestsAnswerMs = 2_000;
 /** Limit for the whole stop, in milliseconds: the sweep does what is left. */
 const stopMs = 20_000;
 /** Longer than load balancers keep idle connections (60 s), so that they close first. */
@@ -26,7 +28,9 @@ async function main(): Promise<void> {
   await prepareSchema(config, log);
   const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
   const temporal = connectTemporal(config.temporal);
-  const services = createServices({ config, database, temporal, log });
+  const stopping = new AbortController();
+  const opened = { config, database, temporal, log };
+  const services = createServices(opened, { stopping: stopping.signal });
   const app = createApp(services);
   const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
   await listen(server, config);
@@ -35,7 +39,7 @@ async function main(): Promise<void> {
 
   await stopped;
   setTimeout(() => process.exit(1), stopMs).unref();
-  await endRequests(server);
+  await endRequests(server, stopping);
   await services.dispatcher.close();
   await temporal.close();
   await database.close();
@@ -83,11 +87,12 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
   }
 }
 
-/** Accepts no new requests and waits for the running ones. */
-async function endRequests(server: Server): Promise<void> {
+/** Accepts no new requests and waits for the running ones. Those that take too long are told. */
+async function endRequests(server: Server, stopping: AbortController): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  const deadline = Date.now() + requestsEndMs;
+  setTimeout(() => stopping.abort(), requestsEndMs).unref();
+  const deadline = Date.now() + requestsEndMs + requestsAnswerMs;
   // A keep-alive connection becomes idle when its request ends, without an event.
   while (Date.now() < deadline) {
     server.closeIdleConnections();

@@ -24,6 +24,7 @@ export function createServices(
     sns: createSns(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     temporalAnswers: () => temporal.answers(),
+    stopping: new AbortController().signal,
     ...overrides,
   };
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../domain/errors.ts';
 import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
@@ -8,6 +9,15 @@ export interface KeyClaim {
   ownerId: string;
   key: string;
   claimedAt: Date;
+}
+
+/** What a request gets with its claim. */
+export interface ClaimedKey {
+  claimedAt: Date;
+  /** The seed of its mails' ids: the same for every request that continues this one. */
+  useId: string;
+  /** What unfinished requests before it have accepted. */
+  accepted: AcceptedEmail[];
 }
 
 /** A mail that a request has accepted under its key. */
@@ -44,8 +54,9 @@ interface NewUse {
 export async function claimIdempotencyKey(
   db: Database,
   given: NewUse,
-): Promise<{ claimedAt: Date; accepted: AcceptedEmail[] } | { row: EarlierUse }> {
+): Promise<ClaimedKey | { row: EarlierUse }> {
   for (;;) {
+    const useId = uuidV7();
     const fresh = await db
       .insertInto('idempotency')
       .values({
@@ -53,28 +64,33 @@ export async function claimIdempotencyKey(
         key: given.key,
         request: given.request,
         body_hash: given.bodyHash,
+        use_id: useId,
         created_at: sql<Date>`clock_timestamp()`,
       })
       .onConflict((conflict) => conflict.columns(['owner_id', 'key']).doNothing())
       .returning('created_at')
       .executeTakeFirst();
-    if (fresh) return { claimedAt: fresh.created_at, accepted: [] };
-    const known = await transact(db, (tx) => takeOver(tx, given));
+    if (fresh) return { claimedAt: fresh.created_at, useId, accepted: [] };
+    const known = await transact(db, (tx) => takeOver(tx, given, useId));
     // Otherwise the row was deleted in between: the first request failed and released the key.
     if (known) return known;
   }
 }
 
-async function takeOver(tx: Database, given: NewUse) {
+async function takeOver(
+  tx: Database,
+  given: NewUse,
+  newUseId: string,
+): Promise<ClaimedKey | { row: EarlierUse } | undefined> {
   const named = { owner_id: given.ownerId, key: given.key };
   const row = await tx
     .selectFrom('idempotency')
-    .select(['request', 'body_hash', 'status_code', 'response', 'created_at'])
+    .select(['request', 'body_hash', 'status_code', 'response', 'created_at', 'use_id'])
     .select([
       sql<boolean>`created_at < now() - make_interval(hours => ${given.ttlHours}::int)`.as(
         'is_expired',
       ),
-      sql<boolean>`status_code is null and (interrupted or created_at
+      sql<boolean>`status_code is null and (interrupted or coalesce(renewed_at, created_at)
         < now() - make_interval(secs => ${limits.idempotencyStaleMs / 1000}::float8))`.as(
         'is_left',
       ),
@@ -92,6 +108,9 @@ async function takeOver(tx: Database, given: NewUse) {
   const accepted = await listAccepted(tx, given);
   const isRepeat = row.request === given.request && row.body_hash.equals(given.bodyHash);
   if (accepted.length > 0 && !isRepeat) return { row };
+  // Whatever the request before may still commit then has the ids that this one would give.
+  const before = isRepeat && !row.is_expired ? row.use_id : null;
+  const useId = before && isWithin(before, given.ttlHours) ? before : newUseId;
   const { created_at: claimedAt } = await tx
     .updateTable('idempotency')
     .set({
@@ -100,12 +119,23 @@ async function takeOver(tx: Database, given: NewUse) {
       status_code: null,
       response: null,
       interrupted: false,
+      use_id: useId,
+      renewed_at: null,
       created_at: sql<Date>`clock_timestamp()`,
     })
     .where((eb) => eb.and(named))
     .returning('created_at')
     .executeTakeFirstOrThrow();
-  return { claimedAt, accepted };
+  return { claimedAt, useId, accepted };
+}
+
+/**
+ * Whether a use began within these hours, by its UUIDv7. A process of the version before keeps the
+ * id of an expired use in the row: it is not of the use that the key has now.
+ */
+function isWithin(useId: string, hours: number): boolean {
+  const beganAt = Number.parseInt(useId.slice(0, 13).replace('-', ''), 16);
+  return Date.now() - beganAt < hours * 3_600_000;
 }
 
 /** What was accepted under a key that has no stored response, in the order of the request. */
@@ -145,6 +175,11 @@ export async function recordAccepted(
       select owner_id, key, ${position}::int, ${emailId}::uuid, ${contactId}::uuid from claim
       returning position`.execute(tx);
   if (rows.length === 0) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+}
+
+/** Says that the request which holds the claim is alive. */
+export async function renewIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
+  await sql`update idempotency set renewed_at = clock_timestamp() where ${held(claim)}`.execute(db);
 }
 
 /**

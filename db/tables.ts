@@ -248,9 +248,17 @@ export interface Idempotency {
   interrupted: Generated<boolean>;
   key: string;
   owner_id: string;
+  /**
+   * When the running request last said so; null: not since it claimed the key
+   */
+  renewed_at: Timestamp | null;
   request: string;
   response: Buffer | null;
   status_code: number | null;
+  /**
+   * The seed of the ids of its mail; a repeat of the same request has the same
+   */
+  use_id: string | null;
 }
 
 export interface IdempotencyEmail {
@@ -620,7 +628,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "project_id", "started_at", "status", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],
-  idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "request", "response", "status_code"],
+  idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
   invitation: ["created_at", "project_id", "role", "user_id"],

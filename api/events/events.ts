@@ -65,16 +65,20 @@ export const trackEvent = endpoint({
   problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND'],
   example: trackExample,
   async handle(call) {
-    const { body } = call;
+    const { body, keyUse } = call;
     if ('event' in body) {
-      return { success: true as const, data: await recordTracked(call, call.caller, body) };
+      const shown = (data: z.input<typeof TrackAnswer>) => ({ success: true as const, data });
+      const tracked = await recordTracked(call, call.caller, body, async (tx, answered) =>
+        keyUse?.completeIn(tx, shown(answered)),
+      );
+      return shown(tracked);
     }
     return answer(await recordNamed(call, body), { status: 201 });
   },
 });
 
 async function recordNamed(
-  { db, dispatcher, caller: { projectId } }: Call<'secret', unknown, unknown, unknown>,
+  { db, dispatcher, keyUse, caller: { projectId } }: Call<'secret', unknown, unknown, unknown>,
   body: z.output<typeof NamedEvent>,
 ) {
   const given = {
@@ -85,20 +89,24 @@ async function recordNamed(
   };
   const result = await transact(db, async (tx) => {
     await holdProject(tx, projectId);
-    return recordContactEvent(tx, projectId, given);
+    const recorded = await recordContactEvent(tx, projectId, given);
+    if ('missing' in recorded) return recorded;
+    const { id, createdAt } = recorded.event;
+    const shown = presentEvent({
+      id,
+      project_id: projectId,
+      contact_id: given.contactId,
+      email_id: given.emailId,
+      name: given.name,
+      data: given.data,
+      created_at: createdAt,
+    });
+    await keyUse?.completeIn(tx, shown, 201);
+    return { shown, due: recorded.due };
   });
   if ('missing' in result) throw notFound(result.missing, result.id);
   dispatcher.dispatch(result.due);
-  const { id, createdAt } = result.event;
-  return presentEvent({
-    id,
-    project_id: projectId,
-    contact_id: given.contactId,
-    email_id: given.emailId,
-    name: given.name,
-    data: given.data,
-    created_at: createdAt,
-  });
+  return result.shown;
 }
 
 export const getEvents = endpoint({

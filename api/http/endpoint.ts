@@ -35,17 +35,22 @@ export interface Call<
     /** The body of an endpoint that takes it `asSent`. */
     bytes: Buffer;
   };
-  /** Set with an `Idempotency-Key`: a repeat must not send mail again. */
+  /** Set with an `Idempotency-Key`: a repeat must not do it again. */
   keyUse: {
     /** What earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
+    /** The id of the mail at an index of the request: the same in every repeat. */
+    emailId: (index: number) => string;
     /**
      * Records that a mail was accepted, in its transaction.
      * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
      */
     recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
-    /** Stores the response in the transaction of the last mail. Call it last; throws likewise. */
-    completeIn: (tx: Database, data: unknown) => Promise<void>;
+    /**
+     * Stores the response in the transaction that does the last of it. Call it last; throws
+     * likewise. `status`: the endpoint's own, if absent.
+     */
+    completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
   } | null;
   /**
    * The caller in a project that only the body or a row names, with the rights that the endpoint

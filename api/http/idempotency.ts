@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../../domain/errors.ts';
 import {
   type AcceptedEmail,
@@ -8,6 +9,7 @@ import {
   listAccepted,
   recordAccepted,
   releaseIdempotencyKey,
+  renewIdempotencyKey,
 } from '../../db/idempotency.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import type { Database } from '../../db/database.ts';
@@ -27,6 +29,8 @@ export interface StoredAnswer {
 export interface KeyUse {
   /** What earlier, unfinished requests have accepted under the key, in order. */
   accepted: readonly AcceptedEmail[];
+  /** The id of the mail at an index of the request: the same in every repeat. */
+  emailId(index: number): string;
   /** Records that a mail was accepted, in its transaction. @throws IDEMPOTENCY_IN_PROGRESS */
   recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
   /** Stores the response in the last mail's transaction. @throws IDEMPOTENCY_IN_PROGRESS */
@@ -35,6 +39,8 @@ export interface KeyUse {
   complete(answer: StoredAnswer): Promise<void>;
   /** Frees the key for another try, which continues after what was accepted. */
   release(): Promise<void>;
+  /** Says that the request still runs, so that nobody takes its key over. */
+  renew(): Promise<void>;
   /** Whether this request or earlier ones under the key have accepted mail. */
   hasAccepted(): Promise<boolean>;
 }
@@ -94,6 +100,7 @@ export async function useIdempotencyKey(
   return {
     first: {
       accepted: claim.accepted,
+      emailId: (index) => emailIdOf(claim.useId, index),
       recordAccepted: (tx, email) => recordAccepted(tx, held, email),
       async completeIn(tx, answer) {
         isStored = await store(tx, answer);
@@ -102,10 +109,18 @@ export async function useIdempotencyKey(
       async complete(answer) {
         if (!isStored) await store(db, answer);
       },
+      renew: () => renewIdempotencyKey(db, held),
       release: () => releaseIdempotencyKey(db, held),
       hasAccepted: async () => (await listAccepted(db, held)).length > 0,
     },
   };
+}
+
+/** A UUIDv7 with the time of the use, in the order of the request, otherwise hard to guess. */
+function emailIdOf(useId: string, index: number): string {
+  const random = createHash('sha256').update(`${useId} ${index}`).digest();
+  const msecs = Number.parseInt(useId.slice(0, 13).replace('-', ''), 16);
+  return uuidV7({ msecs, seq: index, random });
 }
 
 function reused(key: string, row: EarlierUse): Problem {

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
+import { limits } from '../../domain/limits.ts';
 import {
   findCaller,
   findMember,
@@ -67,15 +68,24 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
       send(ctx, use.replay);
       return;
     }
-    const answered = await run(use.first).catch(async (error: unknown) => {
-      // If the key cannot be settled, it stays claimed until it is stale.
-      await settleRefusal(use.first, error, ctx.state['requestId'] as string).catch(() => {});
-      throw error;
-    });
-    await use.first.complete(answered);
-    send(ctx, answered);
+    const { first } = use;
+    const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
+    try {
+      const answered = await run(first).catch(async (error: unknown) => {
+        // If the key cannot be settled, it stays claimed until it is stale.
+        await settleRefusal(first, error, ctx.state['requestId'] as string).catch(() => {});
+        throw error;
+      });
+      await first.complete(answered);
+      send(ctx, answered);
+    } finally {
+      clearInterval(renewal);
+    }
   };
 }
+
+/** How often a running request renews its key, in milliseconds: five times before it is stale. */
+const keyRenewalMs = limits.idempotencyStaleMs / 5;
 
 /**
  * What an error does to the key. A client error frees it, and so does an unavailable service: the
@@ -137,8 +147,10 @@ async function runHandler(
     },
     keyUse: keyUse && {
       accepted: keyUse.accepted,
+      emailId: keyUse.emailId,
       recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
-      completeIn: (tx, data) => keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data)),
+      completeIn: (tx, data, status) =>
+        keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data, status)),
     },
     findSessionUser: () => findSessionUser(ctx, services),
     count: (limit, counted) => services.rateLimits.count(ctx, limit, counted),

@@ -14,4 +14,6 @@ export interface Services extends SharedServices {
   rateLimits: RateLimits;
   /** True when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
+  /** Aborted when the process is about to end: long requests stop where they can be continued. */
+  stopping: AbortSignal;
 }

@@ -5,7 +5,12 @@ import { requireAllowance, takeAllowance } from '../../db/billing/billing.ts';
 import { type ContactRow, recordContact } from '../../db/contacts/contacts.ts';
 import { type Database, transact } from '../../db/database.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
-import { type StoredAttachment, insertAttachments, insertEmail } from '../../db/emails/emails.ts';
+import {
+  type StoredAttachment,
+  findEmailContact,
+  insertAttachments,
+  insertEmail,
+} from '../../db/emails/emails.ts';
 import type { Due } from '../../db/events/events.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts';
@@ -86,23 +91,23 @@ export const send = endpoint({
   async handle({ caller, body, keyUse, ...services }) {
     const { projectId } = caller;
     refuseLargeFiles(body.attachments, services.config);
-    const mail = await prepare(services.db, projectId, body);
     const timestamp = new Date().toISOString();
     const emails = acceptedBefore(body, keyUse);
     const left = body.to.slice(emails.length);
-    if (left.length > 0) {
-      // All or none; only parallel requests can still use up the rest in between.
-      const units = left.length * mail.share.units;
-      await requireAllowance(services.db, services.config.billing, { ...mail.share, units });
-    }
-    for (const [index, recipient] of left.entries()) {
-      const isLast = index === left.length - 1;
+    const mail = await admit(services, projectId, body, left.length).catch((error: unknown) => {
+      throw emails.length > 0 ? withEmails(error, emails) : error;
+    });
+    for (const recipient of left) {
+      const position = emails.length;
       const note = async (tx: Database, sent: SentEmail) => {
+        const isLast = position === body.to.length - 1;
         if (isLast) await keyUse?.completeIn(tx, { emails: [...emails, sent], timestamp });
-        else await keyUse?.recordAccepted(tx, recordOf(sent, emails.length));
+        else await keyUse?.recordAccepted(tx, recordOf(sent, position));
       };
       try {
-        emails.push(await sendTo(services, mail, recipient, note));
+        if (services.stopping.aborted) throw new Problem('SERVICE_UNAVAILABLE');
+        const emailId = keyUse?.emailId(position) ?? uuidV7();
+        emails.push(await sendTo(services, mail, recipient, emailId, note));
       } catch (error) {
         throw withEmails(error, emails);
       }
@@ -110,6 +115,22 @@ export const send = endpoint({
     return { emails, timestamp };
   },
 });
+
+/** Checks what concerns all recipients, before the first of those that are left. */
+async function admit(
+  { db, config }: Pick<Services, 'db' | 'config'>,
+  projectId: string,
+  body: SendBody,
+  left: number,
+): Promise<PreparedMail> {
+  const mail = await prepare(db, projectId, body);
+  if (left > 0) {
+    // All or none; only parallel requests can still use up the rest in between.
+    const share = { ...mail.share, units: left * mail.share.units };
+    await requireAllowance(db, config.billing, share);
+  }
+  return mail;
+}
 
 /** What an earlier, unfinished request has accepted under this key. */
 function acceptedBefore(
@@ -213,27 +234,39 @@ async function storeFiles(
 /**
  * One recipient: contact, mail and idempotency record in one transaction, then the project's
  * delivery run is signalled. The ids are chosen before, because the transaction is restarted when a
- * text is slow to render.
+ * text is slow to render. Where the mail is there already, nothing is done again.
  */
 async function sendTo(
   { db, config, dispatcher, renderer }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'renderer'>,
   mail: PreparedMail,
   recipient: SendBody['to'][number],
+  emailId: string,
   note: (tx: Database, sent: SentEmail) => Promise<void>,
 ): Promise<SentEmail> {
-  const ids = { email: uuidV7(), newContact: randomUUID() };
-  const { sent, due } = await renderAhead(renderer, (known) =>
-    transact(db, async (tx) => {
-      const written = await recordMail(tx, { config, renderer: known }, mail, recipient, ids);
-      const { id, email } = written.contact;
-      const sent = { contact: { id, email }, email: ids.email };
-      await note(tx, sent);
-      return { sent, due: written.due };
-    }),
-  );
-  dispatcher.dispatch({ ...due, deliveries: [mail.project.id] });
-  return sent;
+  const ids = { email: emailId, newContact: randomUUID() };
+  try {
+    const { sent, due } = await renderAhead(renderer, (known) =>
+      transact(db, async (tx) => {
+        const written = await recordMail(tx, { config, renderer: known }, mail, recipient, ids);
+        const { id, email } = written.contact;
+        const sent = { contact: { id, email }, email: emailId };
+        await note(tx, sent);
+        return { sent, due: written.due };
+      }),
+    );
+    dispatcher.dispatch({ ...due, deliveries: [mail.project.id] });
+    return sent;
+  } catch (error) {
+    if (!(error instanceof AlreadyAccepted)) throw error;
+    const contact = await findEmailContact(db, mail.project.id, emailId);
+    // Gone with its contact, between the two.
+    if (!contact) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+    return { contact, email: emailId };
+  }
 }
+
+/** Another request has accepted the same mail of the same use of a key. */
+class AlreadyAccepted extends Error {}
 
 async function recordMail(
   tx: Database,
@@ -278,7 +311,7 @@ async function recordMail(
   });
   await refuseLargeMessage(mail, content, config.mail.messageBytesMax);
   const allowanceMonth = await takeAllowance(tx, config.billing, mail.share);
-  await insertEmail(tx, {
+  const isNew = await insertEmail(tx, {
     id: ids.email,
     allowance_month: allowanceMonth,
     project_id: project.id,
@@ -294,6 +327,8 @@ async function recordMail(
     source_type: 'TRANSACTIONAL',
     template_id: mail.templateId,
   });
+  // Thrown, so that nothing of this transaction counts a second time.
+  if (!isNew) throw new AlreadyAccepted();
   return written;
 }
 

@@ -8,7 +8,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 
 /** An event name that a customer may use. */
 export const TrackedEventName = z
@@ -78,17 +78,22 @@ export const track = endpoint({
   response: TrackAnswer,
   example: trackExample,
   async handle(call) {
-    return recordTracked(call, call.caller, call.body);
+    const complete = call.keyUse?.completeIn;
+    return recordTracked(call, call.caller, call.body, complete);
   },
 });
 
-/** Creates or updates the contact and records its event, in one transaction. */
+/**
+ * Creates or updates the contact and records its event, in one transaction. `complete` stores the
+ * response in it, so that no repeat records the event again.
+ */
 export async function recordTracked(
   { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
   { projectId }: { projectId: string },
   body: z.output<typeof TrackBody>,
+  complete?: (tx: Database, answered: z.input<typeof TrackAnswer>) => Promise<void>,
 ): Promise<z.input<typeof TrackAnswer>> {
-  const { contact, event, due } = await transact(db, async (tx) => {
+  const { answered, due } = await transact(db, async (tx) => {
     await holdProject(tx, projectId);
     const written = await recordContact(tx, projectId, {
       email: body.email,
@@ -103,13 +108,16 @@ export async function recordTracked(
       [{ contactId: written.contact.id, name: body.event, data: eventData(body.data) }],
       { contactsLocked: true },
     );
-    return {
-      contact: written.contact,
-      event: recorded.events[0],
-      due: mergeDue(written.due, recorded.due),
+    const [event] = recorded.events;
+    if (!event) throw new Error('The event was not recorded.');
+    const answered = {
+      contact: written.contact.id,
+      event: event.id,
+      timestamp: event.createdAt.toISOString(),
     };
+    await complete?.(tx, answered);
+    return { answered, due: mergeDue(written.due, recorded.due) };
   });
-  if (!event) throw new Error('The event was not recorded.');
   dispatcher.dispatch(due);
-  return { contact: contact.id, event: event.id, timestamp: event.createdAt.toISOString() };
+  return answered;
 }

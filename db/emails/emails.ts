@@ -33,10 +33,16 @@ export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' |
   withheld?: 'contact_unsubscribed' | 'message_too_large';
 };
 
-/** Inserts an email, in the caller's transaction. A repeated step does not insert a second one. */
-export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail): Promise<void> {
+/**
+ * Inserts an email, in the caller's transaction. Returns false when it is there already: a repeated
+ * step or request does not insert a second one.
+ */
+export async function insertEmail(
+  tx: Database,
+  { withheld, ...email }: NewEmail,
+): Promise<boolean> {
   const detail = sql`jsonb_build_object('reason', ${withheld}::text)`;
-  await tx
+  const { numInsertedOrUpdatedRows: inserted } = await tx
     .insertInto('email')
     .values({
       ...email,
@@ -46,13 +52,23 @@ export async function insertEmail(tx: Database, { withheld, ...email }: NewEmail
       headers: JSON.stringify(email.headers),
       attachments: JSON.stringify(email.attachments ?? []),
     })
-    .onConflict((conflict) =>
-      conflict
-        .column('workflow_step_execution_id')
-        .where('workflow_step_execution_id', 'is not', null)
-        .doNothing(),
-    )
-    .execute();
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return inserted === 1n;
+}
+
+/** The contact of a project's email, whatever its state. */
+export async function findEmailContact(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<{ id: string; email: string } | undefined> {
+  return db
+    .selectFrom('email')
+    .select(['contact_id as id', 'to_email as email'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
 }
 
 /** Stores the attachments of one request. Returns their ids in the given order. */

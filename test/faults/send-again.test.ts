@@ -81,4 +81,35 @@ describe('an API process that is killed while it sends', () => {
     expect((await mailsTo(to)).map(({ id }) => id)).toEqual(sent.map(({ email }) => email));
     expect(isReplay(await send(engine))).toBe(true);
   });
+
+  it.each([
+    ['SIGTERM', 'stop'],
+    ['SIGKILL', 'kill'],
+  ] as const)('to 1,000, in the middle, by %s: 1,000 mails', async (signal, end) => {
+    const { db } = engine.api;
+    const to = Array.from({ length: 1_000 }, newAddress);
+    const send = sending(to, signal);
+    const api = await startApiProcess(engine);
+    // So slow that the process does not wait for the end.
+    await sql`create function linger() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.02); return new; end $$`.execute(db);
+    await sql`create trigger linger before insert on email for each row
+      execute function linger()`.execute(db);
+    const answer = send(api).catch(() => null);
+    await waitFor('some mails', async () => (await mailsTo(to)).length > 100);
+    await api[end]();
+    const stopped = await answer;
+    await sql`drop function linger cascade`.execute(db);
+    if (signal === 'SIGTERM') {
+      expect(refusal(stopped!)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+      expect(stopped!.body.error.details.emails).toHaveLength((await mailsTo(to)).length);
+    } else await letGrowStale(signal);
+    expect((await mailsTo(to)).length).toBeLessThan(1_000);
+
+    const again = await send(engine);
+    expect(again.status).toBe(200);
+    const ids = (again.body.data.emails as { email: string }[]).map(({ email }) => email);
+    expect(ids).toHaveLength(1_000);
+    expect((await mailsTo(to)).map(({ id }) => id)).toEqual(ids);
+  });
 });

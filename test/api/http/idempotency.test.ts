@@ -37,6 +37,31 @@ describe('Idempotency-Key on /v1/track', () => {
     expect(await shop.eventsOf(email)).toHaveLength(1);
   });
 
+  it.each([
+    ['/v1/track', (email: string) => ({ email, event: 'clicked' })],
+    ['/events/track', (email: string) => ({ email, event: 'clicked' })],
+  ])('stores the answer of %s with the event: no repeat records another', async (path, bodyOf) => {
+    const { db } = shop.api;
+    const [email, key] = [newAddress(), newKey()];
+    const track = () => shop.call('POST', path, bodyOf(email), key);
+    await sql`create function fail() returns trigger language plpgsql as
+      $$ begin raise exception 'broken'; end $$`.execute(db);
+    await sql`create trigger fail before update of status_code on idempotency
+      for each row execute function fail()`.execute(db);
+    const failed = await track();
+    await sql`drop function fail cascade`.execute(db);
+    expect([failed.status, await shop.eventsOf(email)]).toEqual([500, []]);
+    await db
+      .updateTable('idempotency')
+      .set({ created_at: new Date(Date.now() - 5.1 * 60_000) })
+      .where('key', '=', key['Idempotency-Key'])
+      .execute();
+    const again = await track();
+    expect([again.status, isReplay(again)]).toEqual([200, false]);
+    expect(isReplay(await track())).toBe(true);
+    expect(await shop.eventsOf(email)).toHaveLength(1);
+  });
+
   it('is another one with the public key: nobody who has that can block the secret one', async () => {
     const [email, headers] = [newAddress(), newKey()];
     const body = { email, event: 'clicked' };

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { TestAnswer } from '../../support/api.ts';
 import { holdBack } from '../../support/held-insert.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
@@ -105,6 +105,100 @@ describe('a /v1/send that fails in the middle, repeated with its key', () => {
     expect((await limited.send({ to, template }, key)).status).toBe(400);
     for (const email of to) await limited.call('POST', '/contacts', { email });
     expect((await limited.send({ to, template }, key)).status).toBe(200);
+  });
+});
+
+describe('the mails of a key', () => {
+  it('have ids that follow from it: a repeat that knows of none of them sends none twice', async () => {
+    const { db } = shop.api;
+    const [to, key] = [threePeople(), newKey()];
+    await shop.call('POST', '/contacts', { email: to[0], subscribed: false });
+    const failed = await whileFailing(to[2]!, '57P01', () =>
+      shop.send({ to, subscribed: true }, key),
+    );
+    expect(failed.body.error.details.emails).toHaveLength(2);
+    await db.deleteFrom('idempotency_email').where('project_id', '=', shop.project.id).execute();
+    await db
+      .updateTable('idempotency')
+      .set({ interrupted: true })
+      .where('key', '=', key['Idempotency-Key'])
+      .execute();
+    const again = await shop.send({ to, subscribed: true }, key);
+    expect(again.status).toBe(200);
+    expect(again.body.data.emails.slice(0, 2)).toEqual(failed.body.error.details.emails);
+    const mails = await mailsTo(to);
+    expect(mails.map(({ id }) => id)).toEqual(idsOf(again));
+    expect(idsOf(again)).toEqual(idsOf(again).toSorted());
+    expect(await shop.eventsOf(to[0]!)).toHaveLength(1);
+  });
+
+  it('have other ids when the key is used anew after it has expired', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    const first = await shop.send({ to }, key);
+    await shop.api.db
+      .updateTable('idempotency')
+      .set({ created_at: new Date(Date.now() - 25 * 3_600_000) })
+      .where('key', '=', key['Idempotency-Key'])
+      .execute();
+    const second = await shop.send({ to }, key);
+    expect([second.status, isReplay(second)]).toEqual([200, false]);
+    expect((await shop.emailsTo(to)).map(({ id }) => id)).toEqual([
+      ...idsOf(first),
+      ...idsOf(second),
+    ]);
+  });
+});
+
+describe('a /v1/send that is running while the process is asked to stop', () => {
+  it('answers 503 with what it has accepted, and the repeat goes on at once', async () => {
+    const { db, services } = shop.api;
+    const [to, key] = [threePeople(), newKey()];
+    const { stopping } = services;
+    const stop = new AbortController();
+    services.stopping = stop.signal;
+    const hold = await holdBack(db, to[1]!);
+    const answer = shop.send({ to }, key);
+    await hold.isReached();
+    stop.abort();
+    await hold.release();
+    const stopped = await answer;
+    services.stopping = stopping;
+    expect(refusal(stopped)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    const again = await shop.send({ to }, key);
+    expect(again.body.data.emails.slice(0, 2)).toEqual(stopped.body.error.details.emails);
+    expect((await mailsTo(to)).map(({ id }) => id)).toEqual(idsOf(again));
+  });
+});
+
+describe('a /v1/send that takes longer than five minutes', () => {
+  it('renews its key: a repeat is told that it is under way', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const { db } = shop.api;
+    const [to, key] = [threePeople(), newKey()];
+    const named = db.selectFrom('idempotency').where('key', '=', key['Idempotency-Key']);
+    const hold = await holdBack(db, to[1]!);
+    const slow = shop.send({ to }, key);
+    await hold.isReached();
+    vi.advanceTimersByTime(60_000);
+    await waitFor('the renewal', async () => {
+      const row = await named.select('renewed_at').executeTakeFirstOrThrow();
+      return row.renewed_at !== null;
+    });
+    // As if it had begun six minutes ago; the claim is known by its time.
+    const { created_at: claimedAt } = await named.select('created_at').executeTakeFirstOrThrow();
+    const began = async (createdAt: Date) =>
+      db
+        .updateTable('idempotency')
+        .set({ created_at: createdAt })
+        .where('key', '=', key['Idempotency-Key'])
+        .execute();
+    await began(new Date(Date.now() - 6 * 60_000));
+    expect(refusal(await shop.send({ to }, key))).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
+    await began(claimedAt);
+    await hold.release();
+    vi.useRealTimers();
+    expect((await slow).status).toBe(200);
+    expect(await mailsTo(to)).toHaveLength(3);
   });
 });
 

@@ -22,15 +22,13 @@ where created_at < now() - interval '30 days'
 insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
     headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-on conflict (workflow_step_execution_id)
-where workflow_step_execution_id is not null do nothing
+on conflict do nothing
 
 insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
     from_name, reply_to, message_class, source_type, template_id, workflow_execution_id,
     workflow_step_execution_id, attachments)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-on conflict (workflow_step_execution_id)
-where workflow_step_execution_id is not null do nothing
+on conflict do nothing
 
 insert into mailbox_message (id, sender, recipient, subject, raw)
 values ($1, $2, $3, $4, $5)
