@@ -83,6 +83,10 @@ const Environment = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must be a PostgreSQL URL'),
   DATABASE_POOL_MAX: number(20, 2, 1000),
   DATABASE_MIGRATE_ON_START: flag(true),
+  DATABASE_LOCK_TIMEOUT_MS: number(5_000),
+  DATABASE_STATEMENT_TIMEOUT_MS: number(30_000),
+  DATABASE_WORKER_STATEMENT_TIMEOUT_MS: number(300_000),
+  DATABASE_CONNECTION_TIMEOUT_MS: number(10_000),
   TRUST_PROXY: flag(false),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUEST_LOGGING: flag(true),
@@ -232,6 +236,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,
     databaseMigrateOnStart: env.DATABASE_MIGRATE_ON_START,
+    /** For the database, in milliseconds; 0: none. */
+    databaseTimeouts: databaseTimeouts(env),
     trustProxy: env.TRUST_PROXY,
     logLevel: env.LOG_LEVEL,
     requestLogging: env.REQUEST_LOGGING,
@@ -286,6 +292,17 @@ export function readConfig(environment: Record<string, string | undefined>) {
       attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
       allowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
     },
+  };
+}
+
+function databaseTimeouts(env: Settings) {
+  const both = {
+    lockMs: env.DATABASE_LOCK_TIMEOUT_MS,
+    connectionMs: env.DATABASE_CONNECTION_TIMEOUT_MS,
+  };
+  return {
+    api: { ...both, statementMs: env.DATABASE_STATEMENT_TIMEOUT_MS },
+    worker: { ...both, statementMs: env.DATABASE_WORKER_STATEMENT_TIMEOUT_MS },
   };
 }
 

@@ -127,6 +127,9 @@ function securityHeaders(apiUrl: string): Middleware {
   };
 }
 
+/** When a request is worth repeating that a lock, a time limit or a lost connection has ended. */
+const retrySeconds = 5;
+
 function errors({ log }: Services): Middleware {
   return async (ctx, next) => {
     try {
@@ -143,6 +146,7 @@ function errors({ log }: Services): Middleware {
       ctx.set('Cache-Control', 'no-store');
       const { retryAfter } = problem.details ?? {};
       if (problem.status === 429) ctx.set('Retry-After', String(retryAfter));
+      if (problem.code === 'SERVICE_UNAVAILABLE') ctx.set('Retry-After', String(retrySeconds));
       ctx.body = JSON.stringify(errorBody(problem, requestId));
     }
   };

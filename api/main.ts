@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { openDatabase } from '../db/database.ts';
+import { openDatabase, watchDatabase } from '../db/database.ts';
 import { migrateToLatest, schemaState } from '../db/migrate.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
 import { createApp } from './app.ts';
@@ -26,10 +26,14 @@ async function main(): Promise<void> {
   const log = createLog(config);
   for (const warning of config.warnings) log.warn(warning);
   await prepareSchema(config, log);
-  const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
+  const database = openDatabase(config.databaseUrl, {
+    poolMax: config.databasePoolMax,
+    timeouts: config.databaseTimeouts.api,
+  });
+  const watch = watchDatabase(config.databaseUrl);
   const temporal = connectTemporal(config.temporal);
   const stopping = new AbortController();
-  const opened = { config, database, temporal, log };
+  const opened = { config, database, watch, temporal, log };
   const services = createServices(opened, { stopping: stopping.signal });
   const app = createApp(services);
   const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
@@ -42,6 +46,7 @@ async function main(): Promise<void> {
   await endRequests(server, stopping);
   await services.dispatcher.close();
   await temporal.close();
+  await watch.close();
   await database.close();
   log.info('stopped');
 }

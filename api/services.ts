@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import type { OpenDatabase } from '../db/database.ts';
+import type { DatabaseWatch, OpenDatabase } from '../db/database.ts';
 import { readDomainLists } from '../providers/domain-lists.ts';
 import { createSns } from '../providers/mail/sns.ts';
 import { createOAuth } from '../providers/oauth.ts';
@@ -11,11 +11,17 @@ import type { Services } from './http/services.ts';
 
 /** Creates the handlers' services from the settings. `overrides` replace some of them. */
 export function createServices(
-  opened: { config: Config; database: OpenDatabase; temporal: Temporal; log: Logger },
+  opened: {
+    config: Config;
+    database: OpenDatabase;
+    watch: DatabaseWatch;
+    temporal: Temporal;
+    log: Logger;
+  },
   overrides: Partial<Services> = {},
 ): Services {
-  const { config, database, temporal, log } = opened;
-  const { db, pool } = database;
+  const { config, database, watch, temporal, log } = opened;
+  const { db, pool, shares } = database;
   return {
     ...createSharedServices({ config, db, client: temporal.client, log }),
     config,
@@ -23,6 +29,8 @@ export function createServices(
     oauth: createOAuth(config.oauth),
     sns: createSns(),
     rateLimits: createRateLimits(pool, config.rateLimit),
+    shares,
+    databaseAnswers: () => watch.answers(),
     temporalAnswers: () => temporal.answers(),
     stopping: new AbortController().signal,
     ...overrides,

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
-import { Kysely, PostgresDialect, sql } from 'kysely';
-import { Client, Pool } from 'pg';
-import { isOutdatedPlan, isTransient } from './sql-state.ts';
+import { Kysely, PostgresDialect } from 'kysely';
+import { Client, Pool, type PoolConfig } from 'pg';
+import { limits } from '../domain/limits.ts';
+import { Shares } from './shares.ts';
+import { isOutdatedPlan, isSilence, isTransient } from './sql-state.ts';
 import type { DB } from './tables.ts';
 
 /** The database handle that every query takes: the pool, or the caller's transaction. */
@@ -12,19 +14,48 @@ export interface OpenDatabase {
   db: Database;
   /** The underlying pool, for libraries that bring their own SQL. */
   pool: Pool;
+  /** Handles on the pool for the work of one tenant among many. */
+  shares: Shares;
   close(): Promise<void>;
 }
+
+/** How long this process waits for the database, in milliseconds. 0: without limit. */
+export interface Timeouts {
+  /** For a lock that another transaction holds. */
+  lockMs: number;
+  /** For a whole statement. */
+  statementMs: number;
+  /** For a connection: for a free one of the pool, and for a new one to be made. */
+  connectionMs: number;
+}
+
+/**
+ * A transaction that has asked nothing for this long, in milliseconds, belongs to a process that is
+ * stopped or cut off: PostgreSQL ends it and its locks are free.
+ */
+const idleInTransactionMs = 60_000;
+/**
+ * The server ends a statement that takes too long. If no word of that arrives within this time, in
+ * milliseconds, the network or the server is at fault, and the connection is given up.
+ */
+const silenceMs = 10_000;
 
 /**
  * Opens a pool on `url`.
  * @param options.poolMax maximum connections, 20 by default.
+ * @param options.timeouts none by default, as for migrations.
  */
-export function openDatabase(url: string, options: { poolMax?: number } = {}): OpenDatabase {
+export function openDatabase(
+  url: string,
+  options: { poolMax?: number; timeouts?: Timeouts } = {},
+): OpenDatabase {
+  const { timeouts } = options;
   const pool = new Pool({
     connectionString: url,
     max: options.poolMax ?? 20,
     keepAlive: true,
     Client: PreparingClient,
+    ...(timeouts && settingsOf(timeouts)),
   });
   // A connection that dies (server restart) fails the current or the next query, and is replaced.
   // Without an error listener it would end the process: the pool listens only on idle connections,
@@ -36,7 +67,21 @@ export function openDatabase(url: string, options: { poolMax?: number } = {}): O
     if (client instanceof PreparingClient && client.isOutdated) void client.end();
   });
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  return { db, pool, close: () => db.destroy() };
+  const shares = new Shares(pool, timeouts?.connectionMs ?? 0);
+  return { db, pool, shares, close: () => db.destroy() };
+}
+
+function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig {
+  return {
+    lock_timeout: lockMs,
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    connectionTimeoutMillis: connectionMs,
+    // Some statements have a time of their own (`withinConditionTime`).
+    ...(statementMs > 0 && {
+      query_timeout: Math.max(statementMs, limits.conditionTimeMs) + silenceMs,
+    }),
+  };
 }
 
 /** Names of prepared statements by text, and counts of the other statements. */
@@ -84,18 +129,49 @@ class PreparingClient extends Client {
         return await (name ? super.query({ text, name }, values) : super.query(text, values));
       } catch (error) {
         if (isOutdatedPlan(error)) this.isOutdated = true;
+        if (isSilence(error)) this.connection.stream.destroy();
         if (!isAlone || attempt === statementAttemptsMax || !isTransient(error)) throw error;
       }
     }
   }
 }
 
-/** True when the database responds. */
-export async function databaseAnswers(db: Database): Promise<boolean> {
-  return sql`select 1`.execute(db).then(
-    () => true,
-    () => false,
-  );
+/** How long the database may take to tell that it is there, in milliseconds. */
+const answerMs = 2_000;
+
+/** See `watchDatabase`. */
+export interface DatabaseWatch {
+  /** Whether the database responds within two seconds. */
+  answers(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/**
+ * Watches the database at `url` over a connection of its own, so that a pool in full use does not
+ * count as a database that is away. The connection is made when it is first needed.
+ */
+export function watchDatabase(url: string): DatabaseWatch {
+  const pool = new Pool({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: answerMs,
+    query_timeout: answerMs,
+    idleTimeoutMillis: 0,
+  });
+  pool.on('error', () => {});
+  let asked: Promise<boolean> | null = null;
+  async function ask(): Promise<boolean> {
+    try {
+      await pool.query('select 1');
+      return true;
+    } catch {
+      return false;
+    } finally {
+      asked = null;
+    }
+  }
+  // Whoever asks meanwhile gets the same answer: nobody waits behind a question.
+  return { answers: () => (asked ??= ask()), close: () => pool.end() };
 }
 
 /** Attempts of a transaction before its error reaches the caller. */

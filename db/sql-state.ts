@@ -31,6 +31,32 @@ export function isRefusal(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error) ?? '');
 }
 
+/**
+ * Codes of a connection that is lost or cannot be made: the system's; PostgreSQL's for starting and
+ * stopping, too few resources and a lost connection (classes 57P, 53 and 08), and for a transaction
+ * that was ended because it was idle (25P03).
+ */
+const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53|08|25P03)/;
+/** The driver's own errors about connections. */
+const unreachableText =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client .*is not queryable)/;
+
+/**
+ * Whether a statement failed because of the moment, not because of what it says: no connection, a
+ * lock or a result that did not come in time (55P03, 57014), or a conflict with other transactions.
+ * Its transaction has been rolled back, and may succeed later.
+ */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error) ?? '';
+  if (unreachableCode.test(code) || ['55P03', '57014'].includes(code)) return true;
+  return isTransient(error) || (error instanceof Error && unreachableText.test(error.message));
+}
+
+/** Whether the driver has given up waiting for the response to a statement. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
+
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

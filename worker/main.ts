@@ -40,7 +40,10 @@ async function start(config: Config, log: Logger): Promise<Workers> {
   bundling.catch(() => {});
 
   await schemaWithRetries(config, log);
-  const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
+  const database = openDatabase(config.databaseUrl, {
+    poolMax: config.databasePoolMax,
+    timeouts: config.databaseTimeouts.worker,
+  });
   const temporal = connectTemporal(config.temporal);
   const { services, close } = await createServices(config, database.db, temporal.client, log);
   const connection = await connectWithRetries(config, log);

@@ -1,4 +1,5 @@
 import { Problem, type ProblemCode } from '../../domain/errors.ts';
+import { isUnavailable } from '../../db/sql-state.ts';
 import { suggestionFor } from './suggestions.ts';
 
 /** The shape of every error response. */
@@ -35,20 +36,5 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 /** Any thrown value as a Problem; anything else is an internal error. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem(isUnreachable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR');
-}
-
-/**
- * Errors of a database connection: the system's; PostgreSQL's for starting and stopping, too many
- * connections and a lost one (classes 57P, 53 and 08); and the driver's own.
- */
-const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53300|08)/;
-const unreachableText = /^(Connection terminated|timeout exceeded when trying to connect)/;
-
-function isUnreachable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  return (
-    (typeof code === 'string' && unreachableCode.test(code)) || unreachableText.test(error.message)
-  );
+  return new Problem(isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR');
 }

@@ -71,12 +71,20 @@ export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean
   return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
 }
 
+interface KeyServices {
+  db: Database;
+  /** For what ends the use of a key: other requests of the same project must not delay it. */
+  settleDb: Database;
+  cipher: Cipher;
+  ttlHours: number;
+}
+
 /**
  * Claims an idempotency key: the first use runs, a repeat gets the stored response.
  * @throws Problem INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS.
  */
 export async function useIdempotencyKey(
-  { db, cipher, ttlHours }: { db: Database; cipher: Cipher; ttlHours: number },
+  { db, settleDb, cipher, ttlHours }: KeyServices,
   request: IdempotentRequest,
 ): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
@@ -107,11 +115,11 @@ export async function useIdempotencyKey(
         if (!isStored) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
       },
       async complete(answer) {
-        if (!isStored) await store(db, answer);
+        if (!isStored) await store(settleDb, answer);
       },
       renew: () => renewIdempotencyKey(db, held),
-      release: () => releaseIdempotencyKey(db, held),
-      hasAccepted: async () => (await listAccepted(db, held)).length > 0,
+      release: () => releaseIdempotencyKey(settleDb, held),
+      hasAccepted: async () => (await listAccepted(settleDb, held)).length > 0,
     },
   };
 }

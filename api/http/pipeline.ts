@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
+import type { Database } from '../../db/database.ts';
 import {
   findCaller,
   findMember,
@@ -50,42 +51,61 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
     const body = await readBody(ctx, endpoint, bytes);
 
-    const space = keySpace(endpoint, caller);
-    const key = ctx.get('idempotency-key');
-    const run = (keyUse: KeyUse | null) =>
-      runHandler(ctx, endpoint, { caller, member, body, bytes, keyUse }, services);
-    // An empty header is a key that is too short, not a missing key.
-    if (space === null || ctx.headers['idempotency-key'] === undefined) {
-      send(ctx, await run(null));
-      return;
-    }
-    const use = await useIdempotencyKey(
-      { db: services.db, cipher: services.cipher, ttlHours: services.config.idempotencyTtlHours },
-      { space, key, method: endpoint.method, path: ctx.path, body },
-    );
-    if ('replay' in use) {
-      ctx.set('Idempotency-Replayed', 'true');
-      send(ctx, use.replay);
-      return;
-    }
-    const { first } = use;
-    const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
-    try {
-      const answered = await run(first).catch(async (error: unknown) => {
-        // If the key cannot be settled, it stays claimed until it is stale.
-        await settleRefusal(first, error, ctx.state['requestId'] as string).catch(() => {});
-        throw error;
-      });
-      await first.complete(answered);
-      send(ctx, answered);
-    } finally {
-      clearInterval(renewal);
-    }
+    const prepared = { caller, member, body, bytes };
+    await services.shares.within(shareOf(endpoint, caller, project), async (db) => {
+      const keys = { db, settleDb: services.db };
+      send(ctx, await runOnce(ctx, endpoint, prepared, keys, { ...services, db }));
+    });
   };
 }
 
 /** How often a running request renews its key, in milliseconds: five times before it is stale. */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
+
+/**
+ * Whose share of the database's connections a request uses: what makes one request wait, such as a
+ * lock on a row, tends to make others of the same project wait, too.
+ */
+function shareOf(endpoint: AnyEndpoint, caller: Caller, project: Project | null): string {
+  return project?.id ?? caller?.userId ?? endpoint.id;
+}
+
+/** Runs the handler, or repeats the response that is stored under the request's key. */
+async function runOnce(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  prepared: Omit<Prepared, 'keyUse'>,
+  keys: { db: Database; settleDb: Database },
+  services: Services,
+): Promise<StoredAnswer> {
+  const space = keySpace(endpoint, prepared.caller);
+  const key = ctx.get('idempotency-key');
+  const run = (keyUse: KeyUse | null) =>
+    runHandler(ctx, endpoint, { ...prepared, keyUse }, services);
+  // An empty header is a key that is too short, not a missing key.
+  if (space === null || ctx.headers['idempotency-key'] === undefined) return run(null);
+  const use = await useIdempotencyKey(
+    { ...keys, cipher: services.cipher, ttlHours: services.config.idempotencyTtlHours },
+    { space, key, method: endpoint.method, path: ctx.path, body: prepared.body },
+  );
+  if ('replay' in use) {
+    ctx.set('Idempotency-Replayed', 'true');
+    return use.replay;
+  }
+  const { first } = use;
+  const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
+  try {
+    const answered = await run(first).catch(async (error: unknown) => {
+      // If the key cannot be settled, it stays claimed until it is stale.
+      await settleRefusal(first, error, ctx.state['requestId'] as string).catch(() => {});
+      throw error;
+    });
+    await first.complete(answered);
+    return answered;
+  } finally {
+    clearInterval(renewal);
+  }
+}
 
 /**
  * What an error does to the key. A client error frees it, and so does an unavailable service: the

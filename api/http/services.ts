@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts';
 import type { DomainLists } from '../../domain/mail/verify-email.ts';
 import type { OAuth } from '../../providers/oauth.ts';
 import type { Sns } from '../../providers/mail/sns.ts';
+import type { Shares } from '../../db/shares.ts';
 import type { SharedServices } from '../../services.ts';
 import type { RateLimits } from './rate-limit.ts';
 
@@ -12,6 +13,10 @@ export interface Services extends SharedServices {
   oauth: OAuth;
   sns: Sns;
   rateLimits: RateLimits;
+  /** For the requests of one project: at most a share of the connections. */
+  shares: Shares;
+  /** True when the database responds, asked over a connection of its own. */
+  databaseAnswers: () => Promise<boolean>;
   /** True when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
   /** Aborted when the process is about to end: long requests stop where they can be continued. */

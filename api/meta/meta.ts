@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { databaseAnswers } from '../../db/database.ts';
 import { docsPage, docsPolicy } from './docs.ts';
 import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi.ts';
@@ -79,8 +78,8 @@ const getReadiness = endpoint({
     checks: z.object({ database: Check, temporal: Check }),
   }),
   example: { response: { status: 'ok', checks: { database: 'ok', temporal: 'ok' } } },
-  async handle({ db, temporalAnswers }) {
-    const [database, temporal] = await Promise.all([databaseAnswers(db), temporalAnswers()]);
+  async handle({ databaseAnswers, temporalAnswers }) {
+    const [database, temporal] = await Promise.all([databaseAnswers(), temporalAnswers()]);
     const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
     const isReady = database && temporal;
     return answer(

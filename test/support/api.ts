@@ -5,7 +5,7 @@ import type { Services } from '../../api/http/services.ts';
 import { createLog } from '../../api/http/log.ts';
 import { createServices } from '../../api/services.ts';
 import { readConfig } from '../../config.ts';
-import { type Database, openDatabase } from '../../db/database.ts';
+import { type Database, openDatabase, watchDatabase } from '../../db/database.ts';
 import type { DueWork } from '../../domain/runs.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { requireDocumented } from './documented.ts';
@@ -104,7 +104,11 @@ function startServices(
   environment: Record<string, string>,
 ): { services: Services; closeDatabase: () => Promise<void> } {
   const config = readConfig(environment);
-  const database = openDatabase(config.databaseUrl, { poolMax: config.databasePoolMax });
+  const database = openDatabase(config.databaseUrl, {
+    poolMax: config.databasePoolMax,
+    timeouts: config.databaseTimeouts.api,
+  });
+  const watch = watchDatabase(config.databaseUrl);
   const log = createLog(config, watched.stream);
   const recording: Partial<Services> = {
     dispatcher: {
@@ -115,13 +119,14 @@ function startServices(
     temporalAnswers: async () => true,
   };
   const services = createServices(
-    { config, database, temporal: temporal ?? connectTemporal(config.temporal), log },
+    { config, database, watch, temporal: temporal ?? connectTemporal(config.temporal), log },
     temporal ? {} : recording,
   );
   return {
     services,
     async closeDatabase() {
       await services.renderer.close();
+      await watch.close();
       await database.close();
     },
   };

@@ -1,0 +1,136 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { Problem } from '../domain/errors.ts';
+import type { DB } from './tables.ts';
+
+/** Statements and transactions that may wait for a connection of one share. */
+const waitingMax = 1_000;
+
+interface Share {
+  db: Kysely<DB>;
+  /** Calls of `within` under way: the share lasts as long as one of them. */
+  users: number;
+  /** Connections in use, or about to be. */
+  held: number;
+  /** First come, first served. */
+  waiting: Set<() => void>;
+}
+
+/**
+ * Divides the connections of a pool between tenants by the rule of dynamic thresholds (Choudhury
+ * and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998): a share
+ * takes one more only if at least as many stay free as it then holds. A tenant alone gets half of
+ * the pool, two get a third each, and one connection always stays free for the other users of the
+ * pool. So a tenant whose statements wait for a lock does not stop the others.
+ *
+ * Nobody may wait for a connection of a share while holding another one: with a pool of two, each
+ * share is a single connection.
+ */
+export class Shares {
+  readonly #pool: Pool;
+  readonly #waitMs: number;
+  readonly #shares = new Map<string, Share>();
+  /** The shares in which somebody waits; the one that was served last comes last. */
+  readonly #queue = new Set<Share>();
+
+  /** @param waitMs how long a statement waits for a connection of its share; 0: without limit */
+  constructor(pool: Pool, waitMs: number) {
+    this.#pool = pool;
+    this.#waitMs = waitMs;
+    // The pool counts the connection as free only after the event.
+    pool.on('release', () => {
+      if (this.#queue.size > 0) process.nextTick(() => this.#serve());
+    });
+  }
+
+  /**
+   * Does `work` for a tenant, with a handle on the tenant's share.
+   * @throws Problem SERVICE_UNAVAILABLE from a statement that has waited too long for a connection
+   */
+  async within<T>(tenant: string, work: (db: Kysely<DB>) => Promise<T>): Promise<T> {
+    const share = this.#shares.get(tenant) ?? this.#open();
+    this.#shares.set(tenant, share);
+    share.users += 1;
+    try {
+      return await work(share.db);
+    } finally {
+      share.users -= 1;
+      if (share.users === 0) this.#shares.delete(tenant);
+    }
+  }
+
+  #open(): Share {
+    const pool = { connect: () => this.#connect(share), end: async () => {} };
+    const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
+    const share: Share = { db, users: 0, held: 0, waiting: new Set() };
+    return share;
+  }
+
+  #mayTake(share: Share): boolean {
+    const { options, totalCount, idleCount, waitingCount } = this.#pool;
+    // Other users of the pool come first: who waits in the pool itself counts as served.
+    const free = options.max - (totalCount - idleCount) - waitingCount;
+    return share.held + 1 <= free - 1;
+  }
+
+  #connect(share: Share): Promise<PoolClient> {
+    if (share.waiting.size === 0 && this.#mayTake(share)) return this.#take(share);
+    if (share.waiting.size >= waitingMax) return Promise.reject(tooMany());
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        clearTimeout(timer);
+        share.waiting.delete(next);
+        if (share.waiting.size === 0) this.#queue.delete(share);
+      };
+      const next = () => {
+        leave();
+        resolve(this.#take(share));
+      };
+      const giveUp = () => {
+        leave();
+        reject(tooMany());
+      };
+      const timer = this.#waitMs > 0 ? setTimeout(giveUp, this.#waitMs) : undefined;
+      share.waiting.add(next);
+      this.#queue.add(share);
+    });
+  }
+
+  async #take(share: Share): Promise<PoolClient> {
+    share.held += 1;
+    const giveBack = () => {
+      share.held -= 1;
+      this.#serve();
+    };
+    try {
+      // The pool counts it from this call on.
+      const client = await this.#pool.connect();
+      const release = client.release.bind(client);
+      client.release = (error) => {
+        release(error);
+        giveBack();
+      };
+      return client;
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  #serve(): void {
+    for (const share of this.#queue) {
+      const [next] = share.waiting;
+      if (!next || !this.#mayTake(share)) continue;
+      this.#queue.delete(share);
+      next();
+      // Appended: this loop comes to it again after the others.
+      if (share.waiting.size > 0) this.#queue.add(share);
+    }
+  }
+}
+
+function tooMany(): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', {
+    message: 'Too many requests of the same project wait for the database.',
+  });
+}
