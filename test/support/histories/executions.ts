@@ -16,7 +16,7 @@ export type WayPlan = [from: string, to: string, branch?: string];
 
 /** Makes a template with a usable sender. Answers its id. */
 export async function createTemplate(
-  engine: Engine,
+  engine: Pick<Engine, 'call' | 'domain'>,
   given: { type?: string; subject?: string; body?: string } = {},
 ): Promise<string> {
   const { body } = await engine.call('POST', '/templates', {
@@ -43,7 +43,7 @@ const inLine = (steps: StepPlan[]): WayPlan[] =>
 
 /** Builds and enables a workflow through the API. Answers its id and the ids of its steps. */
 export async function createWorkflow(
-  engine: Engine,
+  engine: Pick<Engine, 'call'>,
   plan: WorkflowPlan,
 ): Promise<{ id: string; steps: Record<string, string> }> {
   const { call } = engine;

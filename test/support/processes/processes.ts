@@ -33,7 +33,7 @@ export async function startWorkerProcess(
   engine: Engine,
   overrides: Record<string, string> = {},
 ): Promise<Program> {
-  return started('worker', { ...environmentOf(engine), ...overrides });
+  return startProgram('worker', { ...environmentOf(engine), ...overrides });
 }
 
 /**
@@ -46,7 +46,7 @@ export async function startApiProcess(
 ): Promise<Program & { call: Engine['call'] }> {
   const { port, release } = await claimFreePort();
   const environment = { ...environmentOf(engine), HOST: '127.0.0.1', PORT: String(port) };
-  const program = await started('api', { ...environment, ...overrides });
+  const program = await startProgram('api', { ...environment, ...overrides });
   void program.ended.then(release);
   return {
     ...program,
@@ -71,12 +71,12 @@ export async function startApiProcess(
 }
 
 /** As `startWorkerProcess`, asked to end with the test or the file. */
-export const useWorkerProcess = async (...started: Parameters<typeof startWorkerProcess>) =>
-  stopped(await startWorkerProcess(...started));
+export const useWorkerProcess = async (...given: Parameters<typeof startWorkerProcess>) =>
+  stopped(await startWorkerProcess(...given));
 
 /** As `startApiProcess`, asked to end with the test or the file. */
-export const useApiProcess = async (...started: Parameters<typeof startApiProcess>) =>
-  stopped(await startApiProcess(...started));
+export const useApiProcess = async (...given: Parameters<typeof startApiProcess>) =>
+  stopped(await startApiProcess(...given));
 
 function stopped<P extends Program>(program: P): P {
   // In order: a killed worker keeps its work from others for the 30 seconds until its heartbeats
@@ -98,12 +98,20 @@ function environmentOf({ api, taskQueue }: Engine): Record<string, string> {
   };
 }
 
-async function started(part: 'api' | 'worker', env: Record<string, string>): Promise<Program> {
-  const lines: string[] = [];
+/**
+ * Starts one of the programs with exactly these environment variables. `folder`: the sources of
+ * another version; `lines`: where its log goes, for who cannot wait. Resolves when it says that it
+ * is ready. @throws Error with its last lines.
+ */
+export async function startProgram(
+  part: 'api' | 'worker',
+  env: Record<string, string>,
+  { folder = root, lines = [] }: { folder?: string; lines?: string[] } = {},
+): Promise<Program> {
   const running = launch({
     command: process.execPath,
-    args: ['--import', 'tsx', join(root, part, 'main.ts')],
-    cwd: root,
+    args: ['--import', 'tsx', join(folder, part, 'main.ts')],
+    cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     ipc: true,
     stopSignal: 'SIGTERM',

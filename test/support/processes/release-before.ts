@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { useFolder } from '../use.ts';
+import { root } from './npm-start.ts';
+
+/**
+ * The release before: the newest version that runs somewhere beside the next. To be moved with each
+ * release, docs/upgrading.md says how.
+ */
+const releaseBefore = '6fcee1f5d48f3f1bdf9f4cf49c0ab41cc1bb5848';
+
+/**
+ * The sources of the release before in a folder of their own, with the packages that are installed
+ * here.
+ * @throws Error when the clone does not hold the commit.
+ */
+export async function useReleaseBefore(): Promise<string> {
+  const run = promisify(execFile);
+  const home = await useFolder();
+  const archive = join(home, 'sources.tar');
+  await run('git', ['archive', '--output', archive, releaseBefore], { cwd: root }).catch(
+    (error: unknown) => {
+      throw new Error(`This clone lacks ${releaseBefore}: git fetch --unshallow`, { cause: error });
+    },
+  );
+  const folder = join(home, 'sources');
+  await mkdir(folder);
+  await run('tar', ['-xf', archive, '-C', folder]);
+  await rm(archive);
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
