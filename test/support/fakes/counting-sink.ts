@@ -6,6 +6,8 @@ export interface CountingSink {
   port: number;
   /** How often each address was sent a message: the number that must never be 2. */
   counts: Map<string, number>;
+  /** How often the message of each email id was taken. */
+  emails: Map<string, number>;
   /** Messages taken so far. */
   taken: number;
   faults: SinkFaults;
@@ -16,25 +18,39 @@ export interface SinkFaults {
   dropEvery?: number;
   /** Puts recipients off with 450: true for those it does not take now. */
   putsOff?: (address: string) => boolean;
+  /** Refuses recipients with 550: true for those it will never take. */
+  refuses?: (address: string) => boolean;
+  /** Milliseconds from the end of a message to its answer. */
+  slowMs?: number;
+  /** Breaks each connection at once. */
+  isAway?: boolean;
 }
 
+const emailIdLine = /^X-Everpost-Email: (\S+)/m;
 const dataEnd = '\r\n.\r\n';
 
 export async function useCountingSink(): Promise<CountingSink> {
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {});
+    if (sink.faults.isAway) {
+      socket.destroy();
+      return;
+    }
     let pending = '';
     let inData = false;
     let to = '';
     const readData = (): boolean => {
       const end = pending.indexOf(dataEnd);
       if (end < 0) return false;
+      const id = emailIdLine.exec(pending.slice(0, end))?.[1];
       pending = pending.slice(end + dataEnd.length);
       inData = false;
       sink.counts.set(to, (sink.counts.get(to) ?? 0) + 1);
+      if (id) sink.emails.set(id, (sink.emails.get(id) ?? 0) + 1);
       sink.taken += 1;
-      const { dropEvery } = sink.faults;
+      const { dropEvery, slowMs = 0 } = sink.faults;
       if (dropEvery && sink.taken % dropEvery === 0) socket.destroy();
+      else if (slowMs > 0) setTimeout(() => socket.write('250 queued\r\n'), slowMs);
       else socket.write('250 queued\r\n');
       return true;
     };
@@ -49,11 +65,15 @@ export async function useCountingSink(): Promise<CountingSink> {
         socket.write('354 go on\r\n');
       } else if (verb === 'RCPT') {
         to = /<([^>]*)>/.exec(line)?.[1] ?? '';
-        socket.write(sink.faults.putsOff?.(to) ? '450 later\r\n' : '250 ok\r\n');
+        socket.write(answerTo(to));
       } else {
         socket.write(verb === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n');
       }
       return true;
+    };
+    const answerTo = (address: string) => {
+      if (sink.faults.refuses?.(address)) return '550 never\r\n';
+      return sink.faults.putsOff?.(address) ? '450 later\r\n' : '250 ok\r\n';
     };
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1');
@@ -65,6 +85,7 @@ export async function useCountingSink(): Promise<CountingSink> {
   const sink: CountingSink = {
     port,
     counts: new Map(),
+    emails: new Map(),
     taken: 0,
     faults: {},
   };

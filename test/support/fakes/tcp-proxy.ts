@@ -8,8 +8,11 @@ export interface TcpProxy {
   /**
    * `open` carries everything; `deaf` lets nothing come back, so that what was asked is done and
    * nobody hears of it; `silent` carries nothing either way. What was held back is dropped.
+   * `closed` refuses: each new connection is broken at once.
    */
-  mode: 'open' | 'deaf' | 'silent';
+  mode: 'open' | 'deaf' | 'silent' | 'closed';
+  /** How late everything arrives, each way, in milliseconds. */
+  delayMs: number;
   /** Breaks all connections; new ones can be made. */
   cut(): void;
 }
@@ -23,12 +26,20 @@ export async function useTcpProxy(target: string): Promise<TcpProxy> {
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
   };
+  const later = (act: () => void) => {
+    if (proxy.delayMs === 0) act();
+    else setTimeout(act, proxy.delayMs);
+  };
   const server = createServer((near) => {
+    if (proxy.mode === 'closed') {
+      near.destroy();
+      return;
+    }
     const far = connect(Number(port), host);
     keep(near);
     keep(far);
-    near.on('data', (data) => void (proxy.mode === 'silent' || far.write(data)));
-    far.on('data', (data) => void (proxy.mode !== 'open' || near.write(data)));
+    near.on('data', (data) => void (proxy.mode === 'silent' || later(() => far.write(data))));
+    far.on('data', (data) => void (proxy.mode !== 'open' || later(() => near.write(data))));
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
   });
@@ -38,6 +49,7 @@ export async function useTcpProxy(target: string): Promise<TcpProxy> {
   const proxy: TcpProxy = {
     address: `127.0.0.1:${ownPort}`,
     mode: 'open',
+    delayMs: 0,
     cut() {
       for (const socket of sockets) socket.destroy();
     },

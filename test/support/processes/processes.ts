@@ -19,6 +19,7 @@ export interface Program {
   ended: Promise<string>;
   /** True until it has ended. */
   isRunning(): boolean;
+  signal(name: NodeJS.Signals): void;
   /** Ends it without a warning, as the kernel does when memory is short. */
   kill(): Promise<void>;
   /** Asks it to end; resolves when it has, in words. */
@@ -134,6 +135,7 @@ function programOf(running: Running, lines: string[]): Program {
     lines,
     ended,
     isRunning,
+    signal: (name) => void child.kill(name),
     async kill() {
       if (!isRunning()) return;
       const exit = once(child, 'exit');

@@ -1,0 +1,49 @@
+import type { Fault } from './faults.ts';
+import type { Lines } from './world.ts';
+
+/** Lines between two programs that are cut, that go silent, and that are slow. */
+
+const lines: readonly (keyof Lines)[] = [
+  'API–PostgreSQL',
+  'worker–PostgreSQL',
+  'API–Temporal',
+  'worker–Temporal',
+  'worker–SMTP',
+];
+const lastsMs = 8_000;
+const slowMs = 150;
+
+export const network: readonly Fault[] = lines.flatMap((name): Fault[] => [
+  {
+    name: `line ${name} cut for ${lastsMs / 1000} s`,
+    lastsMs,
+    breaks({ world }) {
+      const line = world.lines[name];
+      line.mode = 'closed';
+      line.cut();
+      return async () => void (line.mode = 'open');
+    },
+  },
+  {
+    name: `line ${name} silent for ${lastsMs / 1000} s`,
+    lastsMs,
+    breaks({ world }) {
+      const line = world.lines[name];
+      line.mode = 'silent';
+      return async () => {
+        line.mode = 'open';
+        // What was held back is gone: a stream with a hole in it is a broken one.
+        line.cut();
+      };
+    },
+  },
+  {
+    name: `line ${name} ${slowMs} ms late each way`,
+    lastsMs,
+    breaks({ world }) {
+      const line = world.lines[name];
+      line.delayMs = slowMs;
+      return async () => void (line.delayMs = 0);
+    },
+  },
+]);

@@ -1,0 +1,201 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Database } from '../../../db/database.ts';
+import { migrateToLatest } from '../../../db/migrate.ts';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { startPostgres } from '../../../dev/servers/postgres.ts';
+import { startTemporal } from '../../../dev/servers/temporal.ts';
+import type { TestAnswer } from '../../support/api.ts';
+import { type Engine, useEngine } from '../../support/engine.ts';
+import { type CountingSink, useCountingSink } from '../../support/fakes/counting-sink.ts';
+import { type TcpProxy, useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
+import {
+  type Program,
+  startApiProcess,
+  startWorkerProcess,
+} from '../../support/processes/processes.ts';
+import { atEnd, useFolder } from '../../support/use.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** A server of the world that can be taken away. */
+export interface Server {
+  /** As the kernel does it: no warning. It is started again after half a second. */
+  kill(): Promise<void>;
+  /** Stops it in order, and starts it again after a while. */
+  away(ms: number): Promise<void>;
+}
+
+type Api = Awaited<ReturnType<typeof startApiProcess>>;
+
+/** The lines between the processes of Everpost and what they talk to, each of which can be cut. */
+export interface Lines {
+  'API–PostgreSQL': TcpProxy;
+  'API–Temporal': TcpProxy;
+  'worker–PostgreSQL': TcpProxy;
+  'worker–Temporal': TcpProxy;
+  'worker–SMTP': TcpProxy;
+}
+
+/** A whole Everpost of real processes on servers of its own, all of which can be broken. */
+export interface World {
+  /** For what a test arranges and reads; its own API process is in this one. */
+  engine: Engine;
+  db: Database;
+  sink: CountingSink;
+  lines: Lines;
+  postgres: Server;
+  temporal: Server;
+  apis: Api[];
+  workers: Program[];
+  startApi(env?: Record<string, string>): Promise<Api>;
+  startWorker(env?: Record<string, string>): Promise<Program>;
+  /** Lines that workers which are gone have logged. */
+  workerLines: string[];
+  /**
+   * A request to the API processes, repeated under one idempotency key until one of them has
+   * answered it, as a careful client does.
+   */
+  ask(method: string, path: string, body: unknown, key: string): Promise<TestAnswer>;
+  /** As if the minutes had passed after which the claims of a dead process are free. */
+  runOutClaims(): Promise<void>;
+}
+
+/** Starts the servers and one process of each kind. `mailsPerSecond`: the sending limit. */
+export async function useWorld(mailsPerSecond: number): Promise<World> {
+  const dataDir = await useFolder();
+  const { url, ...postgres } = await usePostgres(join(dataDir, 'postgres'));
+  const { address, ...temporal } = await useTemporal(join(dataDir, 'temporal'));
+  await migrateToLatest(url);
+  const sink = await useCountingSink();
+  const database = new URL(url);
+  const lines: Lines = {
+    'API–PostgreSQL': await useTcpProxy(database.host),
+    'API–Temporal': await useTcpProxy(address),
+    'worker–PostgreSQL': await useTcpProxy(database.host),
+    'worker–Temporal': await useTcpProxy(address),
+    'worker–SMTP': await useTcpProxy(`127.0.0.1:${sink.port}`),
+  };
+  const through = ({ address: host }: TcpProxy) => {
+    const line = new URL(url);
+    line.host = host;
+    return line.href;
+  };
+  const environment = {
+    DATABASE_URL: url,
+    SMTP_HOST: '127.0.0.1',
+    SMTP_PORT: lines['worker–SMTP'].address.split(':')[1] ?? '',
+    EMAIL_RATE_LIMIT_PER_SECOND: String(mailsPerSecond),
+    EMAIL_RATE_PER_PROJECT_PER_SECOND: String(mailsPerSecond),
+    DELIVERY_SETTLE_MINUTES: '0',
+    // A refusal each now and then is a fault of its own.
+    CAMPAIGN_PAUSE_ON_FAILURES: '0',
+  };
+  const engine = await useEngine(environment, { worker: false, temporalAddress: address });
+  const { db } = engine.api;
+  const world: World = {
+    engine,
+    db,
+    sink,
+    lines,
+    postgres,
+    temporal,
+    apis: [],
+    workers: [],
+    workerLines: [],
+    startApi: (env = {}) =>
+      startApiProcess(engine, {
+        ...environment,
+        DATABASE_URL: through(lines['API–PostgreSQL']),
+        TEMPORAL_ADDRESS: lines['API–Temporal'].address,
+        ...env,
+      }),
+    startWorker: (env = {}) =>
+      startWorkerProcess(engine, {
+        ...environment,
+        DATABASE_URL: through(lines['worker–PostgreSQL']),
+        TEMPORAL_ADDRESS: lines['worker–Temporal'].address,
+        ...env,
+      }),
+    ask: (...request) => ask(world, ...request),
+    async runOutClaims() {
+      const past = new Date(Date.now() - 60 * 60_000);
+      await db
+        .updateTable('email')
+        .set({ lease_until: past })
+        .where('status', '=', 'SENDING')
+        .execute();
+      await sql`update idempotency set created_at = ${past}, renewed_at = null
+        where status_code is null`.execute(db);
+    },
+  };
+  world.apis.push(await world.startApi());
+  world.workers.push(await world.startWorker());
+  atEnd(() => Promise.all([...world.apis, ...world.workers].map((program) => program.stop())));
+  return world;
+}
+
+async function usePostgres(dataDir: string): Promise<Server & { url: string }> {
+  const { port, release } = await claimFreePort();
+  atEnd(release);
+  // Not disposable: a killed server has to find again what it has confirmed.
+  const start = () => startPostgres({ dataDir, port, log: () => {} });
+  let server = await start();
+  atEnd(() => server.stop());
+  return {
+    url: server.url,
+    kill: () => killGroup(join(dataDir, 'cluster/postmaster.pid')),
+    async away(ms) {
+      await server.stop();
+      await sleep(ms);
+      server = await start();
+    },
+  };
+}
+
+async function useTemporal(dataDir: string): Promise<Server & { address: string }> {
+  const ports = [await claimFreePort(), await claimFreePort()];
+  for (const { release } of ports) atEnd(release);
+  const [port = 0, uiPort = 0] = ports.map((one) => one.port);
+  const start = () => startTemporal({ dataDir, port, uiPort, log: () => {} });
+  let server = await start();
+  atEnd(() => server.stop());
+  return {
+    address: server.address,
+    kill: () => killGroup(join(dataDir, 'temporal.pid')),
+    async away(ms) {
+      await server.stop();
+      await sleep(ms);
+      server = await start();
+    },
+  };
+}
+
+/** Kills a server and its children: each is started in a process group of its own. */
+async function killGroup(pidFile: string): Promise<void> {
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8'), 10);
+  process.kill(-pid, 'SIGKILL');
+}
+
+const answerWithinMs = 15_000;
+const askForMs = 150_000;
+
+async function ask(world: World, ...[method, path, body, key]: Parameters<World['ask']>) {
+  let turn = 0;
+  return waitFor(
+    `an answer to ${method} ${path}`,
+    async () => {
+      const api = world.apis[turn++ % world.apis.length];
+      const answer = await Promise.race([
+        api?.call(method, path, body, { 'Idempotency-Key': key }).catch(() => null),
+        sleep(answerWithinMs, null, { ref: false }),
+      ]);
+      const isInProgress = answer?.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
+      if (answer && answer.status < 500 && !isInProgress) return answer;
+      await sleep(250);
+      return null;
+    },
+    askForMs,
+  );
+}
