@@ -1,0 +1,208 @@
+import { sql } from 'kysely';
+import { createCampaignControl, createCampaignSending } from '../../activities/mail/campaign.ts';
+import { createDeliveryActivities } from '../../activities/mail/delivery.ts';
+import { createStepActivities } from '../../activities/steps/steps.ts';
+import { createSweepActivities } from '../../activities/upkeep/sweep.ts';
+import { transact, type Database } from '../../db/database.ts';
+import { dispatchStore } from '../../db/dispatch-store.ts';
+import { insertEmail } from '../../db/emails/emails.ts';
+import { recordContactEvent } from '../../db/events/events.ts';
+import { signalCampaign } from '../../db/outbox/outbox.ts';
+import { cancelExecutions } from '../../db/workflows/executions.ts';
+import { executionOfRun } from '../../domain/workflow/execution.ts';
+import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import type { WorkersOptions } from '../../worker/workers.ts';
+import { createDispatcher } from '../../workflows/client/dispatcher.ts';
+import { ids } from './fixture.ts';
+import type { Process, Scheduler } from './scheduler.ts';
+import type { SimulatedTemporal } from './temporal.ts';
+
+/** The simulated processes of Everpost, made of its own code, and the mail provider. */
+
+const taskQueue = 'simulated';
+const quiet = { warn() {}, info() {}, error() {} };
+
+/** A mail provider that remembers what it took, and fails as the seed says. */
+export class SimulatedProvider {
+  /** How often each email id was taken. */
+  readonly taken = new Map<string, number>();
+  readonly refused = new Set<string>();
+  readonly #sim: Scheduler;
+
+  constructor(sim: Scheduler) {
+    this.#sim = sim;
+  }
+
+  /** A pool of connections, as each process has one. */
+  mailer(): Mailer {
+    return {
+      reportsDelivery: false,
+      defaultRatePerSecond: 0,
+      maxConcurrency: 4,
+      send: (message) => this.#send(message.emailId),
+      quotaPerSecond: async () => null,
+      close: async () => {},
+    };
+  }
+
+  async #send(emailId: string): Promise<SendOutcome> {
+    const sim = this.#sim;
+    const luck = sim.random();
+    if (luck < 0.06) return { kind: 'retry', error: 'later' };
+    const isTaken = luck >= 0.12;
+    await sim.perform(`hands over ${emailId}`, () => {
+      if (isTaken) this.taken.set(emailId, (this.taken.get(emailId) ?? 0) + 1);
+      else if (luck < 0.09) this.refused.add(emailId);
+    });
+    // Now and then longer than a claim lasts.
+    await sim.sleep(sim.random() < 0.02 ? 150_000 * sim.random() : 300 * sim.random());
+    if (luck < 0.09) return { kind: 'refused', error: 'never' };
+    if (luck < 0.12 || luck > 0.96) return { kind: 'uncertain', error: 'broken' };
+    return { kind: 'accepted', messageId: `${emailId}@provider`, delivered: true };
+  }
+}
+
+type Services = WorkersOptions['services'];
+
+interface Made {
+  sim: Scheduler;
+  db: Database;
+  temporal: SimulatedTemporal;
+  provider: SimulatedProvider;
+}
+
+function dispatcherOf({ db, temporal }: Made) {
+  const client = temporal.client();
+  return createDispatcher({ client, taskQueue, store: dispatchStore(db), log: quiet });
+}
+
+/** The tasks of the sweep that find work: the others clean up. */
+const sweepTasks = [
+  'DISPATCH_FORGOTTEN',
+  'REPAIR_EXECUTIONS',
+  'SETTLE_UNCERTAIN',
+  'WAKE_STALLED_CAMPAIGNS',
+];
+
+/** Starts a worker process. */
+export function startWorker(made: Made, name: string): Process {
+  const { sim, db, temporal, provider } = made;
+  const process = sim.process(name, true);
+  const renderer = {
+    render: async (_: unknown, { source }: { source: string }) => source,
+    renderTexts: async (sources: readonly string[]) => [...sources],
+  };
+  const services = {
+    db,
+    mailer: provider.mailer(),
+    dispatcher: dispatcherOf(made),
+    rates: { perSecond: 0, perProjectPerSecond: 20 },
+    tracking: null,
+    billingRules: null,
+    log: quiet,
+    apiUrl: 'https://api.test',
+    renderer,
+    webhookAttemptsMax: 1,
+    pauseOnFailures: 0,
+    settleMinutes: 1,
+    unknownPolicy: 'fail',
+    async *listBrokenRuns(since: Date) {
+      const closed = await sim.perform('lists runs', () =>
+        temporal.closed.filter(
+          ({ closedAt, status }) => (closedAt ?? 0) > since.getTime() && status !== 'COMPLETED',
+        ),
+      );
+      for (const { workflowId, runId, status } of closed) {
+        const executionId = executionOfRun(workflowId);
+        if (executionId) yield { executionId, runId, cancelled: status === 'CANCELLED' };
+      }
+    },
+  } as unknown as Services;
+  const activities = {
+    ...createStepActivities(services, 4),
+    ...createSweepActivities(services),
+    ...createDeliveryActivities(services),
+    ...createCampaignControl(services),
+    ...createCampaignSending(services),
+    LIST_TASKS: async () => sweepTasks,
+  };
+  temporal.workers.push({ process, activities });
+  return process;
+}
+
+/** What a client asks of the API. Each may be cut short by the death of the process. */
+export interface SimulatedApi {
+  process: Process;
+  send(contactId: string): Promise<void>;
+  track(contactId: string, name: string): Promise<void>;
+  sendCampaign(): Promise<void>;
+  cancelSome(): Promise<void>;
+}
+
+/** Starts an API process. */
+export function startApi(made: Made, name: string): SimulatedApi {
+  const { sim, db } = made;
+  const process = sim.process(name, true);
+  const dispatcher = dispatcherOf(made);
+  return {
+    process,
+    async send(contactId) {
+      await transact(db, (tx) =>
+        insertEmail(tx, {
+          project_id: ids.project,
+          contact_id: contactId,
+          to_email: `${contactId}@people.test`,
+          subject: 'Hello',
+          body: '<p>Hello</p>',
+          from_email: 'team@shop.test',
+          message_class: 'TRANSACTIONAL',
+          source_type: 'TRANSACTIONAL',
+          headers: [],
+        }),
+      );
+      dispatcher.dispatch({ deliveries: [ids.project] });
+    },
+    async track(contactId, event) {
+      const recorded = await transact(db, (tx) =>
+        recordContactEvent(tx, ids.project, { contactId, name: event, data: null }),
+      );
+      if ('due' in recorded) dispatcher.dispatch(recorded.due);
+    },
+    async sendCampaign() {
+      const runId = await transact(db, async (tx) => {
+        const row = await tx
+          .insertInto('campaign')
+          .values({
+            project_id: ids.project,
+            name: 'News',
+            subject: 'News',
+            body: '<p>News</p>',
+            from_email: 'team@shop.test',
+            audience_type: 'ALL',
+            message_class: 'MARKETING',
+            status: 'SCHEDULED',
+            scheduled_for: sql<Date>`now()`,
+          })
+          .returning(['id', 'project_id', 'name'])
+          .executeTakeFirstOrThrow();
+        return signalCampaign(tx, row);
+      });
+      dispatcher.dispatch({ runs: [runId] });
+    },
+    async cancelSome() {
+      const rows = await transact(db, (tx) =>
+        cancelExecutions(tx, { workflowId: ids.workflow }, 'cancelled'),
+      );
+      dispatcher.dispatch({ executions: rows.map(({ id }) => id) });
+    },
+  };
+}
+
+/** The only schedule: every half minute, unless the last one still runs. */
+export async function runSchedule(temporal: SimulatedTemporal): Promise<void> {
+  for (;;) {
+    await temporal.sim.sleep(30_000);
+    if (temporal.runs.get('sweep')?.status === 'RUNNING') continue;
+    temporal.start({ workflowId: 'sweep', type: 'sweep', args: [], taskQueue, memo: {} });
+  }
+}
