@@ -1,70 +1,21 @@
 import { z } from 'zod';
+import {
+  text,
+  url,
+  flag,
+  number,
+  optionalNumber,
+  listOf,
+  secret,
+  encryptionKey,
+  nameServers,
+} from './config-fields.ts';
 import { normaliseDomainName } from './domain/sender/domain-name.ts';
 import { domainOf } from './domain/mail/email-address.ts';
 import { defaultTaskQueue } from './domain/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 
 /** The only reader of the environment. Empty means not set; all errors are reported at once. */
-
-const text = z.string().optional();
-const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
-const flag = (fallback: boolean) =>
-  z
-    .string()
-    .optional()
-    .transform((value, context) => {
-      if (value === undefined) return fallback;
-      const word = value.toLowerCase();
-      if (word === 'true' || word === '1') return true;
-      if (word === 'false' || word === '0') return false;
-      context.addIssue({ code: 'custom', message: 'must be true or false' });
-      return z.NEVER;
-    });
-const number = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
-  z
-    .string()
-    .optional()
-    .transform((value, context) => {
-      if (value === undefined) return fallback;
-      const parsed = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-      if (parsed >= min && parsed <= max) return parsed;
-      const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `from ${min} on`;
-      context.addIssue({ code: 'custom', message: `must be a whole number ${range}` });
-      return z.NEVER;
-    });
-const optionalNumber = z
-  .string()
-  .regex(/^\d+(\.\d+)?$/, 'must be a number')
-  .transform(Number)
-  .optional();
-
-/** A comma list of `part`. */
-const listOf = (part: z.ZodType<string, string>) =>
-  z
-    .string()
-    .transform((value) => value.split(',').flatMap((item) => item.trim() || []))
-    .pipe(z.array(part))
-    .optional();
-const secret = z
-  .string('is required: at least 32 characters')
-  .min(32, 'must have at least 32 characters');
-const encryptionKey = z
-  .string()
-  .refine((value) => Buffer.from(value, 'base64').length === 32, 'must be 32 bytes as base64');
-
-/** `ip[:port]`; an IPv6 address with a port in brackets. */
-const nameServer = z.union([
-  z.ipv4(),
-  z.ipv6(),
-  z.string().regex(/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\]):\d{1,5}$/i),
-]);
-const nameServers = z
-  .string()
-  .transform((value) => value.split(',').map((part) => part.trim()))
-  .refine(
-    (servers) => servers.every((server) => nameServer.safeParse(server).success),
-    'must be a comma list of ip[:port]',
-  );
 
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
@@ -97,6 +48,10 @@ const Environment = z.object({
   TEMPORAL_TLS_CERT: text,
   TEMPORAL_TLS_KEY: text,
   TEMPORAL_TLS_CA: text,
+  TEMPORAL_DEPLOYMENT_NAME: text,
+  TEMPORAL_WORKER_BUILD_ID: text,
+  WORKER_HEALTH_PORT: number(0, 0, 65535),
+  WORKER_REPLAY_OPEN_RUNS: flag(true),
   EMAIL_WORKER_CONCURRENCY: number(16, 1, 1000),
   WORKFLOW_WORKER_CONCURRENCY: number(50, 1, 1000),
   BULK_WORKER_CONCURRENCY: number(3, 1, 1000),
@@ -249,7 +204,16 @@ export function readConfig(environment: Record<string, string | undefined>) {
       tlsCert: env.TEMPORAL_TLS_CERT ?? null,
       tlsKey: env.TEMPORAL_TLS_KEY ?? null,
       tlsCa: env.TEMPORAL_TLS_CA ?? null,
+      /** The worker deployment version; null: the workers take the tasks of all versions. */
+      version:
+        env.TEMPORAL_DEPLOYMENT_NAME && env.TEMPORAL_WORKER_BUILD_ID
+          ? { deploymentName: env.TEMPORAL_DEPLOYMENT_NAME, buildId: env.TEMPORAL_WORKER_BUILD_ID }
+          : null,
     },
+    /** Where workers answer health checks; null: nowhere. */
+    workerHealthPort: env.WORKER_HEALTH_PORT || null,
+    /** Whether a worker replays open runs before it starts. */
+    replayOpenRuns: env.WORKER_REPLAY_OPEN_RUNS,
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
     bulkWorkerConcurrency: env.BULK_WORKER_CONCURRENCY,
@@ -312,6 +276,8 @@ const partners: [name: string, needs: string[]][] = [
     'STRIPE_SECRET_KEY',
     ['STRIPE_WEBHOOK_SECRET', 'STRIPE_PRICE_ONBOARDING', 'STRIPE_PRICE_EMAIL_USAGE'],
   ],
+  ['TEMPORAL_DEPLOYMENT_NAME', ['TEMPORAL_WORKER_BUILD_ID']],
+  ['TEMPORAL_WORKER_BUILD_ID', ['TEMPORAL_DEPLOYMENT_NAME']],
   ['GITHUB_OAUTH_CLIENT', ['GITHUB_OAUTH_SECRET']],
   ['GOOGLE_OAUTH_CLIENT', ['GOOGLE_OAUTH_SECRET']],
 ];

@@ -50,7 +50,8 @@ const rooms: readonly Room[] = [
     types: ['config.ts'],
     packages: /./,
   },
-  { prefix: 'config.ts', uses: ['domain/'] },
+  { prefix: 'config.ts', uses: ['domain/', 'config-fields.ts'] },
+  { prefix: 'config-fields.ts', uses: [] },
   // Puts together, once, what the API and the worker share.
   { prefix: 'services.ts', uses: product, types: ['config.ts'], packages: /./ },
   // The process entries put together what the rooms take as arguments.

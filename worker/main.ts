@@ -1,14 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection, Runtime, type WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
-import { openDatabase } from '../db/database.ts';
+import { openDatabase, watchDatabase } from '../db/database.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
-import { connectionOptions, connectTemporal } from '../workflows/client/connection.ts';
+import {
+  connectionOptions,
+  connectTemporal,
+  type Temporal,
+} from '../workflows/client/connection.ts';
 import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
 import { ensureSweep } from '../workflows/client/schedule.ts';
 import { bundleWorkflows } from './bundle.ts';
+import { serveHealth } from './health.ts';
 import { createLog, temporalLog } from './log.ts';
+import { IncompatibleVersion, replayOpenRuns } from './open-runs.ts';
 import { createServices } from './services.ts';
 import { startWorkers, type Workers } from './workers.ts';
 
@@ -22,7 +28,10 @@ async function main(): Promise<void> {
   // We handle signals ourselves: the mail worker must be told before the process ends.
   Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
   const stopped = stopAsked();
-  const running = await Promise.race([start(config, log), stopped]);
+  const temporal = connectTemporal(config.temporal);
+  const starting = start(config, temporal, log);
+  const closeHealth = await openHealth(config, temporal, starting);
+  const running = await Promise.race([starting, stopped]);
   // Asked to stop while it waits for its servers: it has begun nothing.
   if (!running) return;
   log.info('ready');
@@ -31,10 +40,39 @@ async function main(): Promise<void> {
   await Promise.race([stopped, running.done]);
   log.info('stopping');
   await running.stop();
+  await closeHealth();
+  await temporal.close();
+}
+
+/** Answers health checks where the settings say so. Resolves with what ends that. */
+async function openHealth(
+  { host, workerHealthPort: port, databaseUrl }: Config,
+  temporal: Temporal,
+  starting: Promise<Workers>,
+): Promise<() => Promise<void>> {
+  let workersRun = () => false;
+  starting.then(
+    (workers) => (workersRun = workers.isRunning),
+    () => {},
+  );
+  if (port === null) return async () => {};
+  const watch = watchDatabase(databaseUrl);
+  const server = await serveHealth(
+    { port, host },
+    {
+      workers: async () => workersRun(),
+      database: () => watch.answers(),
+      temporal: () => temporal.answers(),
+    },
+  );
+  return async () => {
+    await server.close();
+    await watch.close();
+  };
 }
 
 /** Starts the workers as soon as the database and Temporal are there. */
-async function start(config: Config, log: Logger): Promise<Workers> {
+async function start(config: Config, temporal: Temporal, log: Logger): Promise<Workers> {
   // Takes seconds and needs no server: it runs while we connect.
   const bundling = bundleWorkflows();
   bundling.catch(() => {});
@@ -44,15 +82,17 @@ async function start(config: Config, log: Logger): Promise<Workers> {
     poolMax: config.databasePoolMax,
     timeouts: config.databaseTimeouts.worker,
   });
-  const temporal = connectTemporal(config.temporal);
   const { services, close } = await createServices(config, database.db, temporal.client, log);
   const connection = await connectWithRetries(config, log);
   await ensureSearchAttributes(temporal.client);
+  const bundle = await bundling;
+  if (config.replayOpenRuns) await checkOpenRuns(config, temporal, bundle, log);
   const workers = await startWorkers({
     connection,
     namespace: config.temporal.namespace,
     taskQueue: config.temporal.taskQueue,
-    bundle: await bundling,
+    version: config.temporal.version,
+    bundle,
     services,
     workflowConcurrency: config.workflowWorkerConcurrency,
     emailConcurrency: config.emailWorkerConcurrency,
@@ -61,15 +101,30 @@ async function start(config: Config, log: Logger): Promise<Workers> {
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   return {
-    done: workers.done,
+    ...workers,
     async stop() {
       await workers.stop();
       await close();
       await connection.close();
-      await temporal.close();
       await database.close();
     },
   };
+}
+
+/** @throws IncompatibleVersion. When the check itself fails, only its runs could have told. */
+async function checkOpenRuns(
+  config: Config,
+  { client }: Temporal,
+  bundle: WorkflowBundleOption,
+  log: Logger,
+): Promise<void> {
+  try {
+    const replayed = await replayOpenRuns(client, config.temporal.taskQueue, bundle);
+    if (replayed !== 0) log.info({ replayed }, 'open runs were replayed');
+  } catch (error) {
+    if (error instanceof IncompatibleVersion) throw error;
+    log.warn({ error }, 'open runs could not be replayed');
+  }
 }
 
 /**
@@ -117,8 +172,12 @@ try {
   await main();
   process.exit(0);
 } catch (error) {
+  const isForOperator =
+    error instanceof ConfigError ||
+    error instanceof ForeignSchema ||
+    error instanceof IncompatibleVersion;
   process.stderr.write(
-    `${error instanceof ConfigError ? error.message : ((error as Error).stack ?? String(error))}\n`,
+    `${isForOperator ? error.message : ((error as Error).stack ?? String(error))}\n`,
   );
   process.exit(1);
 }

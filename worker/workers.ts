@@ -1,4 +1,9 @@
-import { type NativeConnection, Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import {
+  type NativeConnection,
+  Worker,
+  type WorkerDeploymentOptions,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { createBulkActivities, type BulkServices } from '../activities/contacts/bulk-contacts.ts';
 import {
   type CampaignServices,
@@ -27,6 +32,8 @@ export interface WorkersOptions {
    * `<taskQueue>-webhook`, and work on very many rows is done on `<taskQueue>-bulk`.
    */
   taskQueue: string;
+  /** The worker deployment version; null: the workers take the tasks of all versions. */
+  version: { deploymentName: string; buildId: string } | null;
   bundle: WorkflowBundleOption;
   services: StepServices &
     DeliveryServices &
@@ -44,6 +51,8 @@ export interface WorkersOptions {
 }
 
 export interface Workers {
+  /** Whether all of them poll for tasks. */
+  isRunning(): boolean;
   /** Resolves when the workers have stopped. @throws when one of them cannot continue. */
   done: Promise<void>;
   /** Finishes the current work and stops. */
@@ -61,8 +70,10 @@ const graceTime = '15 seconds';
 /** Starts the workers of all task queues in this process. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
+  const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
   const workers = [
     await Worker.create({
+      ...deployment,
       connection,
       namespace,
       taskQueue,
@@ -82,6 +93,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     }),
     // A queue of its own: a burst of mail must never delay workflow tasks.
     await Worker.create({
+      ...deployment,
       connection,
       namespace,
       taskQueue: `${taskQueue}-mail`,
@@ -98,6 +110,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     }),
     // A queue of its own, too: a large import must not take the whole database.
     await Worker.create({
+      ...deployment,
       connection,
       namespace,
       taskQueue: `${taskQueue}-bulk`,
@@ -112,6 +125,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     }),
     // A queue of its own: receivers may be slow, and nothing else waits behind them.
     await Worker.create({
+      ...deployment,
       connection,
       namespace,
       taskQueue: `${taskQueue}-webhook`,
@@ -123,10 +137,19 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const done = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);
   done.catch(() => {});
   return {
+    isRunning: () => workers.every((worker) => worker.getState() === 'RUNNING'),
     done,
     async stop() {
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await done;
     },
   };
+}
+
+/**
+ * Runs of every type move on to the version that is current: each is open for longer than an update
+ * takes, and the code can continue it (docs/upgrading.md).
+ */
+function inVersion(version: NonNullable<WorkersOptions['version']>): WorkerDeploymentOptions {
+  return { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' };
 }

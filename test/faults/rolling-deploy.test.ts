@@ -55,7 +55,7 @@ async function useEmptyDatabase(): Promise<string> {
 const secret = 'a secret of thirty-two characters or more';
 const database = await useOldDatabase();
 /** `npm run faults` also goes back and forth again. */
-const isLong = process.env['FAULT_SEEDS'] !== undefined;
+const isLong = process.env['FAULT_TABLE'] !== undefined;
 const recipients = isLong ? 1_000 : 150;
 const rate = '100';
 

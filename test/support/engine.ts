@@ -88,6 +88,7 @@ export async function useEngine(
         connection,
         namespace: settings.namespace,
         taskQueue,
+        version: null,
         bundle,
         services,
         workflowConcurrency: 20,

@@ -28,13 +28,14 @@ export interface Program {
 
 /**
  * Starts a worker process on the database and the task queue of `engine`. `overrides` are
- * environment variables by name. Resolves when it works.
+ * environment variables by name, `folder` has other sources. Resolves when it works.
  */
 export async function startWorkerProcess(
   engine: Engine,
   overrides: Record<string, string> = {},
+  from: { folder?: string } = {},
 ): Promise<Program> {
-  return startProgram('worker', { ...environmentOf(engine), ...overrides });
+  return startProgram('worker', { ...environmentOf(engine), ...overrides }, from);
 }
 
 /**

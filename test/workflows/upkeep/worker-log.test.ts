@@ -30,6 +30,7 @@ it('a worker that starts and stops has nothing to warn of', async () => {
     connection,
     namespace: 'default',
     taskQueue: `test-${randomUUID()}`,
+    version: null,
     bundle: { codePath: inject('workflowBundle') },
     services,
     workflowConcurrency: 5,

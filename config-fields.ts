@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** The kinds of values that settings have: each reads the text of an environment variable. */
+
+export const text = z.string().optional();
+export const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
+export const flag = (fallback: boolean) =>
+  z
+    .string()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined) return fallback;
+      const word = value.toLowerCase();
+      if (word === 'true' || word === '1') return true;
+      if (word === 'false' || word === '0') return false;
+      context.addIssue({ code: 'custom', message: 'must be true or false' });
+      return z.NEVER;
+    });
+export const number = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined) return fallback;
+      const parsed = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+      if (parsed >= min && parsed <= max) return parsed;
+      const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `from ${min} on`;
+      context.addIssue({ code: 'custom', message: `must be a whole number ${range}` });
+      return z.NEVER;
+    });
+export const optionalNumber = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/, 'must be a number')
+  .transform(Number)
+  .optional();
+
+/** A comma list of `part`. */
+export const listOf = (part: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((value) => value.split(',').flatMap((item) => item.trim() || []))
+    .pipe(z.array(part))
+    .optional();
+export const secret = z
+  .string('is required: at least 32 characters')
+  .min(32, 'must have at least 32 characters');
+export const encryptionKey = z
+  .string()
+  .refine((value) => Buffer.from(value, 'base64').length === 32, 'must be 32 bytes as base64');
+
+/** `ip[:port]`; an IPv6 address with a port in brackets. */
+const nameServer = z.union([
+  z.ipv4(),
+  z.ipv6(),
+  z.string().regex(/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\]):\d{1,5}$/i),
+]);
+export const nameServers = z
+  .string()
+  .transform((value) => value.split(',').map((part) => part.trim()))
+  .refine(
+    (servers) => servers.every((server) => nameServer.safeParse(server).success),
+    'must be a comma list of ip[:port]',
+  );

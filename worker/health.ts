@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+
+/** What the health of a worker process depends on. */
+export interface HealthChecks {
+  /** Whether all workers of the process poll their task queues. */
+  workers(): Promise<boolean>;
+  database(): Promise<boolean>;
+  temporal(): Promise<boolean>;
+}
+
+/**
+ * Answers `GET /health/live` with 200 while the process runs, and `GET /health/ready` with 200 or
+ * 503 and what failed, as the API does.
+ * @throws Error with a sentence for the operator when the port is not available.
+ */
+export async function serveHealth(
+  { port, host }: { port: number; host: string },
+  checks: HealthChecks,
+): Promise<{ close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    void answer(request.url ?? '', checks).then(({ status, body }) =>
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body)),
+    );
+  });
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(`WORKER_HEALTH_PORT ${port} is not available: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+  return {
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  url: string,
+  checks: HealthChecks,
+): Promise<{ status: number; body: unknown }> {
+  if (url === '/health/live') return { status: 200, body: { status: 'ok' } };
+  if (url !== '/health/ready') return { status: 404, body: { status: 'failed' } };
+  const results = await Promise.all(
+    (['workers', 'database', 'temporal'] as const).map(async (name) => {
+      const isOk = await checks[name]().catch(() => false);
+      return [name, isOk ? 'ok' : 'failed'] as const;
+    }),
+  );
+  const isReady = results.every(([, word]) => word === 'ok');
+  const body = { status: isReady ? 'ok' : 'failed', checks: Object.fromEntries(results) };
+  return { status: isReady ? 200 : 503, body };
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import pLimit from 'p-limit';
+import * as workflows from '../workflows/index.ts';
+import { bundleWorkflows } from './bundle.ts';
+import { type RecordedRun, replayHistories, replayHistory } from './replay.ts';
+
+/** Ages of the runs that are replayed, in hours: of each, the newest that are older. */
+const ages = [0, 1, 24, 7 * 24, 30 * 24, 180 * 24];
+/** Runs of each type and age. */
+const runsPerAge = 2;
+/** Calls to Temporal under way at once. */
+const callsMax = 8;
+/** Longest time of the whole check, in milliseconds: a start must stay quick. */
+const checkMs = 10_000;
+
+interface OpenRun {
+  workflowId: string;
+  runId: string;
+}
+
+/** This version cannot continue a run that is open. The message is for the operator. */
+export class IncompatibleVersion extends Error {}
+
+/**
+ * Replays a sample of the open runs of a task queue against the code of `bundle`: of each type some
+ * new ones and some old ones, up to 108 in all. Runs that are stuck already are left out: this
+ * version does not make them worse. Resolves with the number of runs that were replayed, or null
+ * when ten seconds were not enough.
+ * @throws IncompatibleVersion naming the first run that the code cannot continue.
+ */
+export async function replayOpenRuns(
+  client: Client,
+  taskQueue: string,
+  bundle: WorkflowBundleOption,
+): Promise<number | null> {
+  let isOver = false;
+  const replaying = replaySample(client, taskQueue, bundle, () => isOver);
+  replaying.catch(() => {});
+  try {
+    return await Promise.race([replaying, sleep(checkMs, null, { ref: false })]);
+  } finally {
+    isOver = true;
+  }
+}
+
+async function replaySample(
+  client: Client,
+  taskQueue: string,
+  bundle: WorkflowBundleOption,
+  isOver: () => boolean,
+): Promise<number> {
+  const runs = await sampleRuns(client, taskQueue);
+  // A replay worker takes a moment to start.
+  if (runs.length === 0) return 0;
+  let replayed = 0;
+  for await (const { run, divergence } of replayHistories(bundle, historiesOf(client, runs))) {
+    if (divergence) throw await incompatible(run);
+    replayed += 1;
+    if (isOver()) break;
+  }
+  return replayed;
+}
+
+/** Replays the run again, with what explains a divergence. */
+async function incompatible(run: OpenRun & RecordedRun): Promise<IncompatibleVersion> {
+  const bundle = await bundleWorkflows({ forReplay: true });
+  const divergence = await replayHistory(bundle, run.history, run.workflowId);
+  return new IncompatibleVersion(
+    `This version cannot continue ${run.workflowId} (run ${run.runId}), which is open: ` +
+      `${divergence?.text ?? 'its replay fails'}. Start the version before again, or guard the ` +
+      'change (docs/replaying.md). WORKER_REPLAY_OPEN_RUNS=false starts in spite of it.',
+  );
+}
+
+async function sampleRuns(client: Client, taskQueue: string): Promise<OpenRun[]> {
+  const open = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
+  const { count } = await client.workflow.count(open);
+  if (count === 0) return [];
+  const limited = pLimit(callsMax);
+  const queries = ages.flatMap((hours) => {
+    const before = new Date(Date.now() - hours * 60 * 60 * 1000).toISOString();
+    return Object.keys(workflows).map(
+      (type) => `${open} AND WorkflowType = '${type}' AND StartTime <= '${before}'`,
+    );
+  });
+  const found = await Promise.all(queries.map((query) => limited(() => newest(client, query))));
+  return [...new Map(found.flat().map((run) => [run.runId, run])).values()];
+}
+
+async function newest(client: Client, query: string): Promise<OpenRun[]> {
+  const runs: OpenRun[] = [];
+  for await (const { workflowId, runId } of client.workflow.list({ query, pageSize: runsPerAge })) {
+    runs.push({ workflowId, runId });
+    if (runs.length === runsPerAge) break;
+  }
+  return runs;
+}
+
+async function* historiesOf(client: Client, runs: readonly OpenRun[]) {
+  for (const { workflowId, runId } of runs) {
+    const history = await client.workflow
+      .getHandle(workflowId, runId)
+      .fetchHistory()
+      .catch((error: unknown) => {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      });
+    if (history && !isStuck(history)) yield { workflowId, runId, history };
+  }
+}
+
+/** Whether the last workflow task failed, as it does when the code of some version diverged. */
+function isStuck({ events }: History): boolean {
+  const last = events?.findLast(
+    (event) =>
+      event.workflowTaskCompletedEventAttributes ?? event.workflowTaskFailedEventAttributes,
+  );
+  return Boolean(last?.workflowTaskFailedEventAttributes);
+}
