@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
-import { dispatchStore } from './db/dispatch-store.ts';
+import { dispatchStore } from './db/outbox/dispatch-store.ts';
 import { createDns } from './providers/dns.ts';
 import { createCipher } from './providers/encryption.ts';
 import { createFiles } from './providers/files.ts';

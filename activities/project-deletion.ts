@@ -1,14 +1,8 @@
 import type { Database } from '../db/database.ts';
-import {
-  deleteProjectPage,
-  deleteRemovedProject,
-  listOrphanRuns,
-  listRemovals,
-} from '../db/projects/deletion.ts';
+import { deleteProjectPage, deleteRemovedProject, listRemovals } from '../db/projects/deletion.ts';
 import { findProject } from '../db/projects/projects.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
-import type { Dispatcher } from '../domain/runs.ts';
 import { pause, timeBoxed } from './time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 
@@ -37,7 +31,6 @@ export interface RemovalControl {
 
 export interface RemovalServices {
   db: Database;
-  dispatcher: Dispatcher;
   /** null: uploads are off. */
   files: Files | null;
   /** null: billing is off. */
@@ -47,8 +40,6 @@ export interface RemovalServices {
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 
-/** Runs of executions cancelled at once. */
-const pageSize = 500;
 /** When to look again for rows that cannot be deleted yet. */
 const waitMs = 1_000;
 /** Longest wait for reporting the last usage, well within the timeout of FORGET_PROJECT. */
@@ -58,14 +49,13 @@ export function createRemovalActivities(services: RemovalServices): {
   control: RemovalControl;
   bulk: RemovalBulk;
 } {
-  const { db, dispatcher, files, payments, log } = services;
+  const { db, files, payments, log } = services;
   const bulk: RemovalBulk = {
     DELETE_PROJECT_DATA({ id }) {
       return timeBoxed(async (goesOn, stop) => {
         for (let deleted = 0; ;) {
           if (!goesOn()) return { deleted, isOver: false };
           const page = await deleteProjectPage(db, id);
-          dispatcher.dispatch({ executions: await listOrphanRuns(db, id, pageSize) });
           if (page.isOver) return { deleted, isOver: true };
           if (page.deleted === 0) await pause(waitMs, stop);
           deleted += page.deleted;
@@ -78,10 +68,7 @@ export function createRemovalActivities(services: RemovalServices): {
       return listRemovals(db, projectId, removal);
     },
     async STOP_PROJECT_RUNS({ id, force }) {
-      const orphans = await listOrphanRuns(db, id, pageSize);
-      dispatcher.dispatch({ executions: orphans });
-      const open = await services.stopProjectRuns(id, { force });
-      return { open: open + orphans.length };
+      return { open: await services.stopProjectRuns(id, { force }) };
     },
     async FORGET_PROJECT({ id, removal }) {
       const project = await findProject(db, id);

@@ -38,6 +38,7 @@ async function main(): Promise<void> {
   const app = createApp(services);
   const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
   await listen(server, config);
+  services.dispatcher.watch();
   log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
   process.send?.({ ready: true });
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { onCommitted } from '../db/commits.ts';
 import type { DatabaseWatch, OpenDatabase } from '../db/database.ts';
 import { readDomainLists } from '../providers/domain-lists.ts';
 import { createSns } from '../providers/mail/sns.ts';
@@ -22,7 +23,7 @@ export function createServices(
 ): Services {
   const { config, database, watch, temporal, log } = opened;
   const { db, pool, shares } = database;
-  return {
+  const services: Services = {
     ...createSharedServices({ config, db, client: temporal.client, log }),
     config,
     domainLists: readDomainLists(config.domainLists),
@@ -35,4 +36,6 @@ export function createServices(
     stopping: new AbortController().signal,
     ...overrides,
   };
+  onCommitted(db, (runs) => services.dispatcher.handOn(runs));
+  return services;
 }

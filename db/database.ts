@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { Kysely, PostgresDialect } from 'kysely';
 import { Client, Pool, type PoolConfig } from 'pg';
 import { limits } from '../domain/limits.ts';
+import { withNotes } from './commits.ts';
 import { Shares } from './shares.ts';
 import { isOutdatedPlan, isSilence, isTransient } from './sql-state.ts';
 import type { DB } from './tables.ts';
@@ -181,13 +182,16 @@ const pauseMs = 20;
 
 /**
  * Runs `work` in one transaction. It is retried after a transient error (`isTransient`), five
- * attempts in all: its locks are free by then.
+ * attempts in all: its locks are free by then. After the commit, Temporal is told of the runs that
+ * `work` has noted (`noteRuns`), without making the caller wait.
  * @param work must have no effects but through `tx`: it may be called several times.
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await db.transaction().execute(work);
+      const { result, handOn } = await db.transaction().execute((tx) => withNotes(db, tx, work));
+      handOn();
+      return result;
     } catch (error) {
       if (attempt === transactionAttemptsMax || !isTransient(error)) throw error;
       // Random, so that two transactions of a deadlock do not meet again.

@@ -146,6 +146,7 @@ export interface Domain {
   last_checked_at: Timestamp | null;
   name: string;
   next_check_at: Generated<Timestamp | null>;
+  next_look_at: Generated<Timestamp>;
   ownership_record_needed: Generated<boolean>;
   ownership_token: Generated<string>;
   project_id: string;
@@ -232,9 +233,12 @@ export interface Execution {
   exit_reason: string | null;
   history: Generated<Json>;
   id: Generated<string>;
+  next_look_at: Generated<Timestamp | null>;
   project_id: string;
   started_at: Generated<Timestamp>;
   status: Generated<string>;
+  stuck_reason: string | null;
+  stuck_since: Timestamp | null;
   temporal_run_id: string | null;
   updated_at: Generated<Timestamp>;
   workflow_id: string;
@@ -328,6 +332,17 @@ export interface OrphanRun {
   project_id: string;
 }
 
+export interface Outbox {
+  action: string;
+  due_at: Generated<Timestamp>;
+  generation: Generated<number>;
+  input: Generated<Json>;
+  kind: string;
+  project_id: string | null;
+  run_id: string;
+  summary: Generated<string>;
+}
+
 export interface PaymentReceipt {
   created_at: Generated<Timestamp>;
   event_id: string;
@@ -344,6 +359,7 @@ export interface Project {
   id: Generated<string>;
   language: Generated<string>;
   name: string;
+  next_look_at: Timestamp | null;
   public_id: string | null;
   public_key: string;
   removal: string | null;
@@ -437,6 +453,7 @@ export interface SingleMail {
   html: string;
   id: Generated<string>;
   kind: string;
+  next_look_at: Generated<Timestamp>;
   project_id: string | null;
   reply_to: string | null;
   subject: string;
@@ -514,6 +531,11 @@ export interface Wait {
   step_execution_id: string;
 }
 
+export interface Watermark {
+  at: Timestamp;
+  name: string;
+}
+
 export interface Workflow {
   allow_reentry: Generated<boolean>;
   created_at: Generated<Timestamp>;
@@ -588,6 +610,7 @@ export interface DB {
   mailbox_message: MailboxMessage;
   membership: Membership;
   orphan_run: OrphanRun;
+  outbox: Outbox;
   payment_receipt: PaymentReceipt;
   project: Project;
   rate_limit: RateLimit;
@@ -606,6 +629,7 @@ export interface DB {
   token_bucket: TokenBucket;
   usage_report: UsageReport;
   wait: Wait;
+  watermark: Watermark;
   workflow: Workflow;
   workflow_step: WorkflowStep;
   workflow_transition: WorkflowTransition;
@@ -623,11 +647,11 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
-  domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
+  domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "due_at", "error", "from_email", "from_name", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "project_id", "started_at", "status", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "next_look_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
@@ -637,8 +661,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],
   orphan_run: ["dispatch_at", "execution_id", "project_id"],
+  outbox: ["action", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary"],
   payment_receipt: ["created_at", "event_id"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "created_at", "customer", "disabled_reason", "id", "language", "name", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   rate_limit: ["expire", "key", "points"],
   run_wake: ["dispatch_at", "input", "kind", "project_id", "requests", "run_id", "summary"],
   secret: ["id", "name", "project_id", "updated_at", "value"],
@@ -647,7 +672,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
   ses_identity: ["created_at", "name", "removing_until"],
   session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
-  single_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "project_id", "reply_to", "subject", "to_email"],
+  single_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],
   sns_receipt: ["created_at", "message_id"],
   step_execution: ["attempts", "completed_at", "created_at", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "started_at", "status", "step_id", "updated_at"],
   suspension: ["at", "ended_at", "id", "project_id", "reason"],
@@ -655,6 +680,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   token_bucket: ["key", "refilled_at", "tokens"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
+  watermark: ["at", "name"],
   workflow: ["allow_reentry", "created_at", "description", "enabled", "id", "name", "project_id", "trigger_event_name", "trigger_type", "updated_at", "version"],
   workflow_step: ["config", "created_at", "id", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],

@@ -1,3 +1,5 @@
+import type { StartedRun } from './workflow/execution.ts';
+
 /**
  * Runs that process rows: each is started with ids, reads its rows, and reads them again on the
  * signal `changed`. Starting or signalling one twice is harmless.
@@ -60,38 +62,41 @@ export const runIds = {
   systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,
 } satisfies { [K in RunKind]: (input: RunInputs[K]) => string };
 
-/** A run that must be started or signalled. */
+/** A run that must be started, signalled or cancelled. */
 export interface OutboxEntry {
   runId: string;
   projectId: string | null;
-  kind: RunKind;
-  input: RunInputs[RunKind];
+  /** Only runs of executions are started and cancelled: other runs are signalled with start. */
+  kind: RunKind | 'customerWorkflow';
+  action: 'start' | 'signal' | 'cancel';
+  /** Of a run of an execution: the waiting step, with `signal`; else nothing. */
+  input: RunInputs[RunKind] | { stepId?: string };
   /** For operators, in product words; no personal data. */
   summary: string;
   /** Changes with every further request. */
-  requests: number;
+  generation: number;
 }
 
-/** Ids of committed rows to dispatch. */
-export interface DueWork {
-  /** Executions to start or to cancel. */
-  executions?: readonly string[];
-  /** Step executions whose wait was claimed by an event. */
-  waits?: readonly string[];
-  /** Projects with mail to deliver. */
-  deliveries?: readonly string[];
-  /** Runs to start, or to signal that their rows have changed. */
-  runs?: readonly string[];
+/** An entry that Temporal was sent. */
+export interface SentEntry {
+  entry: OutboxEntry;
+  /** The run that was started for it, if it is of an execution. */
+  started?: StartedRun;
 }
 
 /**
  * Sends Temporal what was committed, without making the caller wait. What it cannot send (the
- * server is unavailable, this process dies) the sweep sends later: the rows say what is due.
+ * server is unavailable, this process dies) is sent later, by any process: the rows say what is due.
  */
 export interface Dispatcher {
-  dispatch(due: DueWork): void;
+  /** Sends what is due for these runs. */
+  handOn(runs: readonly { runId: string; projectId: string | null }[]): void;
+  /** Sends what other processes should have sent by now. */
+  handOnOverdue(): Promise<void>;
+  /** Does that every ten seconds, until it is closed. */
+  watch(): void;
   /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
-  /** Resolves when everything dispatched so far was sent or given up. */
+  /** Resolves when everything handed on so far was sent or given up. */
   close(): Promise<void>;
 }

@@ -130,6 +130,8 @@ describe('the database', () => {
       idempotency: 'belongs to a project or to a user',
       rate_limit: 'keyed by scope',
       run_wake: 'mail to a user belongs to no project',
+      outbox: 'mail to a user belongs to no project',
+      watermark: 'how far work for the whole server has come',
       payment_receipt: 'the payment provider tells of customers',
       single_mail: 'mail to a user belongs to no project',
       ses_identity: 'an identity goes with the last of all projects that claim it',

@@ -100,6 +100,7 @@ async function start(config: Config, temporal: Temporal, log: Logger): Promise<W
     webhookConcurrency: config.webhookWorkerConcurrency,
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
+  services.dispatcher.watch();
   return {
     ...workers,
     async stop() {

@@ -2,12 +2,17 @@ import type { Logger } from 'pino';
 import type { Client } from '@temporalio/client';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { onCommitted } from '../db/commits.ts';
 import { insertMailboxMessage } from '../db/emails/mailbox.ts';
 import { createSigner } from '../providers/encryption.ts';
 import type { Mailer } from '../providers/mail/mailer.ts';
 import { createMailer } from '../providers/mail/create-mailer.ts';
 import { createWebhookSender } from '../providers/web/webhook.ts';
-import { listBrokenRuns, stopProjectRuns } from '../workflows/client/runs.ts';
+import {
+  describeExecutionRun,
+  listClosedExecutions,
+  stopProjectRuns,
+} from '../workflows/client/runs.ts';
 import { createSharedServices } from '../services.ts';
 import type { WorkersOptions } from './workers.ts';
 
@@ -40,7 +45,8 @@ export async function createServices(config: Config, db: Database, client: Clien
         config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? mailer.defaultRatePerSecond,
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     },
-    listBrokenRuns: (since) => listBrokenRuns(client, config.temporal.taskQueue, since),
+    describeExecutionRun: (executionId) => describeExecutionRun(client, executionId),
+    listClosedExecutions: (since) => listClosedExecutions(client, config.temporal.taskQueue, since),
     pauseOnFailures: config.mail.pauseOnFailures,
     settleMinutes: config.mail.settleMinutes,
     unknownPolicy: config.mail.unknownPolicy,
@@ -54,6 +60,7 @@ export async function createServices(config: Config, db: Database, client: Clien
     stopProjectRuns: (projectId, options) =>
       stopProjectRuns(client, config.temporal.taskQueue, projectId, options),
   };
+  onCommitted(db, (runs) => services.dispatcher.handOn(runs));
   return {
     services,
     async close(): Promise<void> {

@@ -22,7 +22,7 @@ import {
   type SystemMailServices,
 } from '../activities/mail/system-mail.ts';
 import { createStepActivities, type StepServices } from '../activities/steps/steps.ts';
-import { createSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
+import { createBeatingSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
 
 export interface WorkersOptions {
   connection: NativeConnection;
@@ -81,7 +81,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       activities: {
         // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
         ...createStepActivities(services, options.workflowConcurrency),
-        ...createSweepActivities(services),
+        ...createBeatingSweepActivities(services),
         ...createRemovalActivities(services).control,
         ...createCampaignControl(services),
         ...createDomainActivities(services),

@@ -10,6 +10,8 @@ import { priorities } from '../domain/runs.ts';
 export async function sweep(): Promise<void> {
   const activities = proxyActivities<SweepActivities>({
     startToCloseTimeout: '5 minutes',
+    // How long a task pauses after its worker was killed.
+    heartbeatTimeout: '15 seconds',
     // The next sweep comes in half a minute.
     retry: { maximumAttempts: 3 },
     priority: { priorityKey: priorities.upkeep },

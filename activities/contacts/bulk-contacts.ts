@@ -2,7 +2,6 @@ import { recordBulkBatch, startBulk } from '../../db/contacts/bulk.ts';
 import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
 import type { JobProgress } from '../../domain/contact/job.ts';
-import type { Dispatcher } from '../../domain/runs.ts';
 import { timeBoxed } from '../time-box.ts';
 
 export interface BulkActivities {
@@ -12,18 +11,15 @@ export interface BulkActivities {
 
 export interface BulkServices {
   db: Database;
-  dispatcher: Dispatcher;
 }
 
-export function createBulkActivities({ db, dispatcher }: BulkServices): BulkActivities {
+export function createBulkActivities({ db }: BulkServices): BulkActivities {
   return {
     BULK_CONTACTS: (job) =>
       timeBoxed(async (goesOn) => {
         await startBulk(db, job);
         while (goesOn()) {
-          const due = await recordBulkBatch(db, job);
-          if (due === null) break;
-          dispatcher.dispatch(due);
+          if (!(await recordBulkBatch(db, job))) break;
         }
         return findJobProgress(db, job);
       }),

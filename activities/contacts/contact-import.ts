@@ -8,7 +8,6 @@ import {
 import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
 import { CsvFault } from '../../domain/contact/csv.ts';
 import type { JobProgress } from '../../domain/contact/job.ts';
-import type { Dispatcher } from '../../domain/runs.ts';
 import { countContactRows, readContactRows } from './csv.ts';
 import { timeBoxed } from '../time-box.ts';
 
@@ -19,7 +18,6 @@ export interface ImportActivities {
 
 export interface ImportServices {
   db: Database;
-  dispatcher: Dispatcher;
 }
 
 /** The number of the first row below the header. */
@@ -53,7 +51,7 @@ async function checkFile(db: Database, job: JobRef): Promise<void> {
 }
 
 async function importRows(
-  { db, dispatcher }: ImportServices,
+  { db }: ImportServices,
   job: JobRef,
   goesOn: () => boolean,
 ): Promise<void> {
@@ -72,9 +70,7 @@ async function importRows(
       // An earlier slice may have imported a part of it.
       const rows = piece.filter(({ row }) => row - firstRow >= position);
       if (rows.length === 0) continue;
-      const due = await recordImportBatch(db, job, { position, rows });
-      if (due === null) break;
-      dispatcher.dispatch(due);
+      if (!(await recordImportBatch(db, job, { position, rows }))) break;
       position += rows.length;
     }
   } finally {

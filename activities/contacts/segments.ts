@@ -2,7 +2,6 @@ import type { Database } from '../../db/database.ts';
 import { computeSegment } from '../../db/segments/computation.ts';
 import { refreshSegment } from '../../db/segments/members.ts';
 import { claimDueSegment, type SegmentRow, updateSegmentDue } from '../../db/segments/segments.ts';
-import type { Dispatcher } from '../../domain/runs.ts';
 
 /** Minutes after which a segment is counted or computed again. */
 const everyMinutes = 5;
@@ -14,33 +13,24 @@ const budgetMs = 20_000;
  * others by counting. One that cannot be evaluated does not stop the others.
  * @throws the first error, once all are done.
  */
-export async function recomputeSegments(db: Database, dispatcher: Dispatcher): Promise<void> {
+export async function recomputeSegments(db: Database): Promise<void> {
   const end = Date.now() + budgetMs;
   const isOver = () => Date.now() > end;
   const failures: unknown[] = [];
   while (!isOver()) {
     const segment = await claimDueSegment(db, everyMinutes);
     if (!segment) break;
-    await recompute(db, dispatcher, segment, isOver).catch((error) => failures.push(error));
+    await recompute(db, segment, isOver).catch((error) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
 }
 
-async function recompute(
-  db: Database,
-  dispatcher: Dispatcher,
-  segment: SegmentRow,
-  isOver: () => boolean,
-): Promise<void> {
+async function recompute(db: Database, segment: SegmentRow, isOver: () => boolean): Promise<void> {
   const now = new Date();
   if (segment.type === 'STATIC' || !segment.track_membership) {
     await refreshSegment(db, segment, now);
     return;
   }
-  const computed = await computeSegment(db, segment, {
-    now,
-    isOver,
-    onDue: (due) => dispatcher.dispatch(due),
-  });
+  const computed = await computeSegment(db, segment, { now, isOver });
   if (computed?.isComplete === false) await updateSegmentDue(db, segment.id, everyMinutes);
 }

@@ -9,7 +9,6 @@ import { domainOf } from '../../domain/mail/email-address.ts';
 import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
-import type { Dispatcher } from '../../domain/runs.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
@@ -20,7 +19,6 @@ import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 export interface SendingServices {
   db: Database;
   mailer: Mailer;
-  dispatcher: Dispatcher;
   rates: SendingRates;
   /** null: left to the mail provider. */
   tracking: Tracking | null;
@@ -145,7 +143,6 @@ export async function deliverBatch<E extends Sendable>(
   batch: Batch<E>,
   stop: AbortSignal,
 ): Promise<number> {
-  const { dispatcher } = services;
   const { projectId, campaign } = batch;
   const progress: Progress<E> = {
     attemptIds: [],
@@ -169,7 +166,7 @@ export async function deliverBatch<E extends Sendable>(
         claimed: emails,
         ...(campaign && { campaign }),
       };
-      for (const due of await recordOutcomes(services, attempt, stop)) dispatcher.dispatch(due);
+      await recordOutcomes(services, attempt, stop);
     }
   }
   if (progress.fault) throw progress.fault;

@@ -1,5 +1,4 @@
 import { CancelledFailure } from '@temporalio/activity';
-import type { Due } from '../../db/events/events.ts';
 import {
   type Attempt,
   recordDeliveryOutcomes,
@@ -21,31 +20,33 @@ const shutdownTimeoutMs = 30_000;
 /**
  * Records the outcomes of a batch, retrying for as long as the database is unavailable. If the
  * database rejects an outcome, the batch is split, each half in its own transaction, until only
- * that outcome fails. Returns the runs to signal.
+ * that outcome fails.
  */
 export async function recordOutcomes(
   services: { db: Database; log: WarningLog },
   attempt: Attempt,
   stop: AbortSignal,
-): Promise<Due[]> {
+): Promise<void> {
   const { projectId, outcomes } = attempt;
   const part = (some: readonly DeliveryOutcome[]) =>
     recordOutcomes(services, { ...attempt, outcomes: some }, stop);
   try {
     const work = () => recordDeliveryOutcomes(services.db, attempt);
-    return [await endClaim(services, projectId, stop, work, isRefusal)];
+    await endClaim(services, projectId, stop, work, isRefusal);
   } catch (error) {
     if (!isRefusal(error)) throw error;
     if (outcomes.length > 1) {
       const half = Math.ceil(outcomes.length / 2);
-      return [...(await part(outcomes.slice(0, half))), ...(await part(outcomes.slice(half)))];
+      await part(outcomes.slice(0, half));
+      await part(outcomes.slice(half));
+      return;
     }
     const [refused] = outcomes;
-    if (!refused) return [];
+    if (!refused) return;
     const details = { error, projectId, emailId: refused.emailId, outcome: refused.kind };
     services.log.warn(details, 'The database rejected the outcome of a mail');
     const less = withLess(refused, error);
-    return less ? part([less]) : [];
+    if (less) await part([less]);
   }
 }
 

@@ -1,7 +1,6 @@
 import { v7 as uuidV7 } from 'uuid';
 import { findContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
-import { type Due, nothingDue } from '../../db/events/events.ts';
 import { endExecution } from '../../db/workflows/executions.ts';
 import {
   completeDelay,
@@ -16,7 +15,6 @@ import { waitOutcome } from '../../domain/workflow/decide.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { PerformedType } from '../../domain/workflow/step-types.ts';
 import { delayUnitMs, type StepConfig } from '../../domain/workflow/steps.ts';
-import type { Dispatcher } from '../../domain/runs.ts';
 import {
   finishStep,
   performStep,
@@ -41,21 +39,19 @@ export interface StepActivities extends Record<
   COMPLETE(executionId: string): Promise<void>;
 }
 
-export interface StepServices extends WebhookServices, SendEmailServices {
-  dispatcher: Dispatcher;
-}
+export interface StepServices extends WebhookServices, SendEmailServices {}
 
 /**
  * The activities of the steps. Each is one transaction and may be repeated.
  * @param webhookSlots concurrent webhook calls of all projects together.
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
-  const { db, dispatcher } = services;
+  const { db } = services;
   const callWebhook = createWebhookCalls(services, webhookSlots);
   return {
     async SEND_EMAIL(call) {
       const emailId = uuidV7();
-      const result = await renderAhead(services.renderer, (renderer) =>
+      return renderAhead(services.renderer, (renderer) =>
         performStep(db, call, async (tx, visit): Promise<StepResult> => {
           if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
           const known = { ...services, renderer };
@@ -63,27 +59,21 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
           return finishStep(tx, visit, call, output);
         }),
       );
-      dispatcher.dispatch({ deliveries: [call.projectId] });
-      return result;
     },
     DELAY: (call) => performStep(db, call, delay),
     WAIT_FOR_EVENT: (call) => performStep(db, call, waitForEvent),
     SETTLE_WAIT: (call) => performStep(db, call, settle),
     async UPDATE_CONTACT(call) {
-      let due: Due = nothingDue;
       const newId = uuidV7();
-      const result = await renderAhead(services.renderer, (renderer) => {
+      return renderAhead(services.renderer, (renderer) => {
         const update: StepEffect = async (tx, visit) => {
           if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
           const known = { ...services, renderer };
-          const updated = await updateContactOfStep(tx, known, call.step, visit);
-          due = updated.due;
-          return finishStep(tx, visit, call, updated.output);
+          const output = await updateContactOfStep(tx, known, call.step, visit);
+          return finishStep(tx, visit, call, output);
         };
         return performStep(db, call, update, newId);
       });
-      dispatcher.dispatch(due);
-      return result;
     },
     CONDITION: (call) => performStep(db, call, decideCondition),
     WEBHOOK: callWebhook,
@@ -116,7 +106,7 @@ const waitForEvent: StepEffect = async (tx, visit, call) => {
       : new Date(visit.stepExecution.started_at.getTime() + timeout * 1000);
   const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt });
   if (event) return endWait(tx, visit, eventName, event);
-  await updateExecutionWaiting(tx, call.executionId);
+  await updateExecutionWaiting(tx, call.executionId, expiresAt);
   return { outcome: { kind: 'waiting', until: expiresAt?.toISOString() ?? null } };
 };
 
@@ -125,7 +115,7 @@ const settle: StepEffect = async (tx, visit, call) => {
   const { eventName } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
   const settled = await settleWait(tx, visit.stepExecution.id);
   if ('event' in settled) return endWait(tx, visit, eventName, settled.event);
-  await updateExecutionWaiting(tx, call.executionId);
+  await updateExecutionWaiting(tx, call.executionId, settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
 };
 

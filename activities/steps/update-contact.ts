@@ -1,6 +1,5 @@
 import { recordContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
-import type { Due } from '../../db/events/events.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
 import { persistentWrapper, planContactData } from '../../domain/contact/data.ts';
 import { Problem } from '../../domain/errors.ts';
@@ -13,7 +12,8 @@ import { stepVariables } from './variables.ts';
 const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**
- * Applies a step's updates to the contact, by the same rules as every other write.
+ * Applies a step's updates to the contact, by the same rules as every other write. Returns the
+ * step's output.
  * @throws StepFailure when the contact would exceed a limit.
  */
 export async function updateContactOfStep(
@@ -21,12 +21,12 @@ export async function updateContactOfStep(
   { apiUrl, renderer }: { apiUrl: string; renderer: Renderer },
   step: GraphStep,
   { execution, stepExecution }: StepVisit,
-): Promise<{ output: Record<string, unknown>; due: Due }> {
+): Promise<Record<string, unknown>> {
   const { updates = {}, subscriptionAction = 'none' } = step.config as StepConfig<'UPDATE_CONTACT'>;
   const { contact, variables } = await stepVariables(tx, apiUrl, execution, stepExecution.id);
   const rendered = await renderedUpdates(updates, variables, renderer);
   try {
-    const written = await recordContact(tx, execution.project_id, {
+    const { contact: after } = await recordContact(tx, execution.project_id, {
       email: contact.email,
       subscribed: subscribedAfter[subscriptionAction],
       subscribedWhenNew: contact.subscribed,
@@ -34,14 +34,11 @@ export async function updateContactOfStep(
       source: 'workflow',
     });
     return {
-      output: {
-        updated: true,
-        updates: rendered,
-        newData: written.contact.data,
-        subscriptionAction,
-        subscribed: written.contact.subscribed,
-      },
-      due: written.due,
+      updated: true,
+      updates: rendered,
+      newData: after.data,
+      subscriptionAction,
+      subscribed: after.subscribed,
     };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -16,16 +16,15 @@ export interface WarningServices {
 
 /**
  * Writes to the administrators of projects that have used most of a limit, once per month and
- * category; the free tier covers all categories. Returns the runs that send the mails.
+ * category; the free tier covers all categories.
  */
 export async function warnOfLimits({
   db,
   billingRules,
   platformFrom,
   dashboardUrl,
-}: WarningServices): Promise<string[]> {
-  const runs: string[] = [];
-  if (!billingRules || platformFrom === null) return runs;
+}: WarningServices): Promise<void> {
+  if (!billingRules || platformFrom === null) return;
   for (const project of await listAllowances(db)) {
     for (const category of categories) {
       const cap = capOf(category, project, billingRules.freeTierPerMonth);
@@ -40,13 +39,11 @@ export async function warnOfLimits({
         usage,
         link: dashboardUrl,
       });
-      const started = await transact(db, async (tx) => {
-        if (!(await insertAllowanceWarning(tx, project.id, limited))) return [];
+      await transact(db, async (tx) => {
+        if (!(await insertAllowanceWarning(tx, project.id, limited))) return;
         const to = await listAdministrators(tx, project.id);
-        return insertPlatformMail(tx, platformFrom, to, mail);
+        await insertPlatformMail(tx, platformFrom, to, mail);
       });
-      runs.push(...started);
     }
   }
-  return runs;
 }

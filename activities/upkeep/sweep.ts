@@ -1,42 +1,43 @@
 import type { Database } from '../../db/database.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
-import { claimForgottenExecutions, claimForgottenWaits } from '../../db/dispatch-store.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
+import { signalStalledPollers } from '../../db/domains/domains.ts';
 import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
+import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { deleteOldSnsReceipts } from '../../db/emails/feedback.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
-import { type BrokenRun, repairExecutions } from '../../db/workflows/executions.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
+import { signalRemovals } from '../../db/projects/deletion.ts';
 import { cancelLateExecutions } from '../../db/projects/suspension.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
 import { deleteOldJobs, signalStalledJobs } from '../../db/contacts/jobs.ts';
-import { claimOverdue } from '../../db/outbox/outbox.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
+import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
+import { whileAlive } from '../time-box.ts';
+import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';
 import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** The tasks of the sweep, one activity each. Each may be repeated. */
 export interface SweepTasks {
-  /** Dispatches committed rows that Temporal does not have: a process died, or it was down. */
+  /** Sends committed rows that Temporal does not have: a process died, or it was down. */
   DISPATCH_FORGOTTEN(): Promise<void>;
-  /** Ends executions whose run somebody ended in Temporal instead of through the API. */
+  /** Compares executions with their runs, which may be lost, stuck, or ended in Temporal. */
   REPAIR_EXECUTIONS(): Promise<void>;
+  /** Signals campaigns, jobs, domains, removals and single mails whose run seems to be lost. */
+  SIGNAL_STALLED_RUNS(): Promise<void>;
   /** Ends executions that an event started while their project was being disabled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
-  /** Signals campaigns whose run is gone. */
-  WAKE_STALLED_CAMPAIGNS(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
   /** Folds what was appended to the counts of events. */
   FOLD_EVENT_TALLY(): Promise<void>;
-  /** Signals jobs whose run is gone. */
-  WAKE_STALLED_JOBS(): Promise<void>;
   /** Deletes jobs that are too old to be read. */
   CLEAR_JOBS(): Promise<void>;
   /** Computes or counts the segments that are due, every five minutes each. */
@@ -58,11 +59,9 @@ export interface SweepActivities extends SweepTasks {
   LIST_CHORES(): Promise<(keyof SweepTasks)[]>;
 }
 
-export interface SweepServices extends WarningServices, UsageServices {
+export interface SweepServices extends WarningServices, UsageServices, ReconcileServices {
   db: Database;
   dispatcher: Dispatcher;
-  /** The runs of executions that were closed since a moment without completing. */
-  listBrokenRuns(since: Date): AsyncIterable<BrokenRun>;
   settleMinutes: number;
   unknownPolicy: 'fail' | 'resend';
   idempotencyTtlHours: number;
@@ -71,8 +70,6 @@ export interface SweepServices extends WarningServices, UsageServices {
   securityLogDays: number;
 }
 
-/** How far back closed runs are checked, in milliseconds: many sweeps, in case some are missed. */
-const repairWindowMs = 15 * 60_000;
 /** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
 const clearingMs = 10_000;
 /** Rows dispatched or repaired at once. */
@@ -82,45 +79,27 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
   const { db, dispatcher } = services;
   const tasks: SweepTasks = {
     async DISPATCH_FORGOTTEN() {
-      for (;;) {
-        const [executions, waits, runs] = await Promise.all([
-          claimForgottenExecutions(db, pageSize),
-          claimForgottenWaits(db, pageSize),
-          claimOverdue(db, pageSize),
-        ]);
-        dispatcher.dispatch({ executions, waits, runs });
-        if ([executions, waits, runs].every((page) => page.length < pageSize)) break;
-      }
-      dispatcher.dispatch({ deliveries: await listForgottenDeliveries(db, pageSize) });
+      await dispatcher.handOnOverdue();
+      const projectIds = await listForgottenDeliveries(db, pageSize);
+      dispatcher.handOn(
+        projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
+      );
     },
-    async REPAIR_EXECUTIONS() {
-      let page: BrokenRun[] = [];
-      for await (const run of services.listBrokenRuns(new Date(Date.now() - repairWindowMs))) {
-        page.push(run);
-        if (page.length < pageSize) continue;
-        await repairExecutions(db, page);
-        page = [];
-      }
-      await repairExecutions(db, page);
+    REPAIR_EXECUTIONS: () => reconcileExecutions(services),
+    async SIGNAL_STALLED_RUNS() {
+      await signalStalledCampaigns(db, pageSize);
+      await signalStalledJobs(db, pageSize);
+      await signalStalledPollers(db, pageSize);
+      await signalRemovals(db, pageSize);
+      await signalStalledSystemMail(db, pageSize);
     },
     async CANCEL_LATE_EXECUTIONS() {
-      for (;;) {
-        const executions = await cancelLateExecutions(db, pageSize);
-        dispatcher.dispatch({ executions });
-        if (executions.length < pageSize) break;
-      }
+      while ((await cancelLateExecutions(db, pageSize)) === pageSize);
     },
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;
-      for (;;) {
-        const page = { settleMinutes, policy, max: pageSize };
-        const { settled, runs } = await settleUncertainEmails(db, page);
-        dispatcher.dispatch({ runs });
-        if (settled < pageSize) break;
-      }
-    },
-    async WAKE_STALLED_CAMPAIGNS() {
-      dispatcher.dispatch({ runs: await signalStalledCampaigns(db, pageSize) });
+      const page = { settleMinutes, policy, max: pageSize };
+      while ((await settleUncertainEmails(db, page)) === pageSize);
     },
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
@@ -128,15 +107,10 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     async FOLD_EVENT_TALLY() {
       await foldEventTally(db);
     },
-    async WAKE_STALLED_JOBS() {
-      dispatcher.dispatch({ runs: await signalStalledJobs(db, pageSize) });
-    },
     async CLEAR_JOBS() {
       await deleteOldJobs(db);
     },
-    async RECOMPUTE_SEGMENTS() {
-      await recomputeSegments(db, dispatcher);
-    },
+    RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
     async CLEAR_MAIL_BODIES() {
       if (services.bodyRetentionDays === 0) return;
@@ -144,15 +118,22 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       const end = Date.now() + clearingMs;
       while ((await deleteOldBodies(db, before)) && Date.now() < end);
     },
-    async WARN_OF_LIMITS() {
-      dispatcher.dispatch({ runs: await warnOfLimits(services) });
-    },
+    WARN_OF_LIMITS: () => warnOfLimits(services),
     async REPORT_USAGE() {
       await reportDueUsage(services);
     },
   };
   const list = async () => Object.keys(tasks) as (keyof SweepTasks)[];
   return { ...tasks, LIST_TASKS: list, LIST_CHORES: list };
+}
+
+/** The activities with heartbeats: a worker that dies during a task is noticed within seconds. */
+export function createBeatingSweepActivities(services: SweepServices): SweepActivities {
+  const beating = Object.entries(createSweepActivities(services)).map(([name, task]) => [
+    name,
+    () => whileAlive<unknown>(task),
+  ]);
+  return Object.fromEntries(beating) as SweepActivities;
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {

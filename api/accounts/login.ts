@@ -41,7 +41,7 @@ const signUp = endpoint({
     body: { email: account.email, password: 'correct horse battery' },
     response: { success: true, data: account },
   },
-  async handle({ db, config, dispatcher, dns, domainLists, request, body, note }) {
+  async handle({ db, config, dns, domainLists, request, body, note }) {
     if (!config.signupsEnabled) throw new Problem('SIGNUPS_DISABLED');
     if (await findUserByEmail(db, body.email)) throw new Problem('EMAIL_TAKEN');
     if (config.verifyEmailOnSignup) {
@@ -49,7 +49,7 @@ const signUp = endpoint({
       if (!valid || isDisposable) throw new Problem('INVALID_EMAIL');
     }
     const passwordHash = await hashPassword(body.password);
-    const { user, runs } = await transact(db, async (tx) => {
+    const user = await transact(db, async (tx) => {
       const made = await insertUser(tx, {
         email: body.email,
         passwordHash,
@@ -58,9 +58,9 @@ const signUp = endpoint({
       });
       if (!made) throw new Problem('EMAIL_TAKEN');
       await note({ event: 'account.created', userId: made.id, details: { by: 'PASSWORD' } }, tx);
-      return { user: made, runs: await recordVerification(tx, config, made, 'sign_up') };
+      await recordVerification(tx, config, made, 'sign_up');
+      return made;
     });
-    dispatcher.dispatch({ runs: runs ?? [] });
     return loggedIn({ db, config, request }, user);
   },
 });

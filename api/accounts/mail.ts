@@ -22,22 +22,25 @@ export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Creates a mail to verify a user's address. Returns its runs: none where no mail can be sent. */
+/**
+ * Creates a mail to verify a user's address, where mail can be sent. Returns false when the user has
+ * got too many this hour.
+ */
 export function recordVerification(
   tx: Database,
   config: Services['config'],
   user: UserRow,
   purpose: 'sign_up' | 'verify_email',
-): Promise<string[] | null> {
+): Promise<boolean> {
   return recordLink(tx, config, user, purpose, '/auth/verify-email', verificationMail);
 }
 
-/** Creates a mail to set a new password. */
+/** Creates a mail to set a new password. As above. */
 export function recordPasswordReset(
   tx: Database,
   config: Services['config'],
   user: UserRow,
-): Promise<string[] | null> {
+): Promise<boolean> {
   return recordLink(tx, config, user, 'reset_password', '/auth/reset-password', passwordResetMail);
 }
 
@@ -47,21 +50,21 @@ export function recordPasswordReset(
  */
 const invitationMailsPerHour = 10;
 
-/** Creates a mail that invites a user to a project. Returns its runs: none where none is sent. */
+/** Creates a mail that invites a user to a project, where mail can be sent. */
 export async function recordInvitation(
   tx: Database,
   { platformFrom, dashboardUrl }: Services['config'],
   user: UserRow,
   invitation: { project: string; by: string | null; role: string },
-): Promise<string[]> {
-  if (platformFrom === null) return [];
+): Promise<void> {
+  if (platformFrom === null) return;
   const counted = { userId: user.id, purpose: 'invitation', hash: randomBytes(32) } as const;
-  if (!(await insertToken(tx, counted, invitationMailsPerHour))) return [];
+  if (!(await insertToken(tx, counted, invitationMailsPerHour))) return;
   const mail = invitationMail({ ...invitation, link: dashboardUrl });
-  return insertPlatformMail(tx, platformFrom, [user.email], mail);
+  await insertPlatformMail(tx, platformFrom, [user.email], mail);
 }
 
-/** A mail with a link that works once, for an hour. null: the user has got too many this hour. */
+/** A mail with a link that works once, for an hour. */
 async function recordLink(
   tx: Database,
   config: Services['config'],
@@ -69,11 +72,12 @@ async function recordLink(
   purpose: TokenPurpose,
   path: string,
   write: (link: string) => AccountMail,
-): Promise<string[] | null> {
-  if (config.platformFrom === null) return [];
+): Promise<boolean> {
+  if (config.platformFrom === null) return true;
   const token = randomBytes(32).toString('hex');
   const isNew = await insertToken(tx, { userId: user.id, purpose, hash: hashToken(token) });
-  if (!isNew) return null;
+  if (!isNew) return false;
   const mail = write(`${config.dashboardUrl}${path}?token=${token}`);
-  return insertPlatformMail(tx, config.platformFrom, [user.email], mail);
+  await insertPlatformMail(tx, config.platformFrom, [user.email], mail);
+  return true;
 }

@@ -75,15 +75,16 @@ const requestVerification = endpoint({
   wrapped: true,
   response: Message,
   example: { response: { success: true, data: { message: 'The mail is on its way.' } } },
-  async handle({ db, config, dispatcher, caller }) {
+  async handle({ db, config, caller }) {
     const user = await findUser(db, caller.userId);
     if (!user) throw new Problem('UNAUTHORIZED');
     if (user.email_verified) return { message: 'Your address is verified already.' };
-    const runs = await transact(db, (tx) => recordVerification(tx, config, user, 'verify_email'));
-    if (runs === null) {
+    const recorded = await transact(db, (tx) =>
+      recordVerification(tx, config, user, 'verify_email'),
+    );
+    if (!recorded) {
       throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: 60 * 60 } });
     }
-    dispatcher.dispatch({ runs });
     return { message: 'The mail is on its way.' };
   },
 });
@@ -107,15 +108,13 @@ const requestPasswordReset = endpoint({
       data: { message: 'If there is an account with this address, a mail is on its way.' },
     },
   },
-  async handle({ db, config, dispatcher, body, note }) {
+  async handle({ db, config, body, note }) {
     const user = await findUserByEmail(db, body.email);
     if (user?.type === 'PASSWORD') {
-      const runs = await transact(db, async (tx) => {
+      await transact(db, async (tx) => {
         const recorded = await recordPasswordReset(tx, config, user);
         if (recorded) await note({ event: 'password.reset_requested', userId: user.id }, tx);
-        return recorded;
       });
-      dispatcher.dispatch({ runs: runs ?? [] });
     }
     return { message: 'If there is an account with this address, a mail is on its way.' };
   },

@@ -18,7 +18,6 @@ import { Problem, type ProblemCode, found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
 import { Email, fault } from '../http/schemas.ts';
 import {
   Campaign,
@@ -51,19 +50,18 @@ function requireState({ status }: CampaignRow, action: Action): void {
 
 /** Changes a campaign in a fitting state, and signals its run. Of concurrent calls, one wins. */
 async function act(
-  { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
+  db: Database,
   given: { projectId: string; id: string; action: Action },
   change: (tx: Database, row: CampaignRow) => Promise<void>,
 ) {
   const { projectId, id, action } = given;
-  const runId = await transact(db, async (tx) => {
+  await transact(db, async (tx) => {
     await holdProject(tx, projectId);
     const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
     requireState(row, action);
     await change(tx, row);
-    return action === 'archive' ? null : signalCampaign(tx, row);
+    if (action !== 'archive') await signalCampaign(tx, row);
   });
-  if (runId) dispatcher.dispatch({ runs: [runId] });
   return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
 }
 
@@ -133,7 +131,7 @@ export const sendCampaign = endpoint({
       message: 'The campaign is scheduled.',
     },
   },
-  async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, config, caller: { projectId }, params: { id }, body }) {
     const at = body.scheduledFor ?? body.scheduledAt ?? null;
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     requireState(before, 'send');
@@ -144,7 +142,7 @@ export const sendCampaign = endpoint({
     if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
     const share = { projectId, category: 'campaigns', units: total } as const;
     await requireAllowance(db, config.billing, share);
-    const data = await act({ db, dispatcher }, { projectId, id, action: 'send' }, async (tx) => {
+    const data = await act(db, { projectId, id, action: 'send' }, async (tx) => {
       const counted = { total_recipients: total, scheduled_for: at };
       await updateCampaign(tx, id, at ? { ...counted, status: 'SCHEDULED' } : counted);
       if (!at) await startCampaign(tx, id);
@@ -175,8 +173,8 @@ export const cancelCampaign = endpoint({
       message: 'The campaign was cancelled.',
     },
   },
-  async handle({ caller: { projectId }, params: { id }, ...services }) {
-    const data = await act(services, { projectId, id, action: 'cancel' }, (tx) =>
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const data = await act(db, { projectId, id, action: 'cancel' }, (tx) =>
       updateCampaign(tx, id, { status: 'CANCELLED', paused_reason: null }),
     );
     return { success: true as const, data, message: 'The campaign was cancelled.' };
@@ -202,8 +200,8 @@ export const pauseCampaign = endpoint({
       data: { ...campaignExample, status: 'PAUSED', pausedReason: 'requested' },
     },
   },
-  async handle({ caller: { projectId }, params: { id }, ...services }) {
-    return act(services, { projectId, id, action: 'pause' }, (tx) =>
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    return act(db, { projectId, id, action: 'pause' }, (tx) =>
       updateCampaign(tx, id, { status: 'PAUSED', paused_reason: 'requested' }),
     );
   },
@@ -224,8 +222,8 @@ export const resumeCampaign = endpoint({
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_RESUMABLE'],
   example: { response: { success: true, data: { ...campaignExample, status: 'SENDING' } } },
-  async handle({ caller: { projectId }, params: { id }, ...services }) {
-    return act(services, { projectId, id, action: 'resume' }, async (tx) => {
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    return act(db, { projectId, id, action: 'resume' }, async (tx) => {
       await updateCampaign(tx, id, { status: 'SENDING', paused_reason: null, refused_in_row: 0 });
       await insertCampaignContent(tx, id);
     });
@@ -252,8 +250,8 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     response: Campaign,
     problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_ARCHIVABLE'],
     example: { response: { success: true, data: { ...campaignExample, archived } } },
-    async handle({ caller: { projectId }, params: { id }, ...services }) {
-      return act(services, { projectId, id, action: 'archive' }, (tx) =>
+    async handle({ db, caller: { projectId }, params: { id } }) {
+      return act(db, { projectId, id, action: 'archive' }, (tx) =>
         updateCampaign(tx, id, { archived }),
       );
     },
@@ -280,13 +278,13 @@ export const testCampaign = endpoint({
     body: { email: 'ada@shop.example' },
     response: { success: true, message: 'The test is on its way.' },
   },
-  async handle({ db, dispatcher, config, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, config, caller: { projectId }, params: { id }, body }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     if (config.mail.testsToMembersOnly && !(await isMemberAddress(db, projectId, body.email))) {
       throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));
-    const runId = await transact(db, (tx) =>
+    await transact(db, (tx) =>
       insertSystemMail(tx, {
         kind: 'campaign-test',
         project_id: projectId,
@@ -298,7 +296,6 @@ export const testCampaign = endpoint({
         html: campaign.body,
       }),
     );
-    dispatcher.dispatch({ runs: [runId] });
     return { success: true as const, message: `A test is on its way to ${body.email}.` };
   },
 });

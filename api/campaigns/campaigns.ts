@@ -268,14 +268,14 @@ export const deleteCampaign = endpoint({
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: { response: { success: true, message: 'The campaign was deleted.' } },
-  async handle({ db, dispatcher, caller, params: { id } }) {
-    dispatcher.dispatch({ runs: await removeCampaigns(db, caller.projectId, [id]) });
+  async handle({ db, caller, params: { id } }) {
+    await removeCampaigns(db, caller.projectId, [id]);
     return { success: true as const, message: 'The campaign was deleted.' };
   },
 });
 
 /**
- * Deletes campaigns, or none. Returns the runs to signal for what is left of them.
+ * Deletes campaigns, or none.
  * @param options.delete false: only checks that all exist.
  * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that prevents it.
  */
@@ -284,14 +284,14 @@ async function removeCampaigns(
   projectId: string,
   ids: readonly string[],
   options = { delete: true },
-): Promise<string[]> {
-  return transact(db, async (tx) => {
+): Promise<void> {
+  await transact(db, async (tx) => {
     const campaigns = foundAll('CAMPAIGN', ids, await lockCampaigns(tx, projectId, ids));
-    if (!options.delete) return [];
+    if (!options.delete) return;
     const deletable: readonly string[] = campaignActions.delete;
     const active = campaigns.find(({ status }) => !deletable.includes(status));
     if (active) throw new Problem('CAMPAIGN_ACTIVE', { details: { ...active } });
-    return deleteCampaigns(tx, ids);
+    await deleteCampaigns(tx, ids);
   });
 }
 
@@ -352,10 +352,8 @@ export const bulkUpdateCampaigns = endpoint({
   response: BulkUpdated,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: bulkUpdateExample,
-  async handle({ db, dispatcher, caller, body }) {
-    return bulkUpdate(body, async (ids, options) => {
-      dispatcher.dispatch({ runs: await removeCampaigns(db, caller.projectId, ids, options) });
-    });
+  async handle({ db, caller, body }) {
+    return bulkUpdate(body, (ids, options) => removeCampaigns(db, caller.projectId, ids, options));
   },
 });
 

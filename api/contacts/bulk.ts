@@ -67,7 +67,7 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
         jobId: `bulk-${operation}-0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01-${exampleId}`,
       },
     },
-    async handle({ db, caller, dispatcher, body: { mode, contactIds, filter, excludeIds } }) {
+    async handle({ db, caller, body: { mode, contactIds, filter, excludeIds } }) {
       const jobId = `bulk-${operation}-${caller.project.publicId}-${randomUUID()}`;
       const job = { projectId: caller.projectId, jobId };
       const which =
@@ -78,7 +78,6 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
         await holdProject(tx, caller.projectId);
         await insertBulk(tx, job, { operation, ...which });
       });
-      dispatcher.dispatch({ runs: [jobId] });
       return { message: 'The bulk action has been queued.', jobId };
     },
   });

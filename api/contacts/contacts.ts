@@ -131,8 +131,8 @@ export const upsertContact = endpoint({
     body: { email: 'ada@shop.example', data: { plan: 'pro', seats: 4 } },
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
-  async handle({ db, caller, dispatcher, body }) {
-    const { contact, isNew, due } = await transact(db, async (tx) => {
+  async handle({ db, caller, body }) {
+    const { contact, isNew } = await transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
       return recordContact(tx, caller.projectId, {
         email: body.email,
@@ -142,7 +142,6 @@ export const upsertContact = endpoint({
         source: 'api',
       });
     });
-    dispatcher.dispatch(due);
     return answer(
       { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },
       { status: isNew ? 201 : 200 },
@@ -189,7 +188,7 @@ export const updateContact = endpoint({
     body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
     response: contactExample,
   },
-  async handle({ db, caller, dispatcher, params: { id }, body }) {
+  async handle({ db, caller, params: { id }, body }) {
     const { email, subscribed, data } = body;
     const change = {
       email,
@@ -197,10 +196,9 @@ export const updateContact = endpoint({
       data: data === null ? null : planContactData(data),
       source: 'api' as const,
     };
-    const { contact, due } = await transact(db, async (tx) =>
+    const contact = await transact(db, async (tx) =>
       found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),
     );
-    dispatcher.dispatch(due);
     return presentContact(contact);
   },
 });
@@ -217,10 +215,9 @@ export const deleteContact = endpoint({
   params: ById,
   response: z.void(),
   problems: ['CONTACT_NOT_FOUND'],
-  async handle({ db, caller, dispatcher, params: { id } }) {
-    const { deleted, due } = await transact(db, (tx) => deleteContacts(tx, caller.projectId, [id]));
+  async handle({ db, caller, params: { id } }) {
+    const deleted = await transact(db, (tx) => deleteContacts(tx, caller.projectId, [id]));
     if (deleted.length === 0) throw notFound('CONTACT', id);
-    dispatcher.dispatch(due);
   },
 });
 

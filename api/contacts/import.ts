@@ -35,7 +35,7 @@ export const importContacts = endpoint({
       jobId: `import-0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01-7d2a4f10-1f5e-4c3b-9a0d-2b1c3d4e5f60`,
     },
   },
-  async handle({ db, caller, dispatcher, body: { file } }) {
+  async handle({ db, caller, body: { file } }) {
     if (!isCsv(file)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: 'Send the file as text/csv.' });
     }
@@ -46,7 +46,6 @@ export const importContacts = endpoint({
       await holdProject(tx, caller.projectId);
       await insertImport(tx, job, { filename, content: file.bytes() });
     });
-    dispatcher.dispatch({ runs: [jobId] });
     return { message: 'The import has been queued.', jobId };
   },
 });

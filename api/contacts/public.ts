@@ -96,7 +96,7 @@ const unsubscribeContact = endpoint({
 export const publicContactEndpoints = [getPublicContact, subscribeContact, unsubscribeContact];
 
 async function change(
-  services: Pick<Services, 'db' | 'dispatcher'>,
+  services: Pick<Services, 'db'>,
   contactId: string,
   subscribed: boolean,
   e: unknown,
@@ -115,7 +115,7 @@ async function change(
  * such contact.
  */
 export async function changeSubscription(
-  { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
+  { db }: Pick<Services, 'db'>,
   change: {
     contactId: string;
     subscribed: boolean;
@@ -125,9 +125,7 @@ export async function changeSubscription(
 ): Promise<PublicContact | undefined> {
   const { e, ...given } = change;
   const emailId = isUuid(e) ? e : null;
-  const changed = await transact(db, (tx) => recordLinkSubscription(tx, { ...given, emailId }));
-  if (changed) dispatcher.dispatch(changed.due);
-  return changed?.contact;
+  return transact(db, (tx) => recordLinkSubscription(tx, { ...given, emailId }));
 }
 
 function presentSubscription({ id, email, subscribed }: PublicContact) {

@@ -109,11 +109,10 @@ const verifyDomain = endpoint({
   problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   example: { response: { ...domainExample, tokens: domainExample.dkimTokens } },
   async handle(call) {
-    const { identities, dispatcher, params } = call;
+    const { identities, params } = call;
     const domain = await requireDomain(call, params.id);
     const checked = await checkNow(call, domain);
-    const { row, runId } = found('DOMAIN', params.id, checked);
-    if (runId) dispatcher.dispatch({ runs: [runId] });
+    const row = found('DOMAIN', params.id, checked);
     return { ...presentDomain(row, identities), tokens: row.dkim_tokens };
   },
 });
@@ -134,16 +133,15 @@ const removeDomain = endpoint({
   problems: ['DOMAIN_NOT_FOUND', 'DOMAIN_IN_USE'],
   example: { response: { success: true } },
   async handle(call) {
-    const { db, dispatcher, params } = call;
+    const { db, params } = call;
     const domain = await requireDomain(call, params.id);
-    const runs = await transact(db, async (tx) => {
+    await transact(db, async (tx) => {
       const users = await listDomainUsers(tx, domain);
       if (users.templates.length + users.campaigns.length > 0) {
         throw new Problem('DOMAIN_IN_USE', { details: users });
       }
-      return deleteDomains(tx, { id: domain.id });
+      await deleteDomains(tx, { id: domain.id });
     });
-    dispatcher.dispatch({ runs });
     return { success: true as const };
   },
 });
@@ -194,20 +192,16 @@ const releaseMs = 10_000;
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
 async function claimDomain(call: Services, projectId: string, name: string): Promise<DomainRow> {
-  const { db, dispatcher, log } = call;
+  const { db, log } = call;
   const claim = await insertClaim(call, projectId, name);
-  const abandon = async () => dispatcher.dispatch({ runs: [await abandonDomain(db, claim)] });
   const made = await registerDomain(call, claim).catch(async (error: unknown) => {
-    await abandon();
+    await abandonDomain(db, claim);
     if (!(error instanceof IdentityProviderError)) throw error;
     log.error({ error, domain: name }, 'domain not registered');
     throw new Problem('SERVICE_UNAVAILABLE', { message: 'The mail provider did not answer.' });
   });
-  if (made && made !== 'taken') {
-    dispatcher.dispatch({ runs: [made.runId] });
-    return made.row;
-  }
-  await abandon();
+  if (made && made !== 'taken') return made;
+  await abandonDomain(db, claim);
   // Deleted with its project, or another claim was faster.
   if (!made) throw notFound('PROJECT', projectId);
   throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });

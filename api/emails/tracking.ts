@@ -105,7 +105,7 @@ function headerSafe(url: string): string {
 
 /** The reader gets the response even when counting fails. */
 async function count(
-  { db, config, dispatcher, log, request }: Call<'open', unknown, unknown, unknown>,
+  { db, config, log, request }: Call<'open', unknown, unknown, unknown>,
   id: string,
   feedback: Feedback,
 ): Promise<void> {
@@ -119,8 +119,7 @@ async function count(
     opensApartMs,
   };
   try {
-    const due = await transact(db, (tx) => recordFeedback(tx, given));
-    if (due) dispatcher.dispatch(due);
+    await transact(db, (tx) => recordFeedback(tx, given));
   } catch (error) {
     log.error({ error, emailId: id, kind: feedback.kind }, 'could not be counted');
   }

@@ -78,7 +78,7 @@ export const trackEvent = endpoint({
 });
 
 async function recordNamed(
-  { db, dispatcher, keyUse, caller: { projectId } }: Call<'secret', unknown, unknown, unknown>,
+  { db, keyUse, caller: { projectId } }: Call<'secret', unknown, unknown, unknown>,
   body: z.output<typeof NamedEvent>,
 ) {
   const given = {
@@ -102,10 +102,9 @@ async function recordNamed(
       created_at: createdAt,
     });
     await keyUse?.completeIn(tx, shown, 201);
-    return { shown, due: recorded.due };
+    return { shown };
   });
   if ('missing' in result) throw notFound(result.missing, result.id);
-  dispatcher.dispatch(result.due);
   return result.shown;
 }
 

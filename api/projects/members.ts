@@ -78,13 +78,13 @@ const addMember = endpoint({
     body: { email: member.email },
     response: { success: true, data: { ...member, status: 'invited' } },
   },
-  async handle({ db, config, dispatcher, caller, member: { projectId }, params, body, note }) {
+  async handle({ db, config, caller, member: { projectId }, params, body, note }) {
     if (body.role === 'ADMIN') requireFresh(caller);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
     // Where no mail is sent, nobody can be asked: such a server trusts its users.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
-    const runs = await transact(db, async (tx) => {
+    await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const added = { projectId, userId: user.id, role: body.role, status };
       const outcome = await insertMember(tx, added);
@@ -95,9 +95,8 @@ const addMember = endpoint({
       await note({ event, projectId, details }, tx);
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
       const by = await addressOf(tx, caller);
-      return recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
+      await recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
     });
-    dispatcher.dispatch({ runs });
     const { id: userId, email } = user;
     return answer(
       { userId, email, role: body.role, status },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { removeProject, resetProject } from '../../db/projects/deletion.ts';
-import { found } from '../../domain/errors.ts';
+import { notFound } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
@@ -23,13 +23,12 @@ const deleteProject = endpoint({
   params: z.object({ id: Uuid }),
   response: Done,
   example: { response: { success: true, message: 'The project is deleted.' } },
-  async handle({ db, dispatcher, member: { projectId, project }, params, note }) {
-    const runs = await transact(db, async (tx) => {
+  async handle({ db, member: { projectId, project }, params, note }) {
+    await transact(db, async (tx) => {
       // The row outlives the project, so the id is stored as text.
       await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
-      return found('PROJECT', params.id, await removeProject(tx, projectId));
+      if (!(await removeProject(tx, projectId))) throw notFound('PROJECT', params.id);
     });
-    dispatcher.dispatch({ runs });
     return { success: true as const, message: 'The project is deleted.' };
   },
 });
@@ -50,12 +49,11 @@ const resetMyProject = endpoint({
   params: z.object({ id: Uuid }),
   response: Done,
   example: { response: { success: true, message: 'The project is empty.' } },
-  async handle({ db, dispatcher, member: { projectId }, params, note }) {
-    const runs = await transact(db, async (tx) => {
+  async handle({ db, member: { projectId }, params, note }) {
+    await transact(db, async (tx) => {
       await note({ event: 'project.reset', projectId }, tx);
-      return found('PROJECT', params.id, await resetProject(tx, projectId));
+      if (!(await resetProject(tx, projectId))) throw notFound('PROJECT', params.id);
     });
-    dispatcher.dispatch({ runs });
     return { success: true as const, message: 'The project is empty.' };
   },
 });

@@ -11,7 +11,6 @@ import {
   insertAttachments,
   insertEmail,
 } from '../../db/emails/emails.ts';
-import type { Due } from '../../db/events/events.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts';
 import { unitsOf } from '../../domain/billing.ts';
@@ -237,7 +236,7 @@ async function storeFiles(
  * text is slow to render. Where the mail is there already, nothing is done again.
  */
 async function sendTo(
-  { db, config, dispatcher, renderer }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'renderer'>,
+  { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   emailId: string,
@@ -245,17 +244,14 @@ async function sendTo(
 ): Promise<SentEmail> {
   const ids = { email: emailId, newContact: randomUUID() };
   try {
-    const { sent, due } = await renderAhead(renderer, (known) =>
+    return await renderAhead(renderer, (known) =>
       transact(db, async (tx) => {
-        const written = await recordMail(tx, { config, renderer: known }, mail, recipient, ids);
-        const { id, email } = written.contact;
-        const sent = { contact: { id, email }, email: emailId };
+        const contact = await recordMail(tx, { config, renderer: known }, mail, recipient, ids);
+        const sent = { contact: { id: contact.id, email: contact.email }, email: emailId };
         await note(tx, sent);
-        return { sent, due: written.due };
+        return sent;
       }),
     );
-    dispatcher.dispatch({ ...due, deliveries: [mail.project.id] });
-    return sent;
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
     const contact = await findEmailContact(db, mail.project.id, emailId);
@@ -274,13 +270,13 @@ async function recordMail(
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   ids: { email: string; newContact: string },
-): Promise<{ contact: ContactRow; due: Due }> {
+): Promise<ContactRow> {
   const { project, request, messageClass } = mail;
   const change = planContactData(
     recipient.name ? { ...request.data, name: recipient.name } : request.data,
   );
   await holdProject(tx, project.id);
-  const written = await recordContact(tx, project.id, {
+  const { contact } = await recordContact(tx, project.id, {
     email: recipient.email,
     idWhenNew: ids.newContact,
     subscribed: request.subscribed,
@@ -288,7 +284,6 @@ async function recordMail(
     data: change,
     source: 'api',
   });
-  const { contact } = written;
   if (messageClass === 'MARKETING' && !contact.subscribed) {
     throw new Problem('CONTACT_UNSUBSCRIBED', {
       details: { contact: contact.id, email: contact.email },
@@ -329,7 +324,7 @@ async function recordMail(
   });
   // Thrown, so that nothing of this transaction counts a second time.
   if (!isNew) throw new AlreadyAccepted();
-  return written;
+  return contact;
 }
 
 /** Composes the whole message only when its size may matter. @throws Problem MESSAGE_TOO_LARGE */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { recordContact } from '../../db/contacts/contacts.ts';
-import { mergeDue, recordEvents } from '../../db/events/events.ts';
+import { recordEvents } from '../../db/events/events.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
@@ -88,36 +88,33 @@ export const track = endpoint({
  * response in it, so that no repeat records the event again.
  */
 export async function recordTracked(
-  { db, dispatcher }: Pick<Services, 'db' | 'dispatcher'>,
+  { db }: Pick<Services, 'db'>,
   { projectId }: { projectId: string },
   body: z.output<typeof TrackBody>,
   complete?: (tx: Database, answered: z.input<typeof TrackAnswer>) => Promise<void>,
 ): Promise<z.input<typeof TrackAnswer>> {
-  const { answered, due } = await transact(db, async (tx) => {
+  return transact(db, async (tx) => {
     await holdProject(tx, projectId);
-    const written = await recordContact(tx, projectId, {
+    const { contact } = await recordContact(tx, projectId, {
       email: body.email,
       subscribed: body.subscribed,
       subscribedWhenNew: true,
       data: planContactData(body.data),
       source: 'api',
     });
-    const recorded = await recordEvents(
+    const [event] = await recordEvents(
       tx,
       projectId,
-      [{ contactId: written.contact.id, name: body.event, data: eventData(body.data) }],
+      [{ contactId: contact.id, name: body.event, data: eventData(body.data) }],
       { contactsLocked: true },
     );
-    const [event] = recorded.events;
     if (!event) throw new Error('The event was not recorded.');
     const answered = {
-      contact: written.contact.id,
+      contact: contact.id,
       event: event.id,
       timestamp: event.createdAt.toISOString(),
     };
     await complete?.(tx, answered);
-    return { answered, due: mergeDue(written.due, recorded.due) };
+    return answered;
   });
-  dispatcher.dispatch(due);
-  return answered;
 }

@@ -150,16 +150,13 @@ export const computeSegment = endpoint({
   response: z.object({ added: z.int(), removed: z.int(), total: z.int() }),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_TRACKED', 'CONDITION_TOO_HEAVY'],
   example: { response: { added: 1, removed: 1, total: 3 } },
-  async handle({ db, caller, dispatcher, params: { id } }) {
+  async handle({ db, caller, params: { id } }) {
     const segment = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
     if (segment.type === 'STATIC') {
       return { added: 0, removed: 0, total: await recordStoredCount(db, id) };
     }
     if (!segment.track_membership) throw new Problem('SEGMENT_NOT_TRACKED');
-    const computed = await computeTracked(db, segment, {
-      now: new Date(),
-      onDue: (due) => dispatcher.dispatch(due),
-    });
+    const computed = await computeTracked(db, segment, { now: new Date() });
     if (!computed) throw notFound('SEGMENT', id);
     return computed;
   },

@@ -20,7 +20,6 @@ import { paymentFailedMail } from '../../domain/mail/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { InvalidSignature, type PaymentEvent, type Payments } from '../../providers/payments.ts';
-import type { DueWork } from '../../domain/runs.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
@@ -100,15 +99,14 @@ async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent
 
 /** Receipt and effect are one transaction: a failed event is repeated, and takes effect once. */
 async function handleEvent(
-  { db, config, dispatcher, log }: Pick<Services, 'db' | 'config' | 'dispatcher' | 'log'>,
+  { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
   ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
-  const due = await transact(db, async (tx) => {
+  await transact(db, async (tx) => {
     const isNew = await insertPaymentReceipt(tx, event.id);
-    return isNew ? effectOf(tx, event, ask, { config, log }) : {};
+    if (isNew) await effectOf(tx, event, ask, { config, log });
   });
-  dispatcher.dispatch(due);
 }
 
 /**
@@ -120,34 +118,34 @@ async function effectOf(
   event: PaymentEvent,
   ask: Ask,
   { config, log }: Pick<Services, 'config' | 'log'>,
-): Promise<DueWork> {
-  if (event.kind === 'other') return {};
-  if (event.customer === null) return {};
+): Promise<void> {
+  if (event.kind === 'other') return;
+  if (event.customer === null) return;
   await lockCustomer(tx, event.customer);
   switch (event.kind) {
     case 'checkedOut':
       await subscribe(tx, event, ask, { config, log });
-      return {};
+      return;
     case 'subscriptionEnded':
       await deleteSubscription(tx, event.customer, event.subscription);
-      return {};
+      return;
     case 'subscriptionChanged':
       if (!(await isLive(ask, event.subscription))) {
         await deleteSubscription(tx, event.customer, event.subscription);
       } else if (!(await hasOther(tx, event.customer, event.subscription, ask))) {
         await updateSubscription(tx, event.customer, event.subscription);
       }
-      return {};
+      return;
     case 'paid': {
       const project = await findProjectOfCustomer(tx, event.customer);
       if (project) await enableProject(tx, project.id, 'PAYMENT_FAILED');
-      return {};
+      return;
     }
     case 'paymentFailed': {
       // The first invoice is the checkout itself: nothing was owed before.
-      if (event.isFirst) return {};
+      if (event.isFirst) return;
       const { invoice } = event;
-      if (invoice !== null && (await ask((payments) => payments.isPaid(invoice)))) return {};
+      if (invoice !== null && (await ask((payments) => payments.isPaid(invoice)))) return;
       return event.isFinal
         ? disable(tx, event.customer, 'PAYMENT_FAILED')
         : warn(tx, event.customer, config);
@@ -205,19 +203,19 @@ async function hasOther(
   return before !== subscription && isLive(ask, before);
 }
 
-async function disable(tx: Database, customer: string, reason: DisabledReason): Promise<DueWork> {
+async function disable(tx: Database, customer: string, reason: DisabledReason): Promise<void> {
   const project = await findProjectOfCustomer(tx, customer);
-  return (project && (await disableProject(tx, project.id, reason))) ?? {};
+  if (project) await disableProject(tx, project.id, reason);
 }
 
 async function warn(
   tx: Database,
   customer: string,
   { platformFrom, dashboardUrl }: Services['config'],
-): Promise<DueWork> {
+): Promise<void> {
   const project = await findProjectOfCustomer(tx, customer);
-  if (!project) return {};
+  if (!project) return;
   const mail = paymentFailedMail({ project: project.name, link: dashboardUrl });
   const to = await listAdministrators(tx, project.id);
-  return { runs: await insertPlatformMail(tx, platformFrom, to, mail) };
+  await insertPlatformMail(tx, platformFrom, to, mail);
 }

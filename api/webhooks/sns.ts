@@ -4,7 +4,6 @@ import { recordInboundMail } from '../../db/emails/inbound.ts';
 import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { SnsEnvelope } from '../../providers/mail/sns.ts';
-import type { DueWork } from '../../domain/runs.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
 import {
@@ -113,7 +112,7 @@ async function confirm({ sns, log }: Services, url: string): Promise<{ message: 
 
 /** The receipt and all effects are one transaction: a failure leaves nothing; SNS repeats. */
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
-  const { db, config, dispatcher } = call;
+  const { db, config } = call;
   const now = new Date();
   const message = readSesMessage(envelope['Message']);
   const isReceipt = kindOf(message) === 'Received';
@@ -121,10 +120,10 @@ async function handleNotification(call: Services, envelope: SnsEnvelope): Promis
   const feedback = isReceipt ? null : feedbackOf(message, now);
   if (!inbound && !feedback) return;
   const name = { emailId: taggedEmailId(message), messageId: message.mail.messageId };
-  const due = await transact(db, async (tx): Promise<DueWork> => {
-    if (!(await insertSnsReceipt(tx, envelope['MessageId'] as string))) return {};
-    if (inbound) return recordInboundMail(tx, inbound);
-    if (!feedback) return {};
+  await transact(db, async (tx) => {
+    if (!(await insertSnsReceipt(tx, envelope['MessageId'] as string))) return;
+    if (inbound) await recordInboundMail(tx, inbound);
+    if (!feedback) return;
     const recorded = await recordFeedback(tx, {
       message: name,
       feedback,
@@ -132,9 +131,7 @@ async function handleNotification(call: Services, envelope: SnsEnvelope): Promis
       autoDisable: config.autoProjectDisable,
     });
     // The acceptance of a message that is not ours does not matter.
-    if (!recorded && feedback.kind === 'accepted') return {};
-    if (!recorded) throw notFound('EMAIL', name.emailId ?? name.messageId);
-    return recorded;
+    if (!recorded && feedback.kind !== 'accepted')
+      throw notFound('EMAIL', name.emailId ?? name.messageId);
   });
-  dispatcher.dispatch(due);
 }

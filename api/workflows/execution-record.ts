@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import type { ExecutionListItem, ExecutionRow } from '../../db/workflows/executions.ts';
+import {
+  activeStatuses,
+  type ExecutionListItem,
+  type ExecutionRow,
+} from '../../db/workflows/executions.ts';
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
 import { executionRunId } from '../../domain/workflow/execution.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
@@ -46,6 +50,10 @@ export const Execution = named('Execution', {
   exitReason: z.string().nullable(),
   error: z.string().nullable(),
   context: AnyObject.nullable(),
+  stuck: z.object({ since: Time, reason: z.string() }).nullable().meta({
+    description:
+      'Why it cannot go on by itself: no worker runs, or its step is tried again and again',
+  }),
   startedAt: Time,
   completedAt: Time.nullable(),
   temporalWorkflowId: z
@@ -91,8 +99,15 @@ export const cancelledExample = {
 export function presentExecution(row: ExecutionRow) {
   return present(Execution, row, {
     context: row.context as Record<string, unknown> | null,
+    stuck: stuckOf(row),
     temporalWorkflowId: executionRunId(row.id),
   });
+}
+
+function stuckOf(row: ExecutionRow): z.input<typeof Execution>['stuck'] {
+  const isActive = activeStatuses.some((active) => active === row.status);
+  if (!isActive || !row.stuck_since || row.stuck_reason === null) return null;
+  return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
 }
 
 export function presentNamed(row: ExecutionListItem) {

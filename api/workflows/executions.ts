@@ -74,7 +74,7 @@ export const startExecution = endpoint({
     body: { contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', context: { source: 'ad' } },
     response: { ...executionExample, temporalRunId: null },
   },
-  async handle({ db, caller: { projectId }, dispatcher, params: { id }, body }) {
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     found('CONTACT', body.contactId, await findContact(db, projectId, body.contactId));
     const execution = await transact(db, (tx) =>
@@ -85,7 +85,6 @@ export const startExecution = endpoint({
         context: body.context ?? null,
       }),
     );
-    dispatcher.dispatch({ executions: [execution.id] });
     return presentExecution(execution);
   },
 });
@@ -178,14 +177,13 @@ export const cancelExecution = endpoint({
   response: Execution,
   problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND', 'EXECUTION_NOT_ACTIVE'],
   example: { response: cancelledExample },
-  async handle({ db, caller, dispatcher, params: { id, executionId } }) {
+  async handle({ db, caller, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const [cancelled] = await transact(db, (tx) =>
       cancelExecutions(tx, { ids: [executionId] }, 'cancelled'),
     );
     if (!cancelled) throw new Problem('EXECUTION_NOT_ACTIVE');
-    dispatcher.dispatch({ executions: [executionId] });
     return presentExecution(cancelled);
   },
 });
@@ -202,10 +200,9 @@ export const cancelExecutionsOfWorkflow = endpoint({
   response: z.object({ cancelled: z.int() }),
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { cancelled: 12 } },
-  async handle({ db, caller, dispatcher, params: { id } }) {
+  async handle({ db, caller, params: { id } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const rows = await transact(db, (tx) => cancelExecutions(tx, { workflowId: id }, 'cancelled'));
-    dispatcher.dispatch({ executions: rows.map((row) => row.id) });
     return { cancelled: rows.length };
   },
 });
@@ -234,7 +231,7 @@ export const retryFailedExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const row = await transact(db, (tx) => retryExecution(tx, failed));
-    // The response names the new run, unless Temporal is unavailable: then the sweep starts it.
+    // The response names the new run, unless Temporal is unavailable: then it is started later.
     const runId = await dispatcher.startNow(executionId);
     return presentExecution({ ...row, temporal_run_id: runId });
   },

@@ -130,8 +130,8 @@ export async function updateCampaign(
     .execute();
 }
 
-/** Deletes ended campaigns. Returns the runs that suppress waiting mail of cancelled ones. */
-export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<string[]> {
+/** Deletes ended campaigns. The runs of cancelled ones suppress their waiting mail. */
+export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<void> {
   const campaigns = await tx
     .selectFrom('campaign')
     .select(['id', 'project_id', 'name'])
@@ -141,10 +141,8 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
         where email.campaign_id = campaign.id and email.status = 'PENDING')`,
     )
     .execute();
-  const runs: string[] = [];
-  for (const campaign of campaigns) runs.push(await signalCampaign(tx, campaign));
+  for (const campaign of campaigns) await signalCampaign(tx, campaign);
   await tx.deleteFrom('campaign').where('id', '=', anyOf(ids)).execute();
-  return runs;
 }
 
 /** Stores the content of the campaign's messages. The project's name is the default sender name. */
@@ -192,11 +190,11 @@ export async function listTemplateCampaigns(
 }
 
 /**
- * Signals the runs of campaigns that have work and were not looked at for two minutes: somebody
- * ended the run in Temporal. Returns the runs.
+ * Signals the runs of campaigns that have work and were not looked at for two minutes: they are lost,
+ * or somebody ended them in Temporal.
  */
-export async function signalStalledCampaigns(db: Database, max: number): Promise<string[]> {
-  return transact(db, async (tx) => {
+export async function signalStalledCampaigns(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string; name: string }>`
       update campaign set looked_at = now()
         where id in (select id from campaign
@@ -208,8 +206,6 @@ export async function signalStalledCampaigns(db: Database, max: number): Promise
                   and email.status = 'PENDING')))
           limit ${max} for update skip locked)
         returning id, project_id, name`.execute(tx);
-    const runs: string[] = [];
-    for (const row of rows) runs.push(await signalCampaign(tx, row));
-    return runs;
+    for (const row of rows) await signalCampaign(tx, row);
   });
 }

@@ -10,7 +10,7 @@ import { limits } from '../../domain/limits.ts';
 import { deleteContacts } from './deletion.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { type Due, nothingDue, recordEvents } from '../events/events.ts';
+import { recordEvents } from '../events/events.ts';
 import {
   type JobRef,
   type JobRow,
@@ -27,7 +27,6 @@ interface BatchOutcome {
   success: number;
   unchanged: number;
   errors: ContactError[];
-  due: Due;
 }
 
 /** Accepts a bulk action, in the caller's transaction. */
@@ -108,16 +107,16 @@ async function insertMatching(
   return rows[0]?.total ?? 0;
 }
 
-/** Processes and counts the next batch, both or neither. Null: the job has ended. */
-export async function recordBulkBatch(db: Database, job: JobRef): Promise<Due | null> {
+/** Processes and counts the next batch, both or neither. False: the job has ended. */
+export async function recordBulkBatch(db: Database, job: JobRef): Promise<boolean> {
   return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     const batch = row && (await takeBatch(tx, job.jobId));
-    if (!row || !batch) return null;
+    if (!row || !batch) return false;
     const { operation } = row.data as unknown as BulkData;
     const outcome = await applyTo(tx, job.projectId, operation, batch.contact_ids);
     await noteBatch(tx, row, batch.contact_ids.length, outcome);
-    return outcome.due;
+    return true;
   });
 }
 
@@ -161,8 +160,8 @@ async function applyTo(
   ids: readonly string[],
 ): Promise<BatchOutcome> {
   if (operation === 'delete') {
-    const { deleted, due } = await deleteContacts(tx, projectId, ids);
-    return { success: deleted.length, unchanged: 0, errors: missing(ids, deleted), due };
+    const deleted = await deleteContacts(tx, projectId, ids);
+    return { success: deleted.length, unchanged: 0, errors: missing(ids, deleted) };
   }
   const wanted = operation === 'subscribe';
   const contacts = await tx
@@ -174,13 +173,12 @@ async function applyTo(
     .forNoKeyUpdate()
     .execute();
   const changed = contacts.filter(({ subscribed }) => subscribed !== wanted).map(({ id }) => id);
-  const due = await recordChanges(tx, projectId, wanted, changed);
+  await recordChanges(tx, projectId, wanted, changed);
   const known = contacts.map(({ id }) => id);
   return {
     success: known.length,
     unchanged: known.length - changed.length,
     errors: missing(ids, known),
-    due,
   };
 }
 
@@ -190,8 +188,8 @@ async function recordChanges(
   projectId: string,
   subscribed: boolean,
   ids: readonly string[],
-): Promise<Due> {
-  if (ids.length === 0) return nothingDue;
+): Promise<void> {
+  if (ids.length === 0) return;
   await tx
     .updateTable('contact')
     .set({ subscribed, updated_at: sql<Date>`now()` })
@@ -199,7 +197,7 @@ async function recordChanges(
     .execute();
   const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
   const events = ids.map((contactId) => ({ contactId, name, data: { source: 'bulk' } }));
-  return (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
+  await recordEvents(tx, projectId, events, { contactsLocked: true });
 }
 
 function missing(ids: readonly string[], known: readonly string[]): ContactError[] {

@@ -5,7 +5,7 @@ import { invalidField, Problem } from '../../domain/errors.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
-import { type Due, nothingDue, recordEvents } from '../events/events.ts';
+import { recordEvents } from '../events/events.ts';
 import type { Contact } from '../tables.ts';
 
 export type ContactRow = Omit<Selectable<Contact>, 'data'> & {
@@ -141,16 +141,16 @@ export async function recordContact(
   tx: Database,
   projectId: string,
   write: ContactWrite,
-): Promise<{ contact: ContactRow; isNew: boolean; due: Due }> {
+): Promise<{ contact: ContactRow; isNew: boolean }> {
   for (;;) {
     const before = await lockContact(tx, projectId, { email: write.email });
     if (!before) {
       const contact = await insertContact(tx, projectId, write);
       // Nothing inserted: another transaction has just created it.
-      if (contact) return { contact: withinLimits(contact), isNew: true, due: nothingDue };
+      if (contact) return { contact: withinLimits(contact), isNew: true };
       continue;
     }
-    return { ...(await changeContact(tx, before, write)), isNew: false };
+    return { contact: await changeContact(tx, before, write), isNew: false };
   }
 }
 
@@ -164,18 +164,17 @@ export async function updateContact(
   projectId: string,
   id: string,
   change: ContactChange,
-): Promise<{ contact: ContactRow; due: Due } | undefined> {
+): Promise<ContactRow | undefined> {
   const before = await lockContact(tx, projectId, { id });
   return before && changeContact(tx, before, change);
 }
 
 async function changeContact(tx: Database, before: ContactRow, change: ContactChange) {
   const contact = await mergeContact(tx, before, change);
-  const due =
-    contact.subscribed === before.subscribed
-      ? nothingDue
-      : await recordSubscription(tx, contact, change.source);
-  return { contact: withinLimits(contact), due };
+  if (contact.subscribed !== before.subscribed) {
+    await recordSubscription(tx, contact, change.source);
+  }
+  return withinLimits(contact);
 }
 
 async function lockContact(
@@ -246,8 +245,8 @@ export async function recordSubscription(
   source: SubscriptionSource,
   /** The message whose link was followed. */
   emailId: string | null = null,
-): Promise<Due> {
-  const { due } = await recordEvents(
+): Promise<void> {
+  await recordEvents(
     tx,
     contact.project_id,
     [
@@ -260,7 +259,6 @@ export async function recordSubscription(
     ],
     { contactsLocked: true },
   );
-  return due;
 }
 
 function withinLimits(contact: ContactRow): ContactRow {

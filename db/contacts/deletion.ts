@@ -1,19 +1,19 @@
-import { sql } from 'kysely';
+import { executionRunId } from '../../domain/workflow/execution.ts';
+import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { type Due, nothingDue } from '../events/events.ts';
 import { activeStatuses } from '../workflows/executions.ts';
 
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
- * caller's transaction. The runs of active executions must still be cancelled although their rows
- * are gone, so a trigger keeps the ids. Returns the ids of those that existed.
+ * caller's transaction. A trigger puts the runs of active executions into the outbox, to be
+ * cancelled. Returns the ids of those that existed.
  */
 export async function deleteContacts(
   tx: Database,
   projectId: string,
   ids: readonly string[],
-): Promise<{ deleted: string[]; due: Due }> {
+): Promise<string[]> {
   // Locks the contacts first, in order, as everywhere: see `enterStep`.
   const contacts = await tx
     .selectFrom('contact')
@@ -24,14 +24,17 @@ export async function deleteContacts(
     .forUpdate()
     .execute();
   const deleted = contacts.map((contact) => contact.id);
-  if (deleted.length === 0) return { deleted, due: nothingDue };
-  const isMeant = sql<boolean>`contact_id = any(${deleted}::uuid[])`;
   const executions = await tx
     .selectFrom('execution')
     .select('id')
-    .where(isMeant)
-    .where((eb) => eb.or([eb('status', 'in', activeStatuses), eb('dispatch', 'is not', null)]))
+    .where('contact_id', '=', anyOf(deleted))
+    .where('status', 'in', activeStatuses)
     .execute();
   await tx.deleteFrom('contact').where('id', '=', anyOf(deleted)).execute();
-  return { deleted, due: { executions: executions.map((execution) => execution.id), waits: [] } };
+  const runIds = executions.map(({ id }) => executionRunId(id));
+  noteRuns(
+    tx,
+    runIds.map((runId) => ({ runId, projectId })),
+  );
+  return deleted;
 }

@@ -5,7 +5,7 @@ import type { ImportData, ImportResult, RowError } from '../../domain/contact/jo
 import { limits } from '../../domain/limits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { type Due, mergeDue, nothingDue, recordEvents } from '../events/events.ts';
+import { recordEvents } from '../events/events.ts';
 import { type JobRef, endJob, insertJob, lockOpenJob, updateJobProgress } from './jobs.ts';
 
 /** Some thousand rows, imported in one transaction. */
@@ -16,7 +16,6 @@ interface RowsOutcome {
   created: number;
   updated: number;
   errors: RowError[];
-  due: Due;
 }
 
 interface LockedContact {
@@ -93,16 +92,16 @@ export async function recordImportBatch(
   db: Database,
   job: JobRef,
   batch: { position: number; rows: readonly (ImportRow | RowError)[] },
-): Promise<Due | null> {
+): Promise<boolean> {
   return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
-    if (row?.position !== batch.position) return null;
+    if (row?.position !== batch.position) return false;
     const outcome = await recordRows(tx, job.projectId, batch.rows);
     const result = add(row.result as unknown as ImportResult, outcome);
     const done = batch.position + batch.rows.length;
     await updateJobProgress(tx, job.jobId, { done, total: result.totalRows, result });
     if (done >= result.totalRows) await endJob(tx, job.jobId, { state: 'completed' });
-    return outcome.due;
+    return true;
   });
 }
 
@@ -124,7 +123,7 @@ async function recordRows(
   rows: readonly (ImportRow | RowError)[],
 ): Promise<RowsOutcome> {
   const errors = rows.filter((row): row is RowError => 'error' in row);
-  const outcomes: RowsOutcome[] = [{ created: 0, updated: 0, errors, due: nothingDue }];
+  const outcomes: RowsOutcome[] = [{ created: 0, updated: 0, errors }];
   for (const chunk of chunksOf(rows.filter((row): row is ImportRow => !('error' in row)))) {
     outcomes.push(...(await recordChunk(tx, projectId, chunk)));
   }
@@ -132,7 +131,6 @@ async function recordRows(
     created: outcomes.reduce((sum, outcome) => sum + outcome.created, 0),
     updated: outcomes.reduce((sum, outcome) => sum + outcome.updated, 0),
     errors: outcomes.flatMap((outcome) => outcome.errors).sort((a, b) => a.row - b.row),
-    due: mergeDue(...outcomes.map((outcome) => outcome.due)),
   };
 }
 
@@ -161,7 +159,7 @@ async function recordChunk(
     outcomes.push(await mergeRows(tx, projectId, known, contacts));
     const unknown = rows.filter((row) => !contacts.has(row.email));
     const made = await insertRows(tx, projectId, unknown);
-    outcomes.push({ created: made.size, updated: 0, errors: [], due: nothingDue });
+    outcomes.push({ created: made.size, updated: 0, errors: [] });
     rows = unknown.filter((row) => !made.has(row.email));
   }
   return outcomes;
@@ -217,7 +215,7 @@ async function mergeRows(
   rows: readonly ImportRow[],
   contacts: ReadonlyMap<string, LockedContact>,
 ): Promise<RowsOutcome> {
-  if (rows.length === 0) return { created: 0, updated: 0, errors: [], due: nothingDue };
+  if (rows.length === 0) return { created: 0, updated: 0, errors: [] };
   const given = rows.map((row) => ({ ...row, contact: contacts.get(row.email)! }));
   const errors = await findOverfull(tx, given);
   const refused = new Set(errors.map(({ row }) => row));
@@ -240,11 +238,8 @@ async function mergeRows(
       name: row.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
       data: { source: 'import' },
     }));
-  const { due } =
-    events.length === 0
-      ? { due: nothingDue }
-      : await recordEvents(tx, projectId, events, { contactsLocked: true });
-  return { created: 0, updated: merged.length, errors, due };
+  if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
+  return { created: 0, updated: merged.length, errors };
 }
 
 /** The rows whose contact would exceed a limit. Candidates are checked one by one. */

@@ -187,10 +187,10 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
 
 /**
  * Requests the runs of open jobs without progress for ten minutes: somebody ended them in Temporal,
- * or Temporal lost them. For a running one this changes nothing. Returns the ids of the runs.
+ * or Temporal lost them. For a running one this changes nothing.
  */
-export async function signalStalledJobs(db: Database, max: number): Promise<string[]> {
-  return transact(db, async (tx) => {
+export async function signalStalledJobs(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
     const rows = await tx
       .updateTable('job')
       .set({ touched_at: sql<Date>`now()` })
@@ -211,7 +211,6 @@ export async function signalStalledJobs(db: Database, max: number): Promise<stri
       const input = { projectId: row.project_id, jobId: row.id };
       await enqueue(tx, { kind, input, summary: name });
     }
-    return rows.map((row) => row.id);
   });
 }
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { recordSubscription, type SubscriptionSource } from './contacts.ts';
 import type { Database } from '../database.ts';
-import { type Due, nothingDue } from '../events/events.ts';
 
 /** A contact for the public pages, which are called with its id alone. */
 export interface PublicContact {
@@ -49,24 +48,23 @@ export async function recordLinkSubscription(
     emailId: string | null;
     source: SubscriptionSource;
   },
-): Promise<{ contact: PublicContact; due: Due } | undefined> {
+): Promise<PublicContact | undefined> {
   const before = await publicContact(tx, change.contactId)
     .forNoKeyUpdate('contact')
     .executeTakeFirst();
   if (!before) return undefined;
   const contact = { ...before, subscribed: change.subscribed } as PublicContact;
   const emailId = change.emailId && (await ownEmailId(tx, contact.id, change.emailId));
-  let due = nothingDue;
   if (before.subscribed !== change.subscribed) {
     await tx
       .updateTable('contact')
       .set({ subscribed: change.subscribed, updated_at: sql<Date>`now()` })
       .where('id', '=', contact.id)
       .execute();
-    due = await recordSubscription(tx, contact, change.source, emailId);
+    await recordSubscription(tx, contact, change.source, emailId);
   }
   if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
-  return { contact, due };
+  return contact;
 }
 
 /** The id of a message, if it was sent to this contact. */

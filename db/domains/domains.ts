@@ -146,12 +146,12 @@ export async function insertDomain(
   });
 }
 
-/** Removes an incomplete claim; its run cleans up. Returns the run. */
-export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<string> {
-  return transact(db, async (tx) => {
+/** Removes an incomplete claim; its run cleans up. */
+export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<void> {
+  await transact(db, async (tx) => {
     const isUnfinished = sql<boolean>`not ${isComplete}`;
     await tx.deleteFrom('domain').where('id', '=', domain.id).where(isUnfinished).execute();
-    return signalPoller(tx, domain);
+    await signalPoller(tx, domain);
   });
 }
 
@@ -199,7 +199,7 @@ export async function updateDomainTokens(
     recordStatuses: Record<string, DomainStatus>;
     verified: boolean;
   },
-): Promise<{ row: DomainRow; runId: string } | 'taken' | undefined> {
+): Promise<DomainRow | 'taken' | undefined> {
   return transact(db, async (tx) => {
     await lockDomainName(tx, name);
     if (domain.verified && (await isHeldElsewhere(tx, { id, name }))) return 'taken';
@@ -217,11 +217,12 @@ export async function updateDomainTokens(
       .where('id', '=', id)
       .returning(domainColumns)
       .executeTakeFirst()) as DomainRow | undefined;
-    return row && { row, runId: await signalPoller(tx, row) };
+    if (row) await signalPoller(tx, row);
+    return row;
   });
 }
 
-function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<string> {
+function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<void> {
   return enqueue(tx, {
     kind: 'domainPoller',
     input: { projectId: project_id, domainId: id, name },
@@ -232,14 +233,14 @@ function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Prom
 /**
  * Stores the result of a check. It does not verify a claim of a name that another project holds.
  * `isScheduled`: only when the regular check is due, so that a repeated one counts once. Undefined
- * when the domain is gone; `runId` when its run must be signalled.
+ * when the domain is gone.
  */
 export async function recordDomainCheck(
   db: Database,
   { id, name }: Pick<DomainRow, 'id' | 'name'>,
   { recordStatuses, isProven }: DomainFinding,
   { isScheduled }: { isScheduled: boolean },
-): Promise<{ row: DomainRow; runId: string | null } | undefined> {
+): Promise<DomainRow | undefined> {
   return transact(db, async (tx) => {
     // Before the row: if two projects are verified at the same time, one waits here for the other.
     await lockDomainName(tx, name);
@@ -253,7 +254,7 @@ export async function recordDomainCheck(
     if (!before) return undefined;
     const { now, failed_checks, next_check_at, ...unchanged } = before;
     const isDue = next_check_at !== null && next_check_at <= now;
-    if (isScheduled && !isDue) return { row: unchanged as DomainRow, runId: null };
+    if (isScheduled && !isDue) return unchanged as DomainRow;
     const domain = {
       status: before.status as DomainStatus,
       failedChecks: failed_checks,
@@ -282,7 +283,8 @@ export async function recordDomainCheck(
       .executeTakeFirstOrThrow()) as DomainRow;
     // A failed domain is no longer checked; once it is verified, it is again.
     const isBack = before.status === 'failed' && status === 'verified';
-    return { row, runId: isBack ? await signalPoller(tx, row) : null };
+    if (isBack) await signalPoller(tx, row);
+    return row;
   });
 }
 
@@ -294,6 +296,19 @@ export async function postponeDomainCheck(db: Database, id: string): Promise<voi
     .where('id', '=', id)
     .where('next_check_at', '<=', sql<Date>`now()`)
     .execute();
+}
+
+/** Signals the runs of domains whose check is ten minutes overdue: they are lost, or were ended. */
+export async function signalStalledPollers(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<DomainOfRun>`
+      update domain set next_look_at = now() + interval '10 minutes'
+        where id in (select id from domain
+          where next_check_at < now() - interval '10 minutes' and next_look_at < now()
+          limit ${max} for update skip locked)
+        returning id, project_id, host_name as name`.execute(tx);
+    for (const row of rows) await signalPoller(tx, row);
+  });
 }
 
 /** When a domain's regular check is due, in milliseconds from now; undefined: it is gone. */
@@ -336,21 +351,19 @@ export async function listDomainUsers(
 }
 
 /**
- * Deletes domains: one, or all of a project. Returns the runs to signal; they end, and make the
- * mail provider remove the names.
+ * Deletes domains: one, or all of a project. Their runs end, and make the mail provider remove the
+ * names.
  */
 export async function deleteDomains(
   tx: Database,
   which: { id: string } | { projectId: string },
-): Promise<string[]> {
+): Promise<void> {
   const rows = await tx
     .deleteFrom('domain')
     .where('id' in which ? 'id' : 'project_id', '=', 'id' in which ? which.id : which.projectId)
     .returning(['id', 'project_id', 'host_name as name'])
     .execute();
-  const runIds: string[] = [];
-  for (const row of rows) runIds.push(await signalPoller(tx, row));
-  return runIds;
+  for (const row of rows) await signalPoller(tx, row);
 }
 
 /**

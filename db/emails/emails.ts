@@ -1,6 +1,8 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
+import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { suppressIfCancelled } from './campaign-progress.ts';
+import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
@@ -54,6 +56,9 @@ export async function insertEmail(
     })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
+  const { project_id: projectId } = email;
+  // The row is what is due; the run that delivers the project's mail only has to hear of it.
+  if (!withheld) noteRuns(tx, [{ runId: deliveryRunId(projectId), projectId }]);
   return inserted === 1n;
 }
 

@@ -20,17 +20,10 @@ export interface MessageName {
   messageId: string | null;
 }
 
-/** Ids to dispatch once the transaction is committed. */
-export interface FeedbackDue {
-  executions: string[];
-  waits: string[];
-  runs: string[];
-}
-
 /**
  * Records feedback on a message and its consequences, in the caller's transaction: the message, its
- * trace and events, its contact, its campaign, and the reputation of its project. Undefined when
- * there is no such message.
+ * trace and events, its contact, its campaign, and the reputation of its project. Returns false
+ * when there is no such message.
  * Repeated feedback counts again: a caller that may receive it twice must deduplicate.
  * @param given.opensApartMs an open counts when the previous one is longer ago than this; checked
  *   again under the lock of the message, so that of several at one moment one counts. Absent: each
@@ -47,36 +40,29 @@ export async function recordFeedback(
     autoDisable: boolean;
     opensApartMs?: number;
   },
-): Promise<FeedbackDue | undefined> {
+): Promise<boolean> {
   const { message, feedback } = given;
   const found = await findMessage(tx, message);
-  if (!found) return undefined;
-  const due: FeedbackDue = { executions: [], waits: [], runs: [] };
+  if (!found) return false;
   const apartMs = feedback.kind === 'open' ? given.opensApartMs : undefined;
   // Before any lock: frequent repeats block nobody.
-  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return due;
+  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return true;
   const measure = measureOf(feedback);
   // Locked before the contact, as everywhere: the project may be disabled below.
   if (measure && given.autoDisable) await lockProject(tx, found.project_id);
   const email = await lockMessage(tx, found);
-  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return due;
+  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return true;
   const effects = email && applyFeedback(stateOf(email), feedback, { ...given, ...message });
-  if (!email || !effects) return due;
+  if (!email || !effects) return true;
   await updateMessage(tx, email.id, effects);
   if (effects.unsubscribes) await unsubscribe(tx, email);
-  const recorded = await recordEvents(tx, email.project_id, eventsOf(email, effects), {
-    contactsLocked: true,
-  });
-  due.executions.push(...recorded.due.executions);
-  due.waits.push(...recorded.due.waits);
+  await recordEvents(tx, email.project_id, eventsOf(email, effects), { contactsLocked: true });
   if (measure && given.autoDisable && !isSimulator(email.to_email)) {
-    const stopped = await disableForReputation(tx, email.project_id, measure);
-    due.executions.push(...stopped.executions);
-    due.runs.push(...stopped.runs);
+    await disableForReputation(tx, email.project_id, measure);
   }
   // Last, because all mail of the campaign waits for this row.
-  if (email.campaign_id) due.runs.push(...(await countForCampaign(tx, email, effects)));
-  return due;
+  if (email.campaign_id) await countForCampaign(tx, email, effects);
+  return true;
 }
 
 /** What feedback means for the sender's reputation. */
@@ -222,14 +208,14 @@ function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
   }));
 }
 
-/** Returns the campaign's run when it waits for the outcome of the message. */
+/** Signals the campaign's run when it waits for the outcome of the message. */
 async function countForCampaign(
   tx: Database,
   email: LockedMessage,
   { counters, state }: FeedbackEffects,
-): Promise<string[]> {
+): Promise<void> {
   const isOver = state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null;
-  if (counters.length === 0 && !isOver) return [];
+  if (counters.length === 0 && !isOver) return;
   const one = (counter: CampaignCounter) =>
     counters.includes(counter)
       ? sql<number>`${sql.ref(counter)} + 1`
@@ -247,8 +233,7 @@ async function countForCampaign(
     .where('id', '=', email.campaign_id)
     .returning(['id', 'project_id', 'name', 'status'])
     .executeTakeFirst();
-  if (!campaign || !isOver) return [];
-  return [await signalCampaign(tx, campaign)];
+  if (campaign && isOver) await signalCampaign(tx, campaign);
 }
 
 /** Records that a notification is being handled. False: it was handled before. */
@@ -269,15 +254,12 @@ export async function insertSnsReceipt(tx: Database, messageId: string): Promise
 export async function recordSimulatedFeedback(
   tx: Database,
   { emailId, address }: { emailId: string; address: string },
-): Promise<FeedbackDue[]> {
-  const dues: FeedbackDue[] = [];
-  if (!(await insertSnsReceipt(tx, `simulator ${emailId}`))) return dues;
+): Promise<void> {
+  if (!(await insertSnsReceipt(tx, `simulator ${emailId}`))) return;
   const about = { message: { emailId, messageId: null }, acceptedAt: null, autoDisable: false };
   for (const feedback of simulatedFeedback(address, new Date()) ?? []) {
-    const due = await recordFeedback(tx, { ...about, feedback });
-    if (due) dues.push(due);
+    await recordFeedback(tx, { ...about, feedback });
   }
-  return dues;
 }
 
 /** SNS repeats a notification for hours at most, never after 30 days. */

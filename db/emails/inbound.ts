@@ -4,7 +4,7 @@ import { domainOf } from '../../domain/mail/email-address.ts';
 import { recordContact } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { type Due, mergeDue, recordEvents } from '../events/events.ts';
+import { recordEvents } from '../events/events.ts';
 
 /** A mail that arrived, as the provider reports it. */
 export interface InboundMail {
@@ -26,10 +26,9 @@ export interface InboundMail {
  * verified in a project: its sender as a contact, the message, and the event. Recipients that have
  * it already are left out.
  */
-export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<Due> {
-  const due: Due[] = [];
+export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<void> {
   for (const { project_id: projectId, to } of await findReceivers(tx, mail.recipients)) {
-    const { contact, due: ofContact } = await recordContact(tx, projectId, {
+    const { contact } = await recordContact(tx, projectId, {
       email: mail.from,
       subscribedWhenNew: true,
       data: planContactData(undefined),
@@ -47,10 +46,8 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
       ...mail.report,
     };
     const event = { contactId: contact.id, emailId, name: 'email.received', data };
-    const recorded = await recordEvents(tx, projectId, [event], { contactsLocked: true });
-    due.push(ofContact, recorded.due);
+    await recordEvents(tx, projectId, [event], { contactsLocked: true });
   }
-  return mergeDue(...due);
 }
 
 /** Always in the same order, so that two mails that arrive at once do not deadlock. */

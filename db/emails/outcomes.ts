@@ -8,7 +8,7 @@ import { storableText } from '../../domain/text-rules.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import type { MailHeader } from './emails.ts';
-import { type Due, type NewEvent, mergeDue, nothingDue, recordEvents } from '../events/events.ts';
+import { type NewEvent, recordEvents } from '../events/events.ts';
 import { emailEventData, recordFeedback, recordSimulatedFeedback } from './feedback.ts';
 import { traceEntry } from './trace.ts';
 import { categoryOf } from '../../domain/billing.ts';
@@ -69,9 +69,9 @@ export interface Attempt {
  * Records outcomes and their events in one transaction. A row that belongs to another attempt by
  * now is not changed.
  */
-export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Promise<Due> {
+export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Promise<void> {
   const { projectId, outcomes, campaign } = attempt;
-  return transact(db, async (tx) => {
+  await transact(db, async (tx) => {
     // Locks the contacts first, in order, as everywhere: see `enterStep`.
     await sql`
       select from contact
@@ -83,12 +83,9 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
       tx,
       outcomes.map(({ emailId }) => emailId),
     );
-    const overtaken = await recordOvertaken(tx, attempt, emails);
+    await recordOvertaken(tx, attempt, emails);
     const events = emails.flatMap(sentEvents);
-    const due =
-      events.length === 0
-        ? nothingDue
-        : (await recordEvents(tx, projectId, events, { contactsLocked: true })).due;
+    if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
     const gone = await billDepartedMail(tx, projectId, acceptedBeside(attempt, emails));
     // Last, because every attempt of the campaign waits for this row.
     if (campaign) {
@@ -99,7 +96,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
       }));
       await recordCampaignProgress(tx, campaign, outcomes, [...emails, ...sent]);
     }
-    return mergeDue(due, ...overtaken, ...(await recordSimulated(tx, outcomes)));
+    await recordSimulated(tx, outcomes);
   });
 }
 
@@ -121,14 +118,12 @@ function deliveredOrSent({ outcomes }: Attempt, id: string): string {
 }
 
 /** In the same transaction as the sending: no process has to survive to report it. */
-async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[]): Promise<Due[]> {
-  const dues: Due[] = [];
+async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[]): Promise<void> {
   for (const outcome of outcomes) {
     if (outcome.kind !== 'accepted' || outcome.simulator === undefined) continue;
     const { emailId, simulator: address } = outcome;
-    dues.push(...(await recordSimulatedFeedback(tx, { emailId, address })));
+    await recordSimulatedFeedback(tx, { emailId, address });
   }
-  return dues;
 }
 
 /** A message's content is stored as a whole or not at all: an earlier attempt may differ. */
@@ -195,12 +190,12 @@ async function recordOvertaken(
   tx: Database,
   { attemptIds, outcomes }: Attempt,
   settled: readonly SentEmail[],
-): Promise<Due[]> {
+): Promise<void> {
   const ids = new Set(settled.map(({ id }) => id));
   const overtaken = outcomes.filter(
     ({ emailId, kind, content }) => !ids.has(emailId) && (content || kind === 'accepted'),
   );
-  if (overtaken.length === 0) return [];
+  if (overtaken.length === 0) return;
   const records = storableJson(overtaken.map(outcomeOf));
   const { rows } = await sql<{
     id: string;
@@ -217,14 +212,12 @@ async function recordOvertaken(
         when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
         when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
         end as news`.execute(tx);
-  const dues: Due[] = [];
   for (const { id: emailId, message_id: messageId, news } of rows) {
     if (!news) continue;
     const feedback = { kind: news, at: new Date() };
     const about = { message: { emailId, messageId }, acceptedAt: null, autoDisable: false };
-    dues.push((await recordFeedback(tx, { ...about, feedback })) ?? nothingDue);
+    await recordFeedback(tx, { ...about, feedback });
   }
-  return dues;
 }
 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */
@@ -282,13 +275,13 @@ function sentEvents(email: SentEmail): NewEvent[] {
 /**
  * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
  * `delivery_unknown`, or due once more, unless their campaign has ended or the attempts are used
- * up. They keep their attempt's id, as its outcome may still arrive. Returns the campaign runs to
- * signal.
+ * up. They keep their attempt's id, as its outcome may still arrive. Signals the campaigns' runs.
+ * Returns how many.
  */
 export async function settleUncertainEmails(
   db: Database,
   given: { settleMinutes: number; policy: 'fail' | 'resend'; max: number },
-): Promise<{ settled: number; runs: string[] }> {
+): Promise<number> {
   return transact(db, async (tx) => {
     const detail = sql`jsonb_build_object('by', 'policy', 'policy', ${given.policy}::text)`;
     const { rows } = await sql<{ campaign_id: string | null }>`
@@ -316,9 +309,8 @@ export async function settleUncertainEmails(
       .select(['id', 'project_id', 'name'])
       .where('id', '=', anyOf([...campaigns]))
       .execute();
-    const runs: string[] = [];
-    for (const campaign of named) runs.push(await signalCampaign(tx, campaign));
-    return { settled: rows.length, runs };
+    for (const campaign of named) await signalCampaign(tx, campaign);
+    return rows.length;
   });
 }
 

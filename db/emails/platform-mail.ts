@@ -6,21 +6,19 @@ import { insertSystemMail } from './system-mail.ts';
 const senderName = 'Everpost';
 
 /**
- * Inserts mail of the platform to its users, in the transaction of its cause. Returns the runs that
- * send it, one for each recipient; none without a sender (`from`).
+ * Inserts mail of the platform to its users, in the transaction of its cause: one for each
+ * recipient; none without a sender (`from`).
  */
 export async function insertPlatformMail(
   tx: Database,
   from: string | null,
   to: readonly string[],
   { subject, html }: AccountMail,
-): Promise<string[]> {
-  const runs: string[] = [];
-  if (from === null) return runs;
+): Promise<void> {
+  if (from === null) return;
   for (const recipient of to) {
     const mail = { to_email: recipient, from_email: from, from_name: senderName, reply_to: null };
     const about = { kind: 'platform-mail', project_id: null } as const;
-    runs.push(await insertSystemMail(tx, { ...mail, ...about, subject, html }));
+    await insertSystemMail(tx, { ...mail, ...about, subject, html });
   }
-  return runs;
 }

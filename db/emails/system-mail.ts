@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { SingleMail } from '../tables.ts';
 
@@ -16,19 +16,43 @@ export type NewSystemMail = Pick<
 const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
 
 /**
- * Inserts such a mail, in the transaction of its cause. Returns the run that sends it: dispatch it
- * once the transaction is committed.
+ * Inserts such a mail, in the transaction of its cause, and starts the run that sends it.
  */
-export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<string> {
+export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<void> {
   const { id } = await tx
     .insertInto('single_mail')
     .values(mail)
     .returning('id')
     .executeTakeFirstOrThrow();
-  return enqueue(tx, {
-    kind: 'systemMail',
-    input: { projectId: mail.project_id, mailId: id, kind: mail.kind },
-    summary: summaries[mail.kind],
+  await enqueueMail(tx, { ...mail, id });
+}
+
+function enqueueMail(
+  tx: Database,
+  {
+    id,
+    project_id: projectId,
+    kind,
+  }: Pick<SystemMailRow, 'id' | 'project_id'> & {
+    kind: NewSystemMail['kind'];
+  },
+): Promise<void> {
+  const input = { projectId, mailId: id, kind };
+  return enqueue(tx, { kind: 'systemMail', input, summary: summaries[kind] });
+}
+
+/**
+ * Signals, every ten minutes, the runs of mails that have not left: theirs may be lost, or somebody
+ * ended it in Temporal. A running one takes no notice.
+ */
+export async function signalStalledSystemMail(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<Parameters<typeof enqueueMail>[1]>`
+      update single_mail set next_look_at = now() + interval '10 minutes'
+        where id in (select id from single_mail
+          where next_look_at < now() limit ${max} for update skip locked)
+        returning id, project_id, kind`.execute(tx);
+    for (const row of rows) await enqueueMail(tx, row);
   });
 }
 

@@ -2,24 +2,8 @@ import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
-import { dispatchGrace } from '../outbox/outbox.ts';
-
-/** Ids of rows to dispatch once their transaction is committed. */
-export interface Due {
-  /** Executions to start. */
-  executions: string[];
-  /** Step executions whose wait was claimed by an event. */
-  waits: string[];
-}
-
-export const nothingDue: Due = { executions: [], waits: [] };
-
-export function mergeDue(...parts: Due[]): Due {
-  return {
-    executions: parts.flatMap((part) => part.executions),
-    waits: parts.flatMap((part) => part.waits),
-  };
-}
+import { noteRuns } from '../commits.ts';
+import { replacingEarlier } from '../outbox/outbox.ts';
 
 export interface NewEvent {
   contactId: string | null;
@@ -45,7 +29,7 @@ export async function recordEvents(
   projectId: string,
   events: readonly NewEvent[],
   { contactsLocked = false } = {},
-): Promise<{ events: RecordedEvent[]; due: Due }> {
+): Promise<RecordedEvent[]> {
   if (!contactsLocked) await lockContacts(tx, events);
   const given = JSON.stringify(
     events.map((event) => ({
@@ -58,8 +42,7 @@ export async function recordEvents(
   // One statement: its snapshot is taken after the locks above.
   const { rows } = await sql<{
     recorded: { id: string; created_at: string }[];
-    waits: string[];
-    executions: string[];
+    runs: string[];
   }>`
     with given as (
       select contact_id, email_id, name, data from jsonb_to_recordset(${given}::jsonb)
@@ -70,17 +53,17 @@ export async function recordEvents(
           from given
         returning id, contact_id, name, data, created_at, recorded_at
     ), matched as (
-      update wait set event_id = recorded.id, dispatch_at = ${dispatchGrace}
+      update wait set event_id = recorded.id
         from recorded
         where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name
           and wait.event_id is null
           and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
-        returning wait.step_execution_id
+        returning wait.step_execution_id, wait.execution_id
     ), started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context, dispatch, dispatch_at)
+          current_step_id, context)
         select workflow.project_id, workflow.id, workflow.version, workflow.name,
-            recorded.contact_id, step.id, recorded.data, 'start', ${dispatchGrace}
+            recorded.contact_id, step.id, recorded.data
           from recorded
           join workflow on workflow.project_id = ${projectId}
             and workflow.trigger_event_name = recorded.name
@@ -106,18 +89,36 @@ export async function recordEvents(
               'timestamp', ${isoTime(sql`started.started_at`)}),
             started.started_at, started.started_at
           from started join workflow on workflow.id = started.workflow_id
+    ), enqueued as (
+      ${enqueueing(projectId)}
     )
     select
       (select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
         from recorded) as recorded,
-      array(select step_execution_id::text from matched) as waits,
-      array(select id::text from started) as executions`.execute(tx);
+      array(select run_id from enqueued) as runs`.execute(tx);
   const [row] = rows;
   if (!row) throw new Error('recordEvents: no answer');
-  return {
-    events: row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) })),
-    due: { executions: row.executions, waits: row.waits },
-  };
+  noteRuns(
+    tx,
+    row.runs.map((runId) => ({ runId, projectId })),
+  );
+  return row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) }));
+}
+
+/** Puts into the outbox what was `started`, and the runs whose wait was `matched`. */
+function enqueueing(projectId: string) {
+  return sql`
+      insert into outbox (run_id, project_id, kind, action, input)
+        select 'execution-' || id, ${projectId}::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+          from started
+        union all
+        -- One per execution: the branches of a graph never run beside each other.
+        select 'execution-' || matched.execution_id, ${projectId}::uuid, 'customerWorkflow',
+            'signal', jsonb_build_object('stepId', step_execution.step_id)
+          from matched
+          join step_execution on step_execution.id = matched.step_execution_id
+      ${replacingEarlier}
+      returning run_id`;
 }
 
 async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<void> {
@@ -182,7 +183,7 @@ export async function recordContactEvent(
   tx: Database,
   projectId: string,
   event: NewEvent,
-): Promise<{ event: RecordedEvent; due: Due } | { missing: 'CONTACT' | 'EMAIL'; id: string }> {
+): Promise<{ event: RecordedEvent } | { missing: 'CONTACT' | 'EMAIL'; id: string }> {
   const { contactId, emailId = null } = event;
   const ofProject = (id: string) => ({ project_id: projectId, id });
   if (contactId !== null) {
@@ -202,8 +203,7 @@ export async function recordContactEvent(
       .executeTakeFirst();
     if (!email) return { missing: 'EMAIL', id: emailId };
   }
-  const recorded = await recordEvents(tx, projectId, [event], { contactsLocked: true });
-  const [first] = recorded.events;
-  if (!first) throw new Error('The event was not recorded.');
-  return { event: first, due: recorded.due };
+  const [recorded] = await recordEvents(tx, projectId, [event], { contactsLocked: true });
+  if (!recorded) throw new Error('The event was not recorded.');
+  return { event: recorded };
 }

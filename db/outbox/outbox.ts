@@ -1,90 +1,125 @@
 import { sql } from 'kysely';
-import { type RunInputs, type RunKind, type OutboxEntry, runIds } from '../../domain/runs.ts';
+import {
+  type OutboxEntry,
+  type RunInputs,
+  type RunKind,
+  runIds,
+  type SentEntry,
+} from '../../domain/runs.ts';
+import { executionRunId } from '../../domain/workflow/execution.ts';
 import { columnsOf } from '../columns.ts';
+import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 
-/** How long the process that committed a row has to dispatch it before the sweep does. */
-export const dispatchGrace = sql<Date>`now() + interval '5 seconds'`;
+/**
+ * The outbox: what Temporal must be told, as rows that are committed with their cause. The process
+ * that commits one sends it at once; what it does not send within the grace, any process sends.
+ */
+
+/** The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. */
+export const replacingEarlier = sql`
+  on conflict (run_id) do update set action = excluded.action, input = excluded.input,
+    summary = excluded.summary, generation = outbox.generation + 1, due_at = excluded.due_at`;
 
 /**
- * Records, in the transaction of the cause, that a run must be started or signalled. Returns the
- * run's id: dispatch it once the transaction is committed.
+ * Records, in the transaction of the cause, that a run must be started, or signalled that its rows
+ * have changed.
  */
 export async function enqueue<K extends RunKind>(
   tx: Database,
   entry: { kind: K; input: RunInputs[K]; summary: string },
-): Promise<string> {
+): Promise<void> {
   // The kind determines the input's type; the compiler cannot follow that through the table.
   const idOf = runIds[entry.kind] as (input: RunInputs[K]) => string;
   const runId = idOf(entry.input);
-  await tx
-    .insertInto('run_wake')
-    .values({
-      run_id: runId,
-      project_id: entry.input.projectId,
-      kind: entry.kind,
-      input: JSON.stringify(entry.input),
-      summary: entry.summary,
-      // Starts at random: a row that was sent and deleted must not be taken for its successor.
-      requests: sql<number>`(random() * 1000000000)::int`,
-    })
-    .onConflict((conflict) =>
-      conflict.column('run_id').doUpdateSet({
-        input: (row) => row.ref('excluded.input'),
-        summary: (row) => row.ref('excluded.summary'),
-        requests: sql<number>`run_wake.requests + 1`,
-        dispatch_at: dispatchGrace,
-      }),
-    )
-    .execute();
-  return runId;
+  const { projectId } = entry.input;
+  await sql`
+    insert into outbox (run_id, project_id, kind, action, input, summary)
+      values (${runId}, ${projectId}, ${entry.kind}, 'signal', ${JSON.stringify(entry.input)},
+        ${entry.summary})
+    ${replacingEarlier}`.execute(tx);
+  noteRuns(tx, [{ runId, projectId }]);
 }
 
-/** Records that the run of a campaign must be signalled. Returns the run, for the dispatcher. */
+/** Records that the run of a campaign must be signalled. */
 export async function signalCampaign(
   tx: Database,
   campaign: { id: string; project_id: string; name: string },
-): Promise<string> {
-  return enqueue(tx, {
+): Promise<void> {
+  await enqueue(tx, {
     kind: 'campaignSend',
     input: { projectId: campaign.project_id, campaignId: campaign.id },
     summary: campaign.name,
   });
 }
 
-export async function listPending(db: Database, runIds: readonly string[]): Promise<OutboxEntry[]> {
+/** Records that the runs of executions of a project must be started or cancelled. */
+export async function enqueueExecutions(
+  tx: Database,
+  action: 'start' | 'cancel',
+  executions: readonly { id: string; project_id: string }[],
+): Promise<void> {
+  if (executions.length === 0) return;
+  const runs = executions.map(({ id, project_id: projectId }) => ({
+    runId: executionRunId(id),
+    projectId,
+  }));
+  await sql`
+    insert into outbox (run_id, project_id, kind, action)
+      select run_id, project_id, 'customerWorkflow', ${action}
+        from unnest(${runs.map(({ runId }) => runId)}::text[],
+          ${runs.map(({ projectId }) => projectId)}::uuid[]) as run(run_id, project_id)
+    ${replacingEarlier}`.execute(tx);
+  noteRuns(tx, runs);
+}
+
+/** The entries among these that are still to be sent. */
+export async function listPending(db: Database, ids: readonly string[]): Promise<OutboxEntry[]> {
   const rows = await db
-    .selectFrom('run_wake')
-    .select(columnsOf('run_wake'))
-    .where('run_id', '=', anyOf(runIds, 'text'))
+    .selectFrom('outbox')
+    .select(columnsOf('outbox'))
+    .where('run_id', '=', anyOf(ids, 'text'))
     .execute();
   return rows.map((row) => ({
     runId: row.run_id,
     projectId: row.project_id,
-    kind: row.kind as RunKind,
+    kind: row.kind as OutboxEntry['kind'],
+    action: row.action as OutboxEntry['action'],
     input: row.input as unknown as OutboxEntry['input'],
     summary: row.summary,
-    requests: row.requests,
+    generation: row.generation,
   }));
 }
 
-/** Deletes entries that Temporal was sent, but not requests that came meanwhile. */
-export async function markSent(db: Database, told: readonly OutboxEntry[]): Promise<void> {
+/**
+ * Deletes entries that Temporal was sent, but not requests that came meanwhile, and records the runs
+ * of the executions that were started. A run that was started for an earlier request of its
+ * execution is not recorded.
+ */
+export async function markSent(db: Database, sent: readonly SentEntry[]): Promise<void> {
+  const started = sent.flatMap(({ started: run }) => run ?? []);
   await sql`
-    delete from run_wake using unnest(
-        ${told.map((entry) => entry.runId)}::text[],
-        ${told.map((entry) => entry.requests)}::int[]) as told(run_id, requests)
-      where run_wake.run_id = told.run_id and run_wake.requests = told.requests`.execute(db);
+    with sent as (
+      delete from outbox using unnest(
+          ${sent.map(({ entry }) => entry.runId)}::text[],
+          ${sent.map(({ entry }) => entry.generation)}::int[]) as sent(run_id, generation)
+        where outbox.run_id = sent.run_id and outbox.generation = sent.generation
+    )
+    update execution set temporal_run_id = run.id, dispatch = null, dispatch_at = null
+      from unnest(${started.map(({ executionId }) => executionId)}::uuid[],
+          ${started.map(({ generation }) => generation)}::int[],
+          ${started.map(({ runId }) => runId)}::text[]) as run(execution_id, generation, id)
+      where execution.id = run.execution_id
+        and execution.dispatch_generation = run.generation`.execute(db);
 }
 
-/** Claims runs that Temporal should know of by now, for the caller to dispatch. */
-export async function claimOverdue(db: Database, max: number): Promise<string[]> {
-  const { rows } = await sql<{ run_id: string }>`
-    update run_wake set dispatch_at = now() + interval '30 seconds'
-      where run_id in (select run_id from run_wake
-        where dispatch_at < now()
-        order by dispatch_at limit ${max} for update skip locked)
-      returning run_id`.execute(db);
-  return rows.map((row) => row.run_id);
+/** Claims entries that should have been sent by now, for the caller to send. */
+export async function claimOverdue(db: Database, max: number) {
+  const { rows } = await sql<{ runId: string; projectId: string | null }>`
+    update outbox set due_at = now() + interval '30 seconds'
+      where run_id in (select run_id from outbox
+        where due_at < now() order by due_at limit ${max} for update skip locked)
+      returning run_id as "runId", project_id as "projectId"`.execute(db);
+  return rows;
 }

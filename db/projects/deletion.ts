@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { RunInputs, RunKind } from '../../domain/runs.ts';
+import type { RunKind } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../contacts/jobs.ts';
-import { enqueue } from '../outbox/outbox.ts';
+import { enqueue, signalCampaign } from '../outbox/outbox.ts';
 
 /**
  * Reset and deletion of a project. One short transaction makes its row unreachable; a run then
@@ -13,17 +13,18 @@ import { enqueue } from '../outbox/outbox.ts';
  */
 
 /**
- * Deletes a project: keys, members and domains are gone at once. Returns the runs to dispatch after
- * the commit; undefined when it was gone.
+ * Deletes a project: keys, members and domains are gone at once. Returns false when it was gone.
  */
-export async function removeProject(tx: Database, id: string): Promise<string[] | undefined> {
+export async function removeProject(tx: Database, id: string): Promise<boolean> {
   const publicId = await detach(tx, id, 'delete');
-  if (!publicId) return undefined;
+  if (!publicId) return false;
   await tx.deleteFrom('membership').where('project_id', '=', id).execute();
   await tx.deleteFrom('invitation').where('project_id', '=', id).execute();
-  const runs = [...(await stopRuns(tx, id)), ...(await deleteDomains(tx, { projectId: id }))];
-  runs.push(await enqueueRun(tx, 'projectDelete', { projectId: publicId }, 'Delete a project'));
-  return runs;
+  await stopRuns(tx, id);
+  await deleteDomains(tx, { projectId: id });
+  const input = { projectId: publicId };
+  await enqueue(tx, { kind: 'projectDelete', input, summary: 'Delete a project' });
+  return true;
 }
 
 /** Tables whose rows a reset project keeps. */
@@ -39,7 +40,7 @@ export const keptOnReset = [
 ] as const;
 
 /** Empties a project: keeps settings, keys, members, domains, secrets and billing. As above. */
-export async function resetProject(tx: Database, id: string): Promise<string[] | undefined> {
+export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
     .selectFrom('project')
     .select(columnsOf('project'))
@@ -47,7 +48,7 @@ export async function resetProject(tx: Database, id: string): Promise<string[] |
     .forUpdate()
     .executeTakeFirst();
   const publicId = await detach(tx, id, 'reset');
-  if (!before || !publicId) return undefined;
+  if (!before || !publicId) return false;
   const { id: _, removal: __, ...kept } = before;
   const after = await tx
     .insertInto('project')
@@ -58,9 +59,10 @@ export async function resetProject(tx: Database, id: string): Promise<string[] |
     await sql`update ${sql.table(table)} set project_id = ${after.id}
       where project_id = ${id}`.execute(tx);
   }
-  const runs = await stopRuns(tx, id);
-  runs.push(await enqueueRun(tx, 'projectReset', { projectId: publicId }, 'Reset a project'));
-  return runs;
+  await stopRuns(tx, id);
+  const input = { projectId: publicId };
+  await enqueue(tx, { kind: 'projectReset', input, summary: 'Reset a project' });
+  return true;
 }
 
 /** Makes a project's row unreachable. Returns its public id. */
@@ -89,24 +91,42 @@ async function detach(
 }
 
 /**
- * Ends campaigns and jobs of a project that must not send or write any more. The caller cancels or
- * deletes its executions. Returns the runs to signal.
+ * Ends campaigns and jobs of a project that must not send or write any more, and signals the
+ * campaigns' runs. The caller cancels or deletes its executions.
  */
-export async function stopRuns(tx: Database, projectId: string): Promise<string[]> {
+export async function stopRuns(tx: Database, projectId: string): Promise<void> {
   const campaigns = await tx
     .updateTable('campaign')
     .set({ status: 'CANCELLED', paused_reason: null, updated_at: sql<Date>`now()` })
     .where('project_id', '=', projectId)
     .where('status', 'in', ['SCHEDULED', 'SENDING', 'PAUSED'])
-    .returning(['id', 'name'])
+    .returning(['id', 'project_id', 'name'])
     .execute();
   // Their runs read the row without a signal.
   await cancelJobs(tx, projectId);
-  const runs: string[] = [];
-  for (const { id, name } of campaigns) {
-    runs.push(await enqueueRun(tx, 'campaignSend', { projectId, campaignId: id }, name));
-  }
-  return runs;
+  for (const campaign of campaigns) await signalCampaign(tx, campaign);
+}
+
+const removalKinds = { delete: 'projectDelete', reset: 'projectReset' } as const;
+
+/**
+ * Signals, every ten minutes, the runs of removals that are not over: theirs may be lost, or somebody
+ * ended it in Temporal. A running one takes no notice.
+ */
+export async function signalRemovals(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<{ publicId: string; removal: keyof typeof removalKinds }>`
+      update project set next_look_at = now() + interval '10 minutes'
+        where id in (select id from project
+          where removal is not null
+            and coalesce(next_look_at, updated_at + interval '10 minutes') < now()
+          limit ${max} for update skip locked)
+        returning coalesce(public_id, id) as "publicId", removal`.execute(tx);
+    for (const { publicId, removal } of rows) {
+      const input = { projectId: publicId };
+      await enqueue(tx, { kind: removalKinds[removal], input, summary: 'Remove a project' });
+    }
+  });
 }
 
 /** Rows deleted at once from a table: few enough that no lock is held for long. */
@@ -201,21 +221,6 @@ export async function deleteProjectPage(
   return { deleted, isOver: deleted === 0 };
 }
 
-/** Runs of deleted executions that Temporal must still cancel. */
-export async function listOrphanRuns(
-  db: Database,
-  projectId: string,
-  max: number,
-): Promise<string[]> {
-  const rows = await db
-    .selectFrom('orphan_run')
-    .select('execution_id')
-    .where('project_id', '=', projectId)
-    .limit(max)
-    .execute();
-  return rows.map((row) => row.execution_id);
-}
-
 /**
  * Runs of a project that outlive it: its removal may have to run once more; a domain poller
  * continues after a reset, and otherwise makes the mail provider remove the domain.
@@ -225,22 +230,17 @@ const signalsThatStay: readonly RunKind[] = ['projectReset', 'projectDelete', 'd
 /** Deletes the project's row, the last of its data. */
 export async function deleteRemovedProject(db: Database, id: string): Promise<void> {
   await transact(db, async (tx) => {
-    for (const table of [...keptOnReset, 'run_wake'] as const) {
-      const others =
-        table === 'run_wake' ? sql`and kind <> all(${signalsThatStay}::text[])` : sql``;
-      await sql`delete from ${sql.table(table)} where project_id = ${id} ${others}`.execute(tx);
+    for (const table of keptOnReset) {
+      await sql`delete from ${sql.table(table)} where project_id = ${id}`.execute(tx);
     }
+    await tx
+      .deleteFrom('outbox')
+      .where('project_id', '=', id)
+      .where('kind', 'not in', signalsThatStay)
+      .where('action', '=', 'signal')
+      .execute();
     await tx.deleteFrom('token_bucket').where('key', '=', `project ${id}`).execute();
     await tx.deleteFrom('rate_limit').where('key', '=', `project:${id}`).execute();
     await tx.deleteFrom('project').where('id', '=', id).where('removal', 'is not', null).execute();
   });
-}
-
-function enqueueRun<K extends RunKind>(
-  tx: Database,
-  kind: K,
-  input: RunInputs[K],
-  summary: string,
-): Promise<string> {
-  return enqueue(tx, { kind, input, summary });
 }

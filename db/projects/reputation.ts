@@ -39,23 +39,21 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 
 /**
  * Disables a project, in the caller's transaction that holds its row, when the measure that has
- * just changed is critical. Returns what to dispatch.
+ * just changed is critical.
  */
 export async function disableForReputation(
   tx: Database,
   projectId: string,
   measure: Measure,
-): Promise<{ executions: string[]; runs: string[] }> {
+): Promise<void> {
   const { rows } = await sql<{ age_days: number }>`
     select extract(epoch from now() - created_at)::float / 86400 as age_days
       from project where id = ${projectId} and disabled_reason is null`.execute(tx);
   const [project] = rows;
-  const nothing = { executions: [], runs: [] };
-  if (!project) return nothing;
+  if (!project) return;
   const windows = await findMeasure(tx, projectId, measure);
   const { worst } = judgeReputation(windows, project.age_days);
-  if (worst[measure] !== 'critical') return nothing;
-  return (await disableProject(tx, projectId, 'EMAIL_REPUTATION')) ?? nothing;
+  if (worst[measure] === 'critical') await disableProject(tx, projectId, 'EMAIL_REPUTATION');
 }
 
 /**

@@ -14,14 +14,13 @@ export type DisabledReason =
 /**
  * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
  * executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Returns
- * what to dispatch after the commit, or null when it was disabled already. Call it before other
- * rows of the project are locked.
+ * whether it was enabled. Call it before other rows of the project are locked.
  */
 export async function disableProject(
   tx: Database,
   projectId: string,
   reason: DisabledReason,
-): Promise<{ executions: string[]; runs: string[] } | null> {
+): Promise<boolean> {
   const disabled = await tx
     .updateTable('project')
     .set({ disabled_reason: reason, updated_at: sql<Date>`now()` })
@@ -30,7 +29,7 @@ export async function disableProject(
     .where('disabled_reason', 'is', null)
     .returning('id')
     .executeTakeFirst();
-  if (!disabled) return null;
+  if (!disabled) return false;
   const active = await tx
     .selectFrom('execution')
     .select('id')
@@ -38,17 +37,17 @@ export async function disableProject(
     .where('status', 'in', activeStatuses)
     .execute();
   const ids = active.map((row) => row.id);
-  const cancelled = await cancelExecutions(tx, { ids }, 'project_disabled');
-  const runs = await stopRuns(tx, projectId);
+  await cancelExecutions(tx, { ids }, 'project_disabled');
+  await stopRuns(tx, projectId);
   await failWaitingMail(tx, projectId);
-  return { executions: cancelled.map((row) => row.id), runs };
+  return true;
 }
 
 /**
  * Cancels up to `max` executions of disabled projects: an event started them while their project
- * was being disabled, or somebody disabled it in the database. Returns them, to be dispatched.
+ * was being disabled, or somebody disabled it in the database. Returns how many.
  */
-export async function cancelLateExecutions(db: Database, max: number): Promise<string[]> {
+export async function cancelLateExecutions(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
     const late = await tx
       .selectFrom('project')
@@ -62,8 +61,7 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<s
       .limit(max)
       .execute();
     const ids = late.map((row) => row.id);
-    const cancelled = await cancelExecutions(tx, { ids }, 'project_disabled');
-    return cancelled.map((row) => row.id);
+    return (await cancelExecutions(tx, { ids }, 'project_disabled')).length;
   });
 }
 

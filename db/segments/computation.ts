@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { isJsonEqual } from '../../domain/filter/value.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
 import { type Database, transact } from '../database.ts';
-import { type Due, recordEvents } from '../events/events.ts';
+import { recordEvents } from '../events/events.ts';
 import { membershipSql, recordStoredCount, withinConditionTime } from './members.ts';
 import { type SegmentRow, findSegment, lockSegment } from './segments.ts';
 
@@ -13,8 +13,6 @@ type TrackedSegment = SegmentRow & { type: 'DYNAMIC' };
 export interface ComputationOptions {
   /** The moment for which the condition is evaluated. */
   now: Date;
-  /** Called after each commit with what to dispatch. */
-  onDue(due: Due): void;
   /** True when it is time to stop: the next computation does the rest. */
   isOver?: () => boolean;
 }
@@ -57,7 +55,6 @@ export async function computeSegment(
       if (!changed) return finish(db, segment, { ...counted, isComplete: false });
       counted.added += changed.added;
       counted.removed += changed.removed;
-      options.onDue(changed.due);
     }
     const isIdle = counted.added + counted.removed === before;
     isLast = contactIds.length < changesMax || isIdle;
@@ -101,7 +98,7 @@ async function recordChanges(
   computed: TrackedSegment,
   contactIds: readonly string[],
   { now }: ComputationOptions,
-): Promise<{ added: number; removed: number; due: Due } | null> {
+): Promise<{ added: number; removed: number } | null> {
   return transact(db, async (tx) => {
     const segment = await lockSegment(tx, computed.project_id, computed.id, { for: 'edit' });
     const isSame = isJsonEqual(segment?.condition, computed.condition);
@@ -121,9 +118,9 @@ async function recordChanges(
       name: `segment.${slug}.${entered ? 'entry' : 'exit'}`,
       data,
     }));
-    const { due } = await recordEvents(tx, segment.project_id, events, { contactsLocked: true });
+    await recordEvents(tx, segment.project_id, events, { contactsLocked: true });
     const added = changes.filter(({ entered }) => entered).length;
-    return { added, removed: changes.length - added, due };
+    return { added, removed: changes.length - added };
   });
 }
 

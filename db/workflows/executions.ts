@@ -4,7 +4,7 @@ import type { Graph } from '../../domain/workflow/graph.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
-import { dispatchGrace } from '../outbox/outbox.ts';
+import { enqueueExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
 import type { DB, Execution } from '../tables.ts';
 
@@ -52,12 +52,11 @@ export async function insertExecution(
       contact_id: contactId,
       current_step_id: workflow.trigger_step_id,
       context: context && JSON.stringify(context),
-      dispatch: 'start',
-      dispatch_at: dispatchGrace,
     })
     .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();
   await insertTriggerStep(tx, execution, workflow.trigger_step_id);
+  await enqueueExecutions(tx, 'start', [execution]);
   return execution;
 }
 
@@ -120,8 +119,8 @@ async function insertTriggerStep(
 }
 
 /**
- * Cancels active executions in the caller's transaction: the rows at once, their runs when the
- * cancel is dispatched. Returns the cancelled rows.
+ * Cancels active executions in the caller's transaction: the rows at once, their runs after the
+ * commit. Returns the cancelled rows.
  */
 export async function cancelExecutions(
   tx: Database,
@@ -155,8 +154,6 @@ export async function cancelExecutions(
       exit_reason: reason,
       completed_at: sql<Date>`clock_timestamp()`,
       updated_at: sql<Date>`now()`,
-      dispatch: 'cancel',
-      dispatch_at: dispatchGrace,
     })
     .where('status', 'in', activeStatuses)
     .where(isMeant)
@@ -174,12 +171,13 @@ export async function cancelExecutions(
     .where('status', 'in', ['PENDING', 'SCHEDULED', 'WAITING'])
     .execute();
   await tx.deleteFrom('wait').where('execution_id', '=', anyOf(ids)).execute();
+  await enqueueExecutions(tx, 'cancel', rows);
   return rows;
 }
 
 /**
  * Makes a failed execution active again at its failed step, in the caller's transaction; its run is
- * due to be started again.
+ * started again.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
  *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
  */
@@ -203,7 +201,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
   };
   const row = await tx
     .updateTable('execution')
-    .set({ ...again, dispatch: 'start', dispatch_at: dispatchGrace })
+    .set({ ...again, dispatch_generation: sql<number>`dispatch_generation + 1` })
     .where('id', '=', id)
     .where('status', '=', 'FAILED')
     .returning(columnsOf('execution'))
@@ -215,6 +213,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
     .where('execution_id', '=', id)
     .where('status', '=', 'FAILED')
     .execute();
+  await enqueueExecutions(tx, 'start', [row]);
   return row;
 }
 
@@ -237,46 +236,6 @@ export async function endExecution(
     .where('status', 'in', activeStatuses)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
-}
-
-/** A run that ended in Temporal without completing. */
-export interface BrokenRun {
-  executionId: string;
-  runId: string;
-  /** Cancelled as by the API, or ended in some other way. */
-  cancelled: boolean;
-}
-
-/**
- * Ends executions that are active although their run is closed: somebody cancelled or terminated it
- * in Temporal itself. Skips those with something to dispatch: they are about to get a new run.
- */
-export async function repairExecutions(db: Database, runs: readonly BrokenRun[]): Promise<void> {
-  if (runs.length === 0) return;
-  await sql`
-    with broken as (
-      select "executionId", "runId", cancelled from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
-        as run("executionId" uuid, "runId" text, cancelled boolean)
-    ), ended as (
-      update execution set
-          status = case when cancelled then 'CANCELLED' else 'FAILED' end,
-          exit_reason = case when cancelled then 'cancelled' end,
-          error = case when not cancelled then 'Its run was ended in Temporal.' end,
-          completed_at = clock_timestamp(), updated_at = now()
-        from broken
-        where execution.id = "executionId" and temporal_run_id = "runId"
-          and status in ('RUNNING', 'WAITING') and dispatch is null
-        returning execution.id, execution.status
-    ), forgotten as (
-      delete from wait using ended where execution_id = ended.id
-    )
-    update step_execution set
-        status = case when ended.status = 'FAILED' and step_execution.status = 'RUNNING'
-          then 'FAILED' else 'SKIPPED' end,
-        completed_at = clock_timestamp(), updated_at = now()
-      from ended
-      where step_execution.execution_id = ended.id
-        and step_execution.status in ('PENDING', 'SCHEDULED', 'RUNNING', 'WAITING')`.execute(db);
 }
 
 export interface ExecutionListItem extends ExecutionRow {

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { ExecutionRow } from './executions.ts';
+import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
 import type { StepExecution } from '../tables.ts';
 
 /** What an execution's run records while it walks its graph. */
@@ -73,7 +74,10 @@ export async function enterStep(
           updated_at = now()
         returning id, status, attempts, output, started_at, completed_at
     ), entered as (
-      update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now()
+      update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now(),
+          next_look_at = case when execution.status = 'RUNNING' then next_look_at
+            else ${lookWhenRunning} end,
+          stuck_since = null, stuck_reason = null
         from step
         where execution.id = ${executionId} and step.status <> 'COMPLETED'
     )
@@ -182,11 +186,19 @@ export async function failStep(
     .execute();
 }
 
-/** Marks an entered execution as waiting at its step. */
-export async function updateExecutionWaiting(tx: Database, executionId: string): Promise<void> {
+/** Marks an entered execution as waiting at its step, until a moment (null: without end). */
+export async function updateExecutionWaiting(
+  tx: Database,
+  executionId: string,
+  until: Date | null,
+): Promise<void> {
   await tx
     .updateTable('execution')
-    .set({ status: 'WAITING', updated_at: sql<Date>`now()` })
+    .set({
+      status: 'WAITING',
+      updated_at: sql<Date>`now()`,
+      next_look_at: lookWhenWaiting(sql`${until}::timestamptz`),
+    })
     .where('id', '=', executionId)
     .execute();
 }
@@ -213,7 +225,8 @@ export async function completeDelay(
           where next.id is not null
         on conflict (execution_id, step_id) do nothing
     )
-    update execution set status = 'WAITING', updated_at = now()
+    update execution set status = 'WAITING', updated_at = now(),
+        next_look_at = ${lookWhenWaiting(sql`${delay.resumeAt}::timestamptz`)}
       where id = ${execution.id}`.execute(tx);
 }
 

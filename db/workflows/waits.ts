@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
 import type { StepVisit } from './steps.ts';
 
 export interface MatchedEvent {
@@ -92,21 +91,6 @@ export async function settleWait(
     .where('id', '=', wait.event_id)
     .executeTakeFirst();
   return { event: event ? matched(event) : null };
-}
-
-/** Claimed waits among `ids`, with the run and the step to signal. */
-export async function listClaimedWaits(db: Database, ids: readonly string[]) {
-  return db
-    .selectFrom('wait')
-    .innerJoin('step_execution', 'step_execution.id', 'wait.step_execution_id')
-    .select([
-      'wait.execution_id as executionId',
-      'step_execution.step_id as stepId',
-      'wait.event_id as eventId',
-    ])
-    .where('wait.step_execution_id', '=', anyOf(ids))
-    .where('wait.event_id', 'is not', null)
-    .execute();
 }
 
 function matched(row: { id: string; name: string; data: unknown; created_at: Date }): MatchedEvent {

@@ -43,12 +43,6 @@ export interface StartedRun {
   runId: string;
 }
 
-/** A cancel that Temporal does not have yet; without a generation its execution is deleted. */
-export interface DueCancel {
-  executionId: string;
-  generation: number | null;
-}
-
 /** The workflow id of an execution's run. */
 export function executionRunId(executionId: string): string {
   return `execution-${executionId}`;
@@ -62,4 +56,9 @@ export function executionOfRun(workflowId: string): string | null {
 /** The workflow id of the run that delivers a project's transactional and workflow mail. */
 export function deliveryRunId(projectId: string): string {
   return `delivery-${projectId}`;
+}
+
+/** The project whose mail the run with this workflow id delivers, or null. */
+export function projectOfDelivery(workflowId: string): string | null {
+  return /^delivery-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
 }

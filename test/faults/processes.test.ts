@@ -31,7 +31,10 @@ describe('an API process that is killed', async () => {
   const executionsOf = (workflowId: string) =>
     engine.api.db
       .selectFrom('execution')
-      .select(['id', 'dispatch', 'temporal_run_id'])
+      .leftJoin('outbox', (join) =>
+        join.on(sql<boolean>`outbox.run_id = 'execution-' || execution.id`),
+      )
+      .select(['execution.id', 'outbox.action as due', 'temporal_run_id'])
       .where('workflow_id', '=', workflowId)
       .execute();
 
@@ -46,7 +49,7 @@ describe('an API process that is killed', async () => {
     }
     await api.kill();
     const before = await executionsOf(workflow.id);
-    expect(before.map(({ dispatch }) => dispatch)).toEqual(emails.map(() => 'start'));
+    expect(before.map(({ due }) => due)).toEqual(emails.map(() => 'start'));
 
     await Promise.all([sweepNow(engine), sweepNow(engine)]);
     for (const { id } of before) await executionIn(engine, workflow.id, id, 'COMPLETED');
@@ -63,7 +66,7 @@ describe('an API process that is killed', async () => {
     await track(emails[0]!);
     await engine.mailsTo(emails[0]!, 1);
     await waitFor('the first note', async () =>
-      (await executionsOf(workflow.id)).every(({ dispatch }) => dispatch === null),
+      (await executionsOf(workflow.id)).every(({ due }) => due === null),
     );
     line.mode = 'deaf';
     for (const email of emails.slice(1)) expect((await track(email)).status).toBe(200);
@@ -71,12 +74,12 @@ describe('an API process that is killed', async () => {
     await engine.mailsTo(emails[1]!, 1);
     await api.kill();
     const before = await executionsOf(workflow.id);
-    expect(before.filter(({ dispatch }) => dispatch === 'start')).toHaveLength(5);
+    expect(before.filter(({ due }) => due === 'start')).toHaveLength(5);
 
     await sweepNow(engine);
     const noted = await waitFor('all starts to be noted', async () => {
       const rows = await executionsOf(workflow.id);
-      return rows.every(({ dispatch }) => dispatch === null) && rows;
+      return rows.every(({ due }) => due === null) && rows;
     });
     for (const { id, temporal_run_id: runId } of noted) {
       const run = await engine.temporal.client.workflow.getHandle(`execution-${id}`).describe();

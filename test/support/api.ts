@@ -6,7 +6,6 @@ import { createLog } from '../../api/http/log.ts';
 import { createServices } from '../../api/services.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase, watchDatabase } from '../../db/database.ts';
-import type { DueWork } from '../../domain/runs.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { requireDocumented } from './documented.ts';
 import { createTestDatabase } from './processes/servers.ts';
@@ -35,8 +34,8 @@ export interface TestApi {
   url: string;
   db: Database;
   services: Services;
-  /** What was handed to the dispatcher, oldest first. Nothing is handed on. */
-  dispatched: DueWork[];
+  /** The runs that the dispatcher was told of, oldest first. Nothing is handed on. */
+  dispatched: string[];
   /** All that is logged; `close` fails when it holds a key, a password, a cookie or a mail body. */
   log: WatchedLog;
   request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>;
@@ -66,7 +65,7 @@ export async function startTestApi(
   const database = await createTestDatabase();
   const server = createServer();
   const { url, close } = await listen(server);
-  const dispatched: DueWork[] = [];
+  const dispatched: string[] = [];
   const log = watchLog();
   const { services, closeDatabase } = startServices(dispatched, temporal, log, {
     JWT_SECRET: 'a secret of thirty-two characters or more',
@@ -98,7 +97,7 @@ export async function startTestApi(
 }
 
 function startServices(
-  dispatched: DueWork[],
+  dispatched: string[],
   temporal: Temporal | undefined,
   watched: WatchedLog,
   environment: Record<string, string>,
@@ -112,7 +111,9 @@ function startServices(
   const log = createLog(config, watched.stream);
   const recording: Partial<Services> = {
     dispatcher: {
-      dispatch: (due) => void dispatched.push(due),
+      handOn: (runs) => void dispatched.push(...runs.map(({ runId }) => runId)),
+      handOnOverdue: async () => {},
+      watch: () => {},
       startNow: async () => null,
       close: async () => {},
     },

@@ -102,7 +102,7 @@ const tables: Readonly<Record<string, RegExp>> = {
   emails: /^(email|attachment|body_retention|mailbox|single_mail|sns_receipt|take_sending|token)/,
   events: /^event/,
   idempotency: /^idempotency/,
-  outbox: /^(run_wake|orphan_run)/,
+  outbox: /^(outbox|watermark)/,
   projects: /^(project|secret|suspension)/,
   segments: /^segment/,
   templates: /^template/,

@@ -8,18 +8,7 @@ import type { Engine } from './engine.ts';
 /** Lets the grace of all that is due run out, so that a sweep takes it for forgotten. */
 export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
   const past = sql<Date>`now() - interval '1 minute'`;
-  await db
-    .updateTable('execution')
-    .set({ dispatch_at: past })
-    .where('dispatch', 'is not', null)
-    .execute();
-  await db.updateTable('orphan_run').set({ dispatch_at: past }).execute();
-  await db.updateTable('run_wake').set({ dispatch_at: past }).execute();
-  await db
-    .updateTable('wait')
-    .set({ dispatch_at: past })
-    .where('event_id', 'is not', null)
-    .execute();
+  await db.updateTable('outbox').set({ due_at: past }).execute();
   await db
     .updateTable('email')
     .set({ due_at: past })
@@ -44,7 +33,8 @@ export async function sweepNow(
 /** The tasks of the sweep, to be done one at a time, with these settings instead of the usual. */
 export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
   return createSweepActivities({
-    listBrokenRuns: async function* none() {},
+    describeExecutionRun: async () => ({ kind: 'missing' }),
+    listClosedExecutions: async function* none() {},
     settleMinutes: 15,
     unknownPolicy: 'fail',
     idempotencyTtlHours: 24,

@@ -1,7 +1,13 @@
 import type { Client } from '@temporalio/client';
 import pLimit from 'p-limit';
-import type { DueCancel, DueStart, StartedRun } from '../../domain/workflow/execution.ts';
-import type { Dispatcher, OutboxEntry } from '../../domain/runs.ts';
+import {
+  type DueStart,
+  executionOfRun,
+  executionRunId,
+  projectOfDelivery,
+  type StartedRun,
+} from '../../domain/workflow/execution.ts';
+import type { Dispatcher, OutboxEntry, SentEntry } from '../../domain/runs.ts';
 import {
   cancelExecution,
   startExecution,
@@ -13,15 +19,10 @@ import { withDeadline } from './connection.ts';
 
 /** What the dispatcher reads from and writes to the database. */
 export interface DispatchStore {
-  listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
-  listCancels(executionIds: readonly string[]): Promise<DueCancel[]>;
-  listClaimedWaits(
-    stepExecutionIds: readonly string[],
-  ): Promise<{ executionId: string; stepId: string }[]>;
-  markStarted(started: readonly StartedRun[]): Promise<void>;
-  markCancelled(told: DueCancel): Promise<void>;
   listPending(runIds: readonly string[]): Promise<OutboxEntry[]>;
-  markSent(told: readonly OutboxEntry[]): Promise<void>;
+  listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
+  markSent(sent: readonly SentEntry[]): Promise<void>;
+  claimOverdue(max: number): Promise<{ runId: string; projectId: string | null }[]>;
 }
 
 export interface DispatcherOptions {
@@ -38,7 +39,7 @@ export interface DispatcherOptions {
  * starts of one project could delay the steps of all others.
  */
 const callsMaxUsual = 8;
-/** Ids that may wait in memory. Beyond that the sweep is quicker. */
+/** Runs that may wait in memory. Those beyond that are sent when they are overdue. */
 const queueMax = 20_000;
 /**
  * Signals for one project within this time become one, in milliseconds. It doubles while mail keeps
@@ -48,85 +49,139 @@ const signalGapMs = 25;
 const signalGapMaxMs = 400;
 /** Rows read at once. */
 const pageSize = 50;
+/** Overdue rows claimed at once, and how many may wait in memory before more are claimed. */
+const claimSize = 500;
+/** Pause between two looks for overdue rows, in milliseconds: one short query by index. */
+const watchEveryMs = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const executions = new Set<string>();
-  const waits = new Set<string>();
-  const runs = new Set<string>();
+  const { store, log } = options;
+  const waiting = createFairQueue();
   const deliveries = createDeliverySignals(options);
-  const waiting = () => executions.size + waits.size + runs.size;
   let busy: Promise<void> | null = null;
+  let watching: NodeJS.Timeout | null = null;
 
   async function drain(): Promise<void> {
-    // Let other callers of the same tick add their ids: one read serves them all.
+    // Let other callers of the same tick add theirs: one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
-    while (waiting() > 0) {
-      await startAndCancel(options, take(executions));
-      await signalWaits(options, take(waits));
-      await signalRuns(options, take(runs));
-    }
+    while (waiting.size() > 0) await sendPage(options, waiting.take(pageSize));
   }
 
   function work(): void {
     busy ??= drain()
       .catch((error: unknown) => {
-        executions.clear();
-        waits.clear();
-        runs.clear();
-        options.log.warn({ error }, 'Temporal could not be reached; the sweep will dispatch');
+        waiting.clear();
+        log.warn({ error }, 'Temporal could not be reached; the outbox keeps what is due');
       })
       .finally(() => {
         busy = null;
-        if (waiting() > 0) work();
+        if (waiting.size() > 0) work();
       });
   }
 
+  function handOn(runs: Parameters<Dispatcher['handOn']>[0]): void {
+    for (const { runId, projectId } of runs) {
+      const delivered = projectOfDelivery(runId);
+      if (delivered !== null) deliveries.signal(delivered);
+      else if (waiting.size() < queueMax) waiting.add(projectId ?? '', runId);
+    }
+    if (waiting.size() > 0) work();
+  }
+
+  async function handOnOverdue(): Promise<void> {
+    // Memory is bounded here: what is not claimed waits in the outbox.
+    while (waiting.size() < claimSize) {
+      const overdue = await store.claimOverdue(claimSize);
+      handOn(overdue);
+      if (overdue.length < claimSize) return;
+      await busy;
+    }
+  }
+
   return {
-    dispatch(due) {
-      for (const projectId of due.deliveries ?? []) deliveries.signal(projectId);
-      if (waiting() > queueMax) return;
-      for (const id of due.executions ?? []) executions.add(id);
-      for (const id of due.waits ?? []) waits.add(id);
-      for (const id of due.runs ?? []) runs.add(id);
-      if (waiting() > 0) work();
+    handOn,
+    handOnOverdue,
+    watch() {
+      const look = async () => {
+        await handOnOverdue().catch((error: unknown) =>
+          log.warn({ error }, 'The outbox could not be read'),
+        );
+        if (watching) watching = setTimeout(look, watchEveryMs);
+      };
+      // At another moment than the other processes.
+      watching = setTimeout(look, Math.random() * watchEveryMs);
     },
     async startNow(executionId) {
-      const [due] = await options.store.listStarts([executionId]);
-      if (!due) return null;
+      const [entry] = await store.listPending([executionRunId(executionId)]);
+      const [due] = await store.listStarts([executionId]);
+      if (!due || entry?.action !== 'start') return null;
       try {
         const started = await startRun(options, { ...due, isAwaited: true });
-        await options.store.markStarted([started]);
+        await store.markSent([{ entry, started }]);
         return started.runId;
       } catch (error) {
-        options.log.warn(
+        log.warn(
           { error, executionId },
-          'Temporal could not be reached; the sweep will dispatch',
+          'Temporal could not be reached; the outbox keeps what is due',
         );
         return null;
       }
     },
     async close() {
+      if (watching) clearTimeout(watching);
+      watching = null;
       while (busy) await busy;
       await deliveries.close();
     },
   };
 }
 
-async function startAndCancel(options: DispatcherOptions, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
-  const { client, store } = options;
-  const [starts, cancels] = await Promise.all([store.listStarts(ids), store.listCancels(ids)]);
-  const started: StartedRun[] = [];
+/** Sends what is due for a page of runs. @throws when nothing could be sent. */
+async function sendPage(options: DispatcherOptions, runIds: readonly string[]): Promise<void> {
+  const { store } = options;
+  const entries = await store.listPending(runIds);
+  const starting = entries.filter(({ action }) => action === 'start');
+  const starts = await store.listStarts(starting.map(({ runId }) => executionOfRun(runId) ?? ''));
+  const startOf = new Map(starts.map((due) => [due.start.executionId, due]));
+  const sent: SentEntry[] = [];
   try {
-    await inParallel(options, [
-      ...starts.map((due) => async () => void started.push(await startRun(options, due))),
-      ...cancels.map((due) => async () => {
-        await withDeadline(client, () => cancelExecution(client, due.executionId));
-        await store.markCancelled(due);
+    await inParallel(
+      options,
+      entries.map((entry) => async () => {
+        sent.push(await send(options, entry, startOf));
       }),
-    ]);
+    );
   } finally {
-    if (started.length > 0) await store.markStarted(started);
+    if (sent.length > 0) await store.markSent(sent);
+  }
+}
+
+/** Tells Temporal what an entry says. */
+async function send(
+  options: DispatcherOptions,
+  entry: OutboxEntry,
+  startOf: ReadonlyMap<string, DueStart>,
+): Promise<SentEntry> {
+  const { client, taskQueue } = options;
+  const executionId = executionOfRun(entry.runId);
+  if (executionId === null) {
+    await withDeadline(client, () => signalRun(client, taskQueue, entry));
+    return { entry };
+  }
+  switch (entry.action) {
+    case 'start': {
+      const due = startOf.get(executionId);
+      // Without a row, it was deleted: nothing is left to do.
+      return due ? { entry, started: await startRun(options, due) } : { entry };
+    }
+    case 'signal': {
+      const { stepId = '' } = entry.input as { stepId?: string };
+      await withDeadline(client, () => signalExecution(client, executionId, stepId));
+      return { entry };
+    }
+    case 'cancel':
+      await withDeadline(client, () => cancelExecution(client, executionId));
+      return { entry };
   }
 }
 
@@ -138,35 +193,45 @@ async function startRun(
   return { executionId: due.start.executionId, generation: due.generation, runId };
 }
 
-async function signalWaits(options: DispatcherOptions, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
-  const { client, store } = options;
-  const waits = await store.listClaimedWaits(ids);
-  await inParallel(
-    options,
-    waits.map(
-      (wait) => () =>
-        withDeadline(client, () => signalExecution(client, wait.executionId, wait.stepId)),
-    ),
-  );
+interface FairQueue {
+  size(): number;
+  add(projectId: string, runId: string): void;
+  /** Takes up to `max` runs, from the projects in turn. */
+  take(max: number): string[];
+  clear(): void;
 }
 
-async function signalRuns(options: DispatcherOptions, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
-  const { client, taskQueue, store } = options;
-  const entries = await store.listPending(ids);
-  const told: OutboxEntry[] = [];
-  try {
-    await inParallel(
-      options,
-      entries.map((entry) => async () => {
-        await withDeadline(client, () => signalRun(client, taskQueue, entry));
-        told.push(entry);
-      }),
-    );
-  } finally {
-    if (told.length > 0) await store.markSent(told);
-  }
+/** Runs by project, each once. */
+function createFairQueue(): FairQueue {
+  const projects = new Map<string, Set<string>>();
+  let size = 0;
+  return {
+    size: () => size,
+    add(projectId, runId) {
+      const runs = projects.get(projectId) ?? new Set();
+      projects.set(projectId, runs);
+      if (!runs.has(runId)) size += 1;
+      runs.add(runId);
+    },
+    take(max) {
+      const taken: string[] = [];
+      for (const [projectId, runs] of projects) {
+        const [runId] = runs;
+        if (runId === undefined || taken.length === max) break;
+        runs.delete(runId);
+        size -= 1;
+        taken.push(runId);
+        // To the end of the line, where this loop comes by again.
+        projects.delete(projectId);
+        if (runs.size > 0) projects.set(projectId, runs);
+      }
+      return taken;
+    },
+    clear() {
+      projects.clear();
+      size = 0;
+    },
+  };
 }
 
 interface DeliverySignals {
@@ -207,12 +272,6 @@ function createDeliverySignals({ client, taskQueue, log }: DispatcherOptions): D
       await Promise.all([...signalling.values()].map((state) => state.done));
     },
   };
-}
-
-function take(ids: Set<string>): string[] {
-  const page = [...ids].slice(0, pageSize);
-  for (const id of page) ids.delete(id);
-  return page;
 }
 
 /**

@@ -10,7 +10,9 @@ import {
   executionRunId,
   deliveryRunId,
 } from '../../domain/workflow/execution.ts';
+import type { RunState } from '../../domain/workflow/reconcile.ts';
 import { platformFairness, priorities, type RunKind, type OutboxEntry } from '../../domain/runs.ts';
+import { withDeadline } from './connection.ts';
 import { contactKey, projectKey, statusKey, workflowKey } from './search-attributes.ts';
 
 /**
@@ -103,18 +105,58 @@ export async function signalExecution(
   await ignoreMissing(handle.signal('event', { stepId }));
 }
 
-/** Runs of executions on our task queue that were closed since `since` without completing. */
-export async function* listBrokenRuns(client: Client, taskQueue: string, since: Date) {
+/**
+ * Executions whose run on our task queue was closed since `since` without completing. Temporal's
+ * visibility lags by a second or so, and forgets runs after the namespace's retention.
+ */
+export async function* listClosedExecutions(client: Client, taskQueue: string, since: Date) {
   const query = [
     `WorkflowType = 'customerWorkflow' AND TaskQueue = '${taskQueue}'`,
     `ExecutionStatus IN ('Canceled', 'Failed', 'Terminated', 'TimedOut')`,
     `CloseTime > '${since.toISOString()}'`,
   ].join(' AND ');
-  for await (const { workflowId, runId, status } of client.workflow.list({ query })) {
+  for await (const { workflowId } of client.workflow.list({ query })) {
     const executionId = executionOfRun(workflowId);
-    if (executionId) yield { executionId, runId, cancelled: status.name === 'CANCELLED' };
+    if (executionId) yield executionId;
   }
 }
+
+/** @throws when Temporal does not respond. */
+export async function describeExecutionRun(client: Client, executionId: string): Promise<RunState> {
+  const handle = client.workflow.getHandle(executionRunId(executionId));
+  const run = await withDeadline(client, () => handle.describe()).catch((error: unknown) => {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  });
+  if (!run) return { kind: 'missing' };
+  if (run.status.name === 'RUNNING') {
+    const { pendingWorkflowTask: task, pendingActivities } = run.raw;
+    // The graph is walked step by step: one activity at most is under way.
+    const activity = pendingActivities?.[0];
+    const waitsSince =
+      task && !task.startedTime ? Number(task.originalScheduledTime?.seconds) : null;
+    return {
+      kind: 'open',
+      runId: run.runId,
+      taskAttempts: task?.attempt ?? 0,
+      activityAttempts: activity?.attempt ?? 0,
+      untakenMs: waitsSince === null ? 0 : Date.now() - waitsSince * 1000,
+      failure: activity?.lastFailure?.message ?? null,
+    };
+  }
+  const generation = run.memo?.['generation'];
+  return {
+    kind: 'closed',
+    end: ends[run.status.name] ?? 'ended',
+    generation: typeof generation === 'number' ? generation : null,
+  };
+}
+
+const ends: Readonly<Record<string, 'completed' | 'cancelled' | 'failed'>> = {
+  COMPLETED: 'completed',
+  CANCELLED: 'cancelled',
+  FAILED: 'failed',
+};
 
 /** Makes sure that a run delivers the project's due mail. */
 export async function signalDelivery(
@@ -139,7 +181,7 @@ export async function signalRun(
   taskQueue: string,
   entry: OutboxEntry,
 ): Promise<void> {
-  await client.workflow.signalWithStart(entry.kind satisfies RunKind, {
+  await client.workflow.signalWithStart(entry.kind, {
     taskQueue,
     workflowId: entry.runId,
     args: [entry.input],

@@ -143,7 +143,7 @@ describe('a forgotten password', () => {
       select coalesce(string_agg(t::text, ''), '') as text from (
         select row_to_json(a)::text as t from account_token a
         union all select row_to_json(m)::text from single_mail m
-        union all select row_to_json(w)::text from run_wake w) texts`.execute(api.db);
+        union all select row_to_json(w)::text from outbox w) texts`.execute(api.db);
     expect(rows[0]?.text).not.toContain(token);
   });
 });
@@ -204,7 +204,7 @@ describe('with PLATFORM_FROM_ADDRESS', () => {
     const hosted = await useApi({ PLATFORM_FROM_ADDRESS: sender });
     const { cookie } = await hosted.signUp();
     const { body } = await hosted.request('GET', '/users/@me', { cookie });
-    const runs = hosted.dispatched.flatMap((due) => due.runs ?? []);
+    const runs = hosted.dispatched;
     expect(body.emailVerified).toBe(false);
     expect(runs).toEqual([expect.stringMatching(/^platform-mail-/)]);
   });

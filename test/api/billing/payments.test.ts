@@ -174,7 +174,7 @@ describe('invoice.payment_failed', () => {
     await failed(project, { next_payment_attempt: 1_800_000_000 });
     api.services.config.platformFrom = null;
     expect(await mails()).toHaveLength(1);
-    expect(api.dispatched.at(-1)?.runs).toEqual([expect.stringMatching(/^platform-mail-/)]);
+    expect(api.dispatched.at(-1)).toMatch(/^platform-mail-/);
   });
 
   it('for the last time disables it with PAYMENT_FAILED and stops what is at work', async () => {
@@ -198,9 +198,7 @@ describe('invoice.payment_failed', () => {
       .where('id', '=', seed.emailId)
       .executeTakeFirstOrThrow();
     expect(email).toEqual({ status: 'FAILED', error: 'project_disabled' });
-    expect(api.dispatched).toContainEqual(
-      expect.objectContaining({ executions: [seed.executionId] }),
-    );
+    expect(api.dispatched).toContain(`execution-${seed.executionId}`);
   });
 
   it('that comes after the invoice was paid has no effect', async () => {

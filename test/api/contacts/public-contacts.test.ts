@@ -99,7 +99,7 @@ describe('POST /contacts/public/{id}/unsubscribe', () => {
       .where('contact_id', '=', id)
       .execute();
     expect(started).toHaveLength(1);
-    expect(api.dispatched.flatMap(({ executions = [] }) => executions)).toContain(started[0]!.id);
+    expect(api.dispatched).toContain(`execution-${started[0]!.id}`);
     await sql`update workflow set enabled = false where id = ${body.id}`.execute(api.db);
   });
 

@@ -162,7 +162,7 @@ describe('a claim', () => {
     const nothing = { recordStatuses: {}, isProven: false };
     const claim = { id: domain.id, name: domain.domain };
     const failed = await recordDomainCheck(api.db, claim, nothing, { isScheduled: true });
-    expect(failed?.row.status).toBe('failed');
+    expect(failed?.status).toBe('failed');
     expect((await check(ada, domain)).status).toBe('failed');
     publishOwnership(dns, domain);
     expect((await check(ada, domain)).status).toBe('verified');

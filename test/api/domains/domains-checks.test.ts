@@ -88,7 +88,7 @@ describe('GET /domains/{id}/verify', () => {
     api.dispatched.length = 0;
     expect((await check(domain)).body.status).toBe('verified');
     // Its checks go on.
-    expect(api.dispatched).toEqual([{ runs: [`domain-${domain.id}`] }]);
+    expect(api.dispatched).toEqual([`domain-${domain.id}`]);
   });
 
   it('does not count against a verified domain, however often it is asked for', async () => {
@@ -129,7 +129,7 @@ describe('DELETE /domains/{id}', () => {
     api.dispatched.length = 0;
     const { status, body } = await remove(domain);
     expect([status, body]).toEqual([200, { success: true }]);
-    expect(api.dispatched).toEqual([{ runs: [`domain-${domain.id}`] }]);
+    expect(api.dispatched).toEqual([`domain-${domain.id}`]);
     const mail = { to: 'a@x.example', from: `me@${domain.domain}`, subject: 's', body: 'b' };
     const refused = await call('POST', '/v1/send', mail);
     expect([refused.status, refused.body.error.code]).toEqual([403, 'DOMAIN_NOT_REGISTERED']);
@@ -222,6 +222,6 @@ describe('POST /domains', () => {
   it('asks for a run that checks the domain', async () => {
     api.dispatched.length = 0;
     const domain = await add();
-    expect(api.dispatched).toEqual([{ runs: [`domain-${domain.id}`] }]);
+    expect(new Set(api.dispatched)).toEqual(new Set([`domain-${domain.id}`]));
   });
 });

@@ -226,7 +226,7 @@ describe('with SES', async () => {
     expect(
       await hosted.db.selectFrom('domain').select('id').where('host_name', '=', name).execute(),
     ).toEqual([]);
-    expect(hosted.dispatched).toEqual([{ runs: [expect.stringMatching(/^domain-/)] }]);
+    expect(hosted.dispatched.at(-1)).toMatch(/^domain-/);
     const again = await addThere(name);
     expect(again.status).toBe(201);
     expect(ses.identities.get(name)?.mailFrom).toBe(`mail.${name}`);

@@ -243,9 +243,9 @@ describe('DELETE /events/{eventName}', () => {
         insert into step_execution (project_id, execution_id, step_id, status)
           values (${shop.project.id}, ${execution.id}, ${randomUUID()}, 'WAITING') returning id)
       insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name,
-          event_id, dispatch_at)
+          event_id)
         select id, ${shop.project.id}, ${execution.id}, ${tracked.body.data.contact}, 'claimed',
-          ${tracked.body.data.event}, now() from step`.execute(shop.api.db);
+          ${tracked.body.data.event} from step`.execute(shop.api.db);
     await trackTimes('claimed', 1);
     expect((await remove('claimed')).body).toEqual({ deletedCount: 1 });
     await shop.api.db.deleteFrom('wait').execute();

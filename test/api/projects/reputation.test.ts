@@ -223,13 +223,9 @@ describe('when a project is disabled', () => {
       .where('id', '=', jobId)
       .executeTakeFirstOrThrow();
     expect(job.state).toBe('cancelled');
-    const told = api.dispatched.flatMap(({ executions = [], runs = [] }) => [
-      ...executions,
-      ...runs,
-    ]);
-    expect(told).toContain(executionId);
-    expect(told).toContain(`campaign-${campaigns[2]}`);
-    expect(told).toContain(`campaign-${paused}`);
+    expect(api.dispatched).toContain(`execution-${executionId}`);
+    expect(api.dispatched).toContain(`campaign-${campaigns[2]}`);
+    expect(api.dispatched).toContain(`campaign-${paused}`);
   });
 
   it('feedback and opt-outs are still recorded, and start nothing', async () => {

@@ -311,7 +311,7 @@ describe('a computation', () => {
       .where('workflow_id', '=', made.body.id)
       .execute();
     expect(executions).toMatchObject([{ context: { segmentId: id } }]);
-    expect(api.dispatched.flatMap((due) => due.executions ?? [])).toEqual([executions[0]?.id]);
+    expect(api.dispatched).toEqual([`execution-${executions[0]?.id}`]);
   });
 });
 

@@ -58,9 +58,7 @@ describe('POST /v1/send', () => {
       sent_at: null,
       error: null,
     });
-    expect(dispatched.slice(handedBefore)).toEqual([
-      { executions: [], waits: [], deliveries: [shop.project.id] },
-    ]);
+    expect(dispatched.slice(handedBefore)).toEqual([`delivery-${shop.project.id}`]);
   });
 
   it('keeps the mail as it was rendered, whatever becomes of contact and template', async () => {

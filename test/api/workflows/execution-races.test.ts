@@ -47,7 +47,7 @@ async function failed(path: string) {
   const { body } = await start(path, contactId);
   await api.db
     .updateTable('execution')
-    .set({ status: 'FAILED', dispatch: null, dispatch_at: null })
+    .set({ status: 'FAILED' })
     .where('id', '=', body.id)
     .execute();
   return {
@@ -186,6 +186,6 @@ describe('an event', () => {
     await tasksOf(api, {}).CANCEL_LATE_EXECUTIONS();
     const [execution] = (await call('GET', `${path}/executions`)).body.executions;
     expect(execution).toMatchObject({ status: 'CANCELLED', exitReason: 'project_disabled' });
-    expect(api.dispatched.slice(handedBefore)).toEqual([{ executions: [execution.id] }]);
+    expect(api.dispatched.slice(handedBefore)).toEqual([`execution-${execution.id}`]);
   });
 });

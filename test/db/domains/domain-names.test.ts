@@ -104,7 +104,7 @@ describe('claims of one name', () => {
       const claims = [await claimed(name), await claimed(name, 1), await claimed(name, 2)];
       await complete();
       const checks = await Promise.all(claims.map(prove));
-      const statuses = checks.map((check) => check?.row.status).toSorted();
+      const statuses = checks.map((check) => check?.status).toSorted();
       expect(statuses).toEqual(['pending', 'pending', 'verified']);
       // Whoever holds the name is found by the version before.
       const [holder] = (await namesOf(name)).filter((row) => row.name === name);
@@ -116,11 +116,11 @@ describe('claims of one name', () => {
     const name = newName();
     const [first, second] = [await claimed(name), await claimed(name, 1)];
     await complete();
-    expect((await prove(first))?.row.status).toBe('verified');
-    expect((await prove(second))?.row.status).toBe('pending');
+    expect((await prove(first))?.status).toBe('verified');
+    expect((await prove(second))?.status).toBe('pending');
     expect(await claim(name, 2)).toBe('taken');
     await release(first);
-    expect((await prove(second))?.row.status).toBe('verified');
+    expect((await prove(second))?.status).toBe('verified');
     expect(await prove(first)).toBeUndefined();
     expect(await namesOf(name)).toEqual([
       { project_id: projectIds[1], name, host_name: name, status: 'verified' },

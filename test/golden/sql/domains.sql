@@ -20,6 +20,16 @@ from domain
 where id = $1
 
 update domain
+set next_look_at = now() + interval '10 minutes'
+where id in (
+  select id
+  from domain
+  where next_check_at < now() - interval '10 minutes' and next_look_at < now()
+  limit $1
+  for update skip locked)
+returning id, project_id, host_name as name
+
+update domain
 set status = $1, failed_checks = $2, record_statuses = record_statuses || $3::jsonb, last_checked_at
     = $4, next_check_at = $5, updated_at = $6
 where id = $7

@@ -181,6 +181,16 @@ returning email.id, email.contact_id, email.status, email.subject, email.from_em
     to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
     to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at
 
+update single_mail
+set next_look_at = now() + interval '10 minutes'
+where id in (
+  select id
+  from single_mail
+  where next_look_at < now()
+  limit $1
+  for update skip locked)
+returning id, project_id, kind
+
 with due as (
   select id, due_at, octet_length(body) as body_bytes
   from email

@@ -50,15 +50,15 @@ with given as (
   from given
   returning id, contact_id, name, data, created_at, recorded_at ), matched as (
   update wait
-  set event_id = recorded.id, dispatch_at = now() + interval '5 seconds'
+  set event_id = recorded.id
   from recorded
   where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name and wait.event_id
       is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
-  returning wait.step_execution_id ), started as (
+  returning wait.step_execution_id, wait.execution_id ), started as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-      current_step_id, context, dispatch, dispatch_at)
+      current_step_id, context)
   select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
-      step.id, recorded.data, 'start', now() + interval '5 seconds'
+      step.id, recorded.data
   from recorded
   join workflow on workflow.project_id = $3 and workflow.trigger_event_name = recorded.name and
       workflow.enabled and workflow.trigger_type = 'EVENT'
@@ -83,14 +83,24 @@ with given as (
       to_char(started.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
       started.started_at, started.started_at
   from started
-  join workflow on workflow.id = started.workflow_id )
+  join workflow on workflow.id = started.workflow_id ), enqueued as (
+  insert into outbox (run_id, project_id, kind, action, input)
+  select 'execution-' || id, $5::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+  from started
+  union all
+  select 'execution-' || matched.execution_id, $6::uuid, 'customerWorkflow', 'signal',
+      jsonb_build_object('stepId', step_execution.step_id)
+  from matched
+  join step_execution on step_execution.id = matched.step_execution_id
+  on conflict (run_id) do update
+  set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
+      outbox.generation + 1, due_at = excluded.due_at
+  returning run_id )
 select (
   select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
   from recorded) as recorded, array(
-  select step_execution_id::text
-  from matched) as waits, array(
-  select id::text
-  from started) as executions
+  select run_id
+  from enqueued) as runs
 
 with page as (
   select type, kind, id, at, item_id

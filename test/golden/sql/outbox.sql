@@ -1,24 +1,39 @@
-delete from run_wake using unnest( $1::text[], $2::int[]) as told(run_id, requests)
-where run_wake.run_id = told.run_id and run_wake.requests = told.requests
-
-insert into run_wake (run_id, project_id, kind, input, summary, requests)
-values ($1, $2, $3, $4, $5, (random() * 1000000000)::int)
+insert into outbox (run_id, project_id, kind, action, input, summary)
+values ($1, $2, $3, 'signal', $4, $5)
 on conflict (run_id) do update
-set input = excluded.input, summary = excluded.summary, requests = run_wake.requests + 1,
-    dispatch_at = now() + interval '5 seconds'
+set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
+    outbox.generation + 1, due_at = excluded.due_at
 
-select run_wake.dispatch_at, run_wake.input, run_wake.kind, run_wake.project_id, run_wake.requests,
-    run_wake.run_id, run_wake.summary
-from run_wake
+insert into watermark (name, at)
+values ($1, $2)
+on conflict (name) do update
+set at = excluded.at
+where watermark.at < excluded.at
+
+select at
+from watermark
+where name = $1
+
+select outbox.action, outbox.due_at, outbox.generation, outbox.input, outbox.kind,
+    outbox.project_id, outbox.run_id, outbox.summary
+from outbox
 where run_id = any($1::text[])
 
-update run_wake
-set dispatch_at = now() + interval '30 seconds'
+update outbox
+set due_at = now() + interval '30 seconds'
 where run_id in (
   select run_id
-  from run_wake
-  where dispatch_at < now()
-  order by dispatch_at
+  from outbox
+  where due_at < now()
+  order by due_at
   limit $1
   for update skip locked)
-returning run_id
+returning run_id as "runId", project_id as "projectId"
+
+with sent as (
+  delete from outbox using unnest( $1::text[], $2::int[]) as sent(run_id, generation)
+  where outbox.run_id = sent.run_id and outbox.generation = sent.generation )
+update execution
+set temporal_run_id = run.id, dispatch = null, dispatch_at = null
+from unnest($3::uuid[], $4::int[], $5::text[]) as run(execution_id, generation, id)
+where execution.id = run.execution_id and execution.dispatch_generation = run.generation

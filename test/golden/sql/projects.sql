@@ -38,8 +38,18 @@ where secret_key_hash = $1
 select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.billing_limit_transactional, project.billing_limit_workflows, project.created_at,
     project.customer, project.disabled_reason, project.id, project.language, project.name,
-    project.public_id, project.public_key, project.removal, project.secret_key_hash,
-    project."secret_key_last4", project.subscription, project.tracking, project.updated_at,
-    project.webhook_signing_secret
+    project.next_look_at, project.public_id, project.public_key, project.removal,
+    project.secret_key_hash, project."secret_key_last4", project.subscription, project.tracking,
+    project.updated_at, project.webhook_signing_secret
 from project
 where id = $1
+
+update project
+set next_look_at = now() + interval '10 minutes'
+where id in (
+  select id
+  from project
+  where removal is not null and coalesce(next_look_at, updated_at + interval '10 minutes') < now()
+  limit $1
+  for update skip locked)
+returning coalesce(public_id, id) as "publicId", removal

@@ -56,8 +56,9 @@ for update
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.dispatch, execution.dispatch_at,
     execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
-    execution.id, execution.project_id, execution.started_at, execution.status,
-    execution.temporal_run_id, execution.updated_at, execution.workflow_id, execution.workflow_name,
+    execution.id, execution.next_look_at, execution.project_id, execution.started_at,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.workflow_id, execution.workflow_name,
     execution.workflow_version, contact.email as contact_email, version.graph as graph
 from execution
 inner join contact on contact.id = execution.contact_id
@@ -74,8 +75,9 @@ order by execution.started_at desc, execution.id desc
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.dispatch, execution.dispatch_at,
     execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
-    execution.id, execution.project_id, execution.started_at, execution.status,
-    execution.temporal_run_id, execution.updated_at, execution.workflow_id, execution.workflow_name,
+    execution.id, execution.next_look_at, execution.project_id, execution.started_at,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.workflow_id, execution.workflow_name,
     execution.workflow_version, contact.email as contact_email, version.graph as graph
 from execution
 inner join contact on contact.id = execution.contact_id
@@ -96,15 +98,7 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
 from execution
 inner join workflow_version as version on version.workflow_id = execution.workflow_id and
     version.version = execution.workflow_version
-where execution.id = any($1::uuid[]) and execution.dispatch = $2
-
-select id as "executionId", dispatch_generation as generation
-from execution
-where id = any($1::uuid[]) and dispatch = $2
-union all
-select execution_id as "executionId", null::integer as generation
-from orphan_run
-where execution_id = any($3::uuid[])
+where execution.id = any($1::uuid[])
 
 select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
 from workflow_transition
@@ -132,12 +126,6 @@ select step_execution.attempts, step_execution.completed_at, step_execution.crea
 from step_execution
 where execution_id = $1
 order by created_at, id
-
-select wait.execution_id as "executionId", step_execution.step_id as "stepId", wait.event_id as
-    "eventId"
-from wait
-inner join step_execution on step_execution.id = wait.step_execution_id
-where wait.step_execution_id = any($1::uuid[]) and wait.event_id is not null
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
@@ -180,15 +168,18 @@ set context = coalesce(context, '{}') || $1::jsonb, updated_at = now()
 where id = $2
 
 update execution
-set status = $1, exit_reason = $2, completed_at = clock_timestamp(), updated_at = now(), dispatch =
-    $3, dispatch_at = now() + interval '5 seconds'
-where status in ($4, $5) and execution.id = any($6::uuid[])
+set next_look_at = now()
+where id = any($1::uuid[]) and status in ('RUNNING', 'WAITING') and next_look_at > now()
+
+update execution
+set status = $1, exit_reason = $2, completed_at = clock_timestamp(), updated_at = now()
+where status in ($3, $4) and execution.id = any($5::uuid[])
 returning execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.dispatch, execution.dispatch_at,
     execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
-    execution.id, execution.project_id, execution.started_at, execution.status,
-    execution.temporal_run_id, execution.updated_at, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version
+    execution.id, execution.next_look_at, execution.project_id, execution.started_at,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.workflow_id, execution.workflow_name, execution.workflow_version
 
 update execution
 set status = $1, exit_reason = $2, current_step_id = $3, completed_at = clock_timestamp(),
@@ -196,8 +187,9 @@ set status = $1, exit_reason = $2, current_step_id = $3, completed_at = clock_ti
 where id = $4 and status in ($5, $6)
 
 update execution
-set status = $1, updated_at = now()
-where id = $2
+set status = $1, updated_at = now(), next_look_at = least(greatest($2::timestamptz, now()) +
+    interval '1 minute', now() + interval '6 hours')
+where id = $3
 
 update step_execution
 set status = $1, completed_at = clock_timestamp(), updated_at = now()
@@ -211,17 +203,6 @@ update step_execution
 set status = $1, output = $2, completed_at = clock_timestamp(), updated_at = now()
 where id = $3
 returning completed_at::text as at
-
-update wait
-set dispatch_at = now() + interval '30 seconds'
-where step_execution_id in (
-  select step_execution_id
-  from wait
-  where event_id is not null and dispatch_at < now()
-  order by dispatch_at
-  limit $1
-  for update skip locked)
-returning step_execution_id as id
 
 update workflow
 set enabled = $1, updated_at = now()
@@ -239,30 +220,26 @@ returning workflow.allow_reentry, workflow.created_at, workflow.description, wor
 
 with claimed as (
   update execution
-  set dispatch_at = now() + interval '30 seconds'
+  set next_look_at = now() + interval '2 minutes'
   where id in (
     select id
     from execution
-    where dispatch is not null and dispatch_at < now()
-    order by dispatch_at
+    where status in ('RUNNING', 'WAITING') and next_look_at < now()
+    order by next_look_at
     limit $1
     for update skip locked)
-  returning id ), orphaned as (
-  update orphan_run
-  set dispatch_at = now() + interval '30 seconds'
-  where execution_id in (
-    select execution_id
-    from orphan_run
-    where dispatch_at < now()
-    order by dispatch_at
-    limit $2
-    for update skip locked)
-  returning execution_id )
-select id
+  returning id, project_id, workflow_name, status, dispatch_generation, current_step_id, started_at,
+      stuck_since )
+select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
+    dispatch_generation as generation, stuck_since is not null as "wasStuck", exists (
+  select
+  from outbox
+  where run_id = 'execution-' || claimed.id) as "isPending", (extract(epoch from now() - coalesce((
+        select step.started_at
+        from step_execution step
+        where step.execution_id = claimed.id and step.step_id = claimed.current_step_id),
+            claimed.started_at)) * 1000)::float8 as "stepMs"
 from claimed
-union all
-select execution_id
-from orphaned
 
 with held as (
   select id
@@ -286,7 +263,9 @@ with held as (
       step_execution.completed_at end, updated_at = now()
   returning id, status, attempts, output, started_at, completed_at ), entered as (
   update execution
-  set status = 'RUNNING', current_step_id = $5, updated_at = now()
+  set status = 'RUNNING', current_step_id = $5, updated_at = now(), next_look_at = case when
+      execution.status = 'RUNNING' then next_look_at else now() + interval '5 minutes' end,
+      stuck_since = null, stuck_reason = null
   from step
   where execution.id = $6 and step.status <> 'COMPLETED' )
 select active.id, active.project_id, active.contact_id, active.workflow_id, active.workflow_name,
@@ -295,16 +274,3 @@ select active.id, active.project_id, active.contact_id, active.workflow_id, acti
     step.completed_at::text end as completed_at
 from active
 cross join step
-
-with started as (
-  select id, generation, run_id
-  from unnest($1::uuid[], $2::int[], $3::text[]) as run(id, generation, run_id) ), cancelled as (
-  update execution
-  set temporal_run_id = run_id
-  from started
-  where execution.id = started.id and status = 'CANCELLED' and dispatch_generation =
-      started.generation + 1 )
-update execution
-set temporal_run_id = run_id, dispatch = null, dispatch_at = null
-from started
-where execution.id = started.id and dispatch = 'start' and dispatch_generation = started.generation

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { transact } from '../../../db/database.ts';
 import { signalCampaign } from '../../../db/outbox/outbox.ts';
 import { act, campaignIn, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
@@ -25,7 +26,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
   async 'campaign-paused-and-resumed-2'(engine) {
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
-    const { db, services } = engine.api;
+    const { db } = engine.api;
     // Quicker than any pause: it is paused before its run looks at it first.
     const row = await db
       .updateTable('campaign')
@@ -33,7 +34,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
       .where('id', '=', id)
       .returning(['id', 'project_id', 'name'])
       .executeTakeFirstOrThrow();
-    services.dispatcher.dispatch({ runs: [await signalCampaign(db, row)] });
+    await transact(db, (tx) => signalCampaign(tx, row));
     await runIsThere(engine, `campaign-${id}`);
     await act(engine, id, 'resume');
     await campaignIn(engine, id, 'SENT');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
@@ -68,14 +69,11 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       const { body: domain } = await engine.call('POST', '/domains', {
         domain: `${randomUUID()}.test`,
       });
-      const { db, services } = engine.api;
+      const { db } = engine.api;
       return continued(engine, `domain-${domain.id}`, async () => {
-        const runId = await enqueue(db, {
-          kind: 'domainPoller',
-          input: { projectId: engine.project.id, domainId: domain.id, name: domain.domain },
-          summary: 'Checks of a sender domain',
-        });
-        services.dispatcher.dispatch({ runs: [runId] });
+        const input = { projectId: engine.project.id, domainId: domain.id, name: domain.domain };
+        const summary = 'Checks of a sender domain';
+        await transact(db, (tx) => enqueue(tx, { kind: 'domainPoller', input, summary }));
       });
     },
   },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { campaignHistoryCases } from './campaign-cases.ts';
@@ -26,7 +27,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const { body: domain } = await engine.call('POST', '/domains', {
       domain: `${randomUUID()}.test`,
     });
-    const { db, services } = engine.api;
+    const { db } = engine.api;
     await waitFor('a check', async () => {
       const row = await db
         .selectFrom('domain')
@@ -37,12 +38,10 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     const failed = { status: 'failed', next_check_at: null };
     await db.updateTable('domain').set(failed).where('id', '=', domain.id).execute();
-    const runId = await enqueue(db, {
-      kind: 'domainPoller',
-      input: { projectId: engine.project.id, domainId: domain.id, name: domain.domain },
-      summary: 'Checks of a sender domain',
-    });
-    services.dispatcher.dispatch({ runs: [runId] });
+    const runId = `domain-${domain.id}`;
+    const input = { projectId: engine.project.id, domainId: domain.id, name: domain.domain };
+    const summary = 'Checks of a sender domain';
+    await transact(db, (tx) => enqueue(tx, { kind: 'domainPoller', input, summary }));
     const handle = engine.temporal.client.workflow.getHandle(runId);
     await waitFor('the run to have looked', async () => {
       const { events } = await handle.fetchHistory();

@@ -128,7 +128,8 @@ describe('a bulk action on ids', () => {
     const path = `/workflows/${workflow.id}/executions/${execution}`;
     expect((await engine.call('GET', path)).status).toBe(404);
     const { db } = engine.api;
-    expect(await db.selectFrom('orphan_run').selectAll().execute()).toEqual([]);
+    const left = db.selectFrom('outbox').select('run_id').where('action', '=', 'cancel');
+    await waitFor('an empty outbox', async () => (await left.execute()).length === 0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dispatchStore } from '../../../db/dispatch-store.ts';
+import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { connectTemporal } from '../../../workflows/client/connection.ts';

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
-import { dispatchStore } from '../../../db/dispatch-store.ts';
+import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
+import { listPending } from '../../../db/outbox/outbox.ts';
 import { listExecutionStarts } from '../../../db/workflows/starts.ts';
-import {
-  insertExecution,
-  repairExecutions,
-  retryExecution,
-} from '../../../db/workflows/executions.ts';
+import { insertExecution, retryExecution } from '../../../db/workflows/executions.ts';
+import { endAsItsRun, type ExecutionLook } from '../../../db/workflows/looks.ts';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { startExecution } from '../../../workflows/client/runs.ts';
 import { createDispatcher } from '../../../workflows/client/dispatcher.ts';
@@ -31,10 +29,25 @@ const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const rowOf = (id: string) =>
   engine.api.db
     .selectFrom('execution')
-    .select(['id', 'project_id', 'workflow_id', 'contact_id', 'status', 'dispatch'])
-    .select('temporal_run_id as runId')
+    .select(['id', 'project_id', 'workflow_id', 'contact_id', 'status'])
+    .select(['temporal_run_id as runId', 'dispatch_generation as generation'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
+
+/** What the outbox has for its run. */
+async function dueOf(id: string) {
+  const [entry] = await listPending(engine.api.db, [executionRunId(id)]);
+  return entry?.action ?? null;
+}
+
+/** A sweep that looks at every active execution. */
+async function sweepAll() {
+  await engine.api.db
+    .updateTable('execution')
+    .set({ next_look_at: new Date(0) })
+    .execute();
+  await sweepNow(engine);
+}
 
 /** The run that has the execution's address now. */
 const runOf = (id: string) => engine.temporal.client.workflow.getHandle(executionRunId(id));
@@ -92,17 +105,17 @@ describe('a start whose note is held up until its execution has failed', () => {
       taskQueue: engine.taskQueue,
       store: {
         ...store,
-        async markStarted(started) {
+        async markSent(sent) {
           await held;
-          await store.markStarted(started);
+          await store.markSent(sent);
         },
       },
       log: engine.api.services.log,
     });
-    slow.dispatch({ executions: [id] });
+    slow.handOn([{ runId: executionRunId(id), projectId: engine.project.id }]);
     await executionIn(engine, workflow.id, id, 'FAILED');
     await sweepNow(engine);
-    await waitFor('the note of another', async () => (await rowOf(id)).dispatch === null);
+    await waitFor('the note of another', async () => (await dueOf(id)) === null);
     const noteLate = async () => {
       release();
       await slow.close();
@@ -119,7 +132,7 @@ describe('a start whose note is held up until its execution has failed', () => {
     await noteLate();
     expect((await rowOf(id)).runId).toBe(temporalRunId);
     // Seen with the first run, which failed, it would be ended.
-    await sweepNow(engine);
+    await sweepAll();
     expect((await rowOf(id)).status).toBe('WAITING');
   });
 
@@ -127,7 +140,7 @@ describe('a start whose note is held up until its execution has failed', () => {
     const { workflow, id, noteLate } = await failedWithHeldNote();
     await retryQuietly(id);
     await noteLate();
-    expect((await rowOf(id)).dispatch).toBe('start');
+    expect(await dueOf(id)).toBe('start');
     await sweepNow(engine);
     await executionIn(engine, workflow.id, id, 'WAITING');
   });
@@ -163,7 +176,9 @@ describe('a start that finds a run of before', () => {
   it('begins a new one when that has completed, after two requests', async () => {
     const { workflow, id, runId } = await waiting();
     // Taken for broken while it goes on: it finds its execution ended, and completes.
-    await repairExecutions(engine.api.db, [{ executionId: id, runId, cancelled: false }]);
+    const { generation } = await rowOf(id);
+    const look = { id, generation } as ExecutionLook;
+    await endAsItsRun(engine.api.db, look, { error: 'Its run was ended in Temporal.' });
     expect((await rowOf(id)).status).toBe('FAILED');
     await runOf(id).signal('event', { stepId: workflow.steps['Wait'] });
     expect(await runOf(id).result()).toBe('CANCELLED');
@@ -212,11 +227,6 @@ describe('a start that finds a run of before', () => {
 
   /** A start of the execution as it was first due. */
   async function startsOf(id: string) {
-    await engine.api.db
-      .updateTable('execution')
-      .set({ dispatch: 'start', dispatch_at: new Date() })
-      .where('id', '=', id)
-      .execute();
     return listExecutionStarts(engine.api.db, [id]);
   }
 });

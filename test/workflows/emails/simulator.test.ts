@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
+import { onCommitted } from '../../../db/commits.ts';
 import { useEngine } from '../../support/engine.ts';
 import { deliverDue, insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 
@@ -11,13 +12,10 @@ const engine = await useEngine({}, { worker: false });
 
 /** Hands over what is due; the process ends when it would tell Temporal what it has committed. */
 async function deliverAndDie(): Promise<void> {
-  const dispatch = () => {
+  onCommitted(engine.services.db, () => {
     throw new Error('Killed.');
-  };
-  const delivered = deliverDue(engine, {
-    dispatcher: { ...engine.services.dispatcher, dispatch },
   });
-  await expect(delivered).rejects.toThrow('Killed.');
+  await expect(deliverDue(engine, {})).rejects.toThrow('Killed.');
 }
 
 async function send(name: string): Promise<{ id: string; contactId: string }> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createDomainActivities } from '../../../activities/domain-poller.ts';
+import { transact } from '../../../db/database.ts';
 import { insertDomain, type NewClaim } from '../../../db/domains/domains.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { insertSesIdentity } from '../../../db/domains/ses-identities.ts';
@@ -40,9 +41,9 @@ const checked = (domain: AnsweredDomain, after: Date | null) =>
 
 /** Lets the time until the next check be over, `days` after the domain was added. */
 async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
-  const { db, services } = on.api;
+  const { db } = on.api;
   const { last_checked_at: last } = await rowOf(domain, on);
-  const runId = await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     await tx
       .updateTable('domain')
       .set({ next_check_at: sql<Date>`now()` })
@@ -52,9 +53,8 @@ async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
       .where('id', '=', domain.id)
       .execute();
     const input = { projectId: on.project.id, domainId: domain.id, name: domain.domain };
-    return enqueue(tx, { kind: 'domainPoller', input, summary: 'test' });
+    await enqueue(tx, { kind: 'domainPoller', input, summary: 'test' });
   });
-  services.dispatcher.dispatch({ runs: [runId] });
   return last;
 }
 
@@ -251,7 +251,7 @@ describe('with SES', async () => {
     await insertSesIdentity(db, name);
     await services.identities.create(name);
     await sql`update domain set next_check_at = now() where id = ${claim.id}`.execute(db);
-    services.dispatcher.dispatch({ runs: [`domain-${claim.id}`] });
+    services.dispatcher.handOn([{ runId: `domain-${claim.id}`, projectId: hosted.project.id }]);
     await forgotten(name);
     const rows = await db.selectFrom('domain').select('id').where('id', '=', claim.id).execute();
     expect(rows).toEqual([]);

@@ -24,7 +24,7 @@ const engine = await useEngine();
 
 describe('the tables of a project', () => {
   it('are all removed, gone with a parent, or kept for a reason', async () => {
-    const outbox = ['orphan_run', 'run_wake'];
+    const outbox = ['orphan_run', 'outbox', 'run_wake'];
     const known = [
       ...removedTables.map(({ table }) => table),
       ...goneWithParent,
@@ -141,7 +141,7 @@ describe('a deletion', () => {
     });
     const wakes = () =>
       api.db
-        .selectFrom('run_wake')
+        .selectFrom('outbox')
         .select('kind')
         .where('project_id', '=', id)
         .where('run_id', '=', `domain-${domain.id}`)

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
 import { recordEvents } from '../../../db/events/events.ts';
 import { cancelExecutions, insertExecution } from '../../../db/workflows/executions.ts';
+import { enqueueExecutions } from '../../../db/outbox/outbox.ts';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
@@ -52,6 +53,12 @@ async function waitingExecution(eventName: string) {
   return { workflow, contactId, id };
 }
 
+/** Whether the outbox has nothing left for the run of an execution. */
+async function isTold(id: string): Promise<boolean> {
+  const left = engine.api.db.selectFrom('outbox').select('run_id');
+  return (await left.where('run_id', '=', `execution-${id}`).execute()).length === 0;
+}
+
 const described = (executionId: string) =>
   engine.temporal.client.workflow.getHandle(`execution-${executionId}`).describe();
 
@@ -72,15 +79,16 @@ describe('the sweep', () => {
     const workflow = await mailingWorkflow('forgotten start');
     const email = newAddress();
     const contactId = await createContact(engine, email);
-    const { due } = await recordQuietly(contactId, 'forgotten start');
-    const [id] = due.executions;
+    await recordQuietly(contactId, 'forgotten start');
+    const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions`);
+    const [{ id }] = body.executions;
     await Promise.all([sweepNow(engine), sweepNow(engine), sweepNow(engine)]);
-    const done = await executionIn(engine, workflow.id, id!, 'COMPLETED');
+    const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
     expect(done.stepExecutions).toHaveLength(2);
     expect(await engine.mailsTo(email, 1)).toHaveLength(1);
     await waitFor('the run to be noted', async () => {
       const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions/${id}`);
-      return body.temporalRunId === (await described(id!)).runId;
+      return body.temporalRunId === (await described(id)).runId;
     });
   });
 
@@ -94,26 +102,28 @@ describe('the sweep', () => {
     const row = () =>
       engine.api.db
         .selectFrom('execution')
-        .select(['temporal_run_id', 'dispatch'])
+        .select('temporal_run_id')
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
     await waitFor('the start to be noted', async () => (await row()).temporal_run_id === runId);
     await engine.api.db
       .updateTable('execution')
-      .set({ temporal_run_id: null, dispatch: 'start', dispatch_at: sql<Date>`now()` })
+      .set({ temporal_run_id: null })
       .where('id', '=', id)
       .execute();
+    await engine.api.db
+      .transaction()
+      .execute((tx) => enqueueExecutions(tx, 'start', [{ id, project_id: engine.project.id }]));
     await sweepNow(engine);
-    await waitFor('nothing to be due', async () => (await row()).dispatch === null);
-    expect((await row()).temporal_run_id).toBe(runId);
+    await waitFor('the run to be noted', async () => (await row()).temporal_run_id === runId);
+    await waitFor('an empty outbox', () => isTold(id));
     expect((await described(id)).runId).toBe(runId);
     expect(await engine.mailsTo(email, 1)).toHaveLength(1);
   });
 
   it('wakes a run whose event nobody told it of', async () => {
     const { workflow, contactId, id } = await waitingExecution('forgotten event');
-    const { due } = await recordQuietly(contactId, 'clicked');
-    expect(due.waits).toHaveLength(1);
+    await recordQuietly(contactId, 'clicked');
     await sweepNow(engine);
     const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
     expect(done.stepExecutions[1].output).toMatchObject({ waitOutcome: 'EVENT' });
@@ -135,10 +145,7 @@ describe('the sweep', () => {
     await engine.api.db.deleteFrom('contact').where('id', '=', contactId).execute();
     await sweepNow(engine);
     await waitFor('a closed run', async () => (await described(id)).status.name === 'CANCELLED');
-    await waitFor('nothing to be left', async () => {
-      const orphans = engine.api.db.selectFrom('orphan_run').select('execution_id');
-      return (await orphans.where('execution_id', '=', id).execute()).length === 0;
-    });
+    await waitFor('an empty outbox', () => isTold(id));
   });
 
   it('tells the others when one cannot be told', async () => {

@@ -1,0 +1,89 @@
+import pLimit from 'p-limit';
+import type { Database } from '../../db/database.ts';
+import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
+import {
+  claimExecutionLooks,
+  endAsItsRun,
+  type ExecutionLook,
+  hurryExecutionLooks,
+  recordOpenRun,
+  restartExecution,
+} from '../../db/workflows/looks.ts';
+import { judgeRun, type RunState } from '../../domain/workflow/reconcile.ts';
+
+export interface ReconcileServices {
+  db: Database;
+  /** What Temporal has of an execution's run. @throws when Temporal does not respond. */
+  describeExecutionRun(executionId: string): Promise<RunState>;
+  /** The executions whose run was closed since a moment without completing. */
+  listClosedExecutions(since: Date): AsyncIterable<string>;
+  log: { warn(details: object, message: string): void };
+}
+
+/** Executions claimed at once, and calls to Temporal under way for them. */
+const pageSize = 100;
+const callsMax = 8;
+/** How long one sweep looks, in milliseconds: the next one continues. */
+const lookingMs = 20_000;
+/** How far back closed runs are searched the first time, in milliseconds. */
+const firstWindowMs = 15 * 60_000;
+/** Closed runs appear in Temporal's list with a delay: this much is searched again. */
+const overlapMs = 60_000;
+
+/**
+ * Compares executions with their runs: those whose time has come, and those whose run was closed.
+ * Runs that are lost start again where they were; what was ended in Temporal ends here, too; what
+ * cannot go on is recorded and logged.
+ */
+export async function reconcileExecutions(services: ReconcileServices): Promise<void> {
+  await hurryClosed(services);
+  const end = Date.now() + lookingMs;
+  while (Date.now() < end) {
+    const looks = await claimExecutionLooks(services.db, pageSize);
+    await pLimit(callsMax).map(looks, (look) => reconcile(services, look));
+    if (looks.length < pageSize) break;
+  }
+}
+
+/** Lets active executions whose run was closed be looked at now. */
+async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Promise<void> {
+  const now = new Date();
+  const last = await findWatermark(db, 'closed runs');
+  const since = last ? last.getTime() - overlapMs : now.getTime() - firstWindowMs;
+  let page: string[] = [];
+  for await (const id of listClosedExecutions(new Date(since))) {
+    page.push(id);
+    if (page.length < pageSize) continue;
+    await hurryExecutionLooks(db, page);
+    page = [];
+  }
+  await hurryExecutionLooks(db, page);
+  await updateWatermark(db, 'closed runs', now);
+}
+
+async function reconcile(services: ReconcileServices, look: ExecutionLook): Promise<void> {
+  // What it needs is on its way; the claim ends in two minutes.
+  if (look.isPending) return;
+  const { db, log } = services;
+  const run = await services.describeExecutionRun(look.id);
+  const verdict = judgeRun(look, run);
+  const about = { executionId: look.id, projectId: look.projectId, workflow: look.workflowName };
+  switch (verdict.do) {
+    case 'keep':
+      await recordOpenRun(db, look, verdict);
+      if (verdict.stuck !== null && !look.wasStuck) {
+        const failure = run.kind === 'open' ? run.failure : null;
+        log.warn({ ...about, reason: verdict.stuck, failure }, 'An execution cannot go on');
+      }
+      return;
+    case 'restart':
+      if (await restartExecution(db, look)) {
+        log.warn(about, 'The run of an execution was lost and starts again');
+      }
+      return;
+    case 'end':
+      if (await endAsItsRun(db, look, verdict.as)) {
+        log.warn({ ...about, ...verdict.as }, 'An execution was ended in Temporal');
+      }
+  }
+}

@@ -1,0 +1,47 @@
+import type { Kysely } from 'kysely';
+import type { DB } from './tables.ts';
+
+/** A Temporal workflow that must be told of a change, and its project (null: the platform). */
+export interface NotedRun {
+  runId: string;
+  projectId: string | null;
+}
+
+type Handle = Kysely<DB>;
+type Receiver = (runs: readonly NotedRun[]) => void;
+
+const receivers = new WeakMap<Handle, Receiver>();
+const notedIn = new WeakMap<Handle, NotedRun[]>();
+
+/**
+ * Sets who is told, after each commit of a transaction on `db`, of the workflows that the
+ * transaction has noted: the dispatcher of this process. There is one receiver per handle.
+ */
+export function onCommitted(db: Handle, receiver: Receiver): void {
+  receivers.set(db, receiver);
+}
+
+/**
+ * Notes that Temporal must be told of what `tx` changes. Forgotten with a transaction that is rolled
+ * back; the row that says what is due must be written in the same transaction.
+ */
+export function noteRuns(tx: Handle, runs: readonly NotedRun[]): void {
+  notedIn.get(tx)?.push(...runs);
+}
+
+/** Runs `work` with the notes of `tx`. Returns its result and the function that hands them on. */
+export async function withNotes<T>(
+  db: Handle,
+  tx: Handle,
+  work: (tx: Handle) => Promise<T>,
+): Promise<{ result: T; handOn: () => void }> {
+  const noted: NotedRun[] = [];
+  notedIn.set(tx, noted);
+  const result = await work(tx);
+  return {
+    result,
+    handOn: () => {
+      if (noted.length > 0) receivers.get(db)?.(noted);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { SentEntry } from '../../domain/runs.ts';
+import type { Database } from '../database.ts';
+import { listExecutionStarts } from '../workflows/starts.ts';
+import { claimOverdue, listPending, markSent } from './outbox.ts';
+
+/** The dispatcher's reads and writes: the `DispatchStore` of `workflows/client/dispatcher.ts`. */
+export function dispatchStore(db: Database) {
+  return {
+    listPending: (runIds: readonly string[]) => listPending(db, runIds),
+    listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
+    markSent: (sent: readonly SentEntry[]) => markSent(db, sent),
+    claimOverdue: (max: number) => claimOverdue(db, max),
+  };
+}

@@ -1,0 +1,72 @@
+/** What Temporal has of an execution's run: its latest one, also after continue-as-new. */
+export type RunState =
+  | { kind: 'missing' }
+  | {
+      kind: 'open';
+      runId: string;
+      /** How often its workflow task, and the activity it waits for, were tried; 0: none waits. */
+      taskAttempts: number;
+      activityAttempts: number;
+      /** How long its workflow task has waited to be taken by a worker, in milliseconds. */
+      untakenMs: number;
+      /** The last failure of that activity, for operators. */
+      failure: string | null;
+    }
+  | {
+      kind: 'closed';
+      /** `ended`: terminated, or timed out. */
+      end: 'completed' | 'cancelled' | 'failed' | 'ended';
+      /** Number of the start it belongs to; null: the version before did not number them. */
+      generation: number | null;
+    };
+
+export type Verdict =
+  /** `stuck`: why it cannot go on, for the customer; null: it can. */
+  | { do: 'keep'; runId: string; stuck: string | null }
+  | { do: 'restart' }
+  | { do: 'end'; as: { cancelled: true } | { error: string } };
+
+/** From when on a step that is tried again and again counts as stuck, in milliseconds. */
+const stuckStepMs = 10 * 60_000;
+/** A workflow task that failed this often will fail again: its code has a bug, or does not fit. */
+const taskAttemptsMax = 3;
+/** A worker takes a task within seconds. */
+const untakenMaxMs = 60_000;
+
+/**
+ * What to do about an active execution, given its run.
+ * @param execution.generation number of its latest start
+ * @param execution.stepMs how long its current step has been going on
+ */
+export function judgeRun(
+  execution: { generation: number; stepMs: number },
+  run: RunState,
+): Verdict {
+  if (run.kind === 'missing') return { do: 'restart' };
+  if (run.kind === 'open')
+    return { do: 'keep', runId: run.runId, stuck: stuckReason(execution, run) };
+  // Its latest start never reached Temporal, or the run has left the row as it was.
+  if (run.generation !== null && run.generation < execution.generation) return { do: 'restart' };
+  switch (run.end) {
+    case 'completed':
+      return { do: 'restart' };
+    case 'cancelled':
+      return { do: 'end', as: { cancelled: true } };
+    default:
+      return { do: 'end', as: { error: 'Its run was ended in Temporal.' } };
+  }
+}
+
+function stuckReason(
+  { stepMs }: { stepMs: number },
+  run: Extract<RunState, { kind: 'open' }>,
+): string | null {
+  if (run.taskAttempts >= taskAttemptsMax) {
+    return 'The server cannot run this version of the workflow.';
+  }
+  if (run.untakenMs > untakenMaxMs) return 'No worker is running.';
+  if (run.activityAttempts > 1 && stepMs > stuckStepMs) {
+    return 'Its step has been tried again for over ten minutes.';
+  }
+  return null;
+}

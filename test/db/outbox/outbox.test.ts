@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { transact } from '../../../db/database.ts';
+import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
+import { claimOverdue, enqueue, listPending, markSent } from '../../../db/outbox/outbox.ts';
+import {
+  cancelExecutions,
+  insertExecution,
+  retryExecution,
+} from '../../../db/workflows/executions.ts';
+import { useApi } from '../../support/api.ts';
+
+const api = await useApi();
+const { db } = api;
+const store = dispatchStore(db);
+const project = await api.createProject((await api.signUp()).cookie);
+
+/** An execution whose start is due. Returns its id. */
+async function started(): Promise<string> {
+  const call = async (method: string, path: string, body: object) =>
+    (await api.request(method, path, { key: project.secretKey, body })).body;
+  const workflow = await call('POST', '/workflows', { name: 'W', eventName: randomUUID() });
+  await call('POST', `/workflows/${workflow.id}/steps`, { type: 'EXIT', name: 'Out', config: {} });
+  await call('PATCH', `/workflows/${workflow.id}`, { enabled: true });
+  const contact = await call('POST', '/contacts', { email: `${randomUUID()}@people.test` });
+  const given = { workflowId: workflow.id, contactId: contact.id, context: null };
+  const { id } = await transact(db, (tx) =>
+    insertExecution(tx, { projectId: project.id, ...given }),
+  );
+  return id;
+}
+
+const rowOf = (id: string) =>
+  db.selectFrom('execution').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+const stateOf = async (id: string) => {
+  const [entry] = await listPending(db, [`execution-${id}`]);
+  const row = await rowOf(id);
+  return { due: entry?.action ?? null, runId: row.temporal_run_id };
+};
+
+/** What is due is sent to Temporal as this run: call what it returns to record that. */
+async function send(id: string, runId: string) {
+  const [entry] = await listPending(db, [`execution-${id}`]);
+  const [due] = await store.listStarts([id]);
+  const run = { executionId: id, generation: due!.generation, runId };
+  return () =>
+    markSent(db, [{ entry: entry!, ...(entry!.action === 'start' && { started: run }) }]);
+}
+
+async function failAndRetry(id: string): Promise<void> {
+  await db.updateTable('execution').set({ status: 'FAILED' }).where('id', '=', id).execute();
+  const row = await rowOf(id);
+  await transact(db, (tx) => retryExecution(tx, row));
+}
+
+const cancel = (id: string) =>
+  transact(db, (tx) => cancelExecutions(tx, { ids: [id] }, 'cancelled'));
+
+describe('a commit', () => {
+  it('hands on what its transaction has noted, once', async () => {
+    api.dispatched.length = 0;
+    const id = await started();
+    expect(api.dispatched).toEqual([`execution-${id}`]);
+  });
+
+  it('that fails hands on nothing', async () => {
+    const id = await started();
+    api.dispatched.length = 0;
+    const failing = transact(db, async (tx) => {
+      await cancelExecutions(tx, { ids: [id] }, 'cancelled');
+      throw new Error('Not now.');
+    });
+    await expect(failing).rejects.toThrow('Not now.');
+    expect(api.dispatched).toEqual([]);
+    expect((await stateOf(id)).due).toBe('start');
+  });
+});
+
+describe('a start that was sent', () => {
+  it('leaves the outbox, and names the run', async () => {
+    const id = await started();
+    await (
+      await send(id, 'first')
+    )();
+    expect(await stateOf(id)).toEqual({ due: null, runId: 'first' });
+  });
+
+  it('changes nothing when a retry is due meanwhile', async () => {
+    const id = await started();
+    const note = await send(id, 'first');
+    await failAndRetry(id);
+    await note();
+    expect(await stateOf(id)).toEqual({ due: 'start', runId: null });
+  });
+
+  it('changes nothing when the retry was sent meanwhile', async () => {
+    const id = await started();
+    const note = await send(id, 'first');
+    await failAndRetry(id);
+    await (
+      await send(id, 'second')
+    )();
+    await note();
+    expect(await stateOf(id)).toEqual({ due: null, runId: 'second' });
+  });
+
+  it.each([false, true])('names the run of one cancelled meanwhile (sent: %s)', async (isSent) => {
+    const id = await started();
+    const note = await send(id, 'first');
+    await cancel(id);
+    if (isSent) await (await send(id, ''))();
+    await note();
+    expect(await stateOf(id)).toEqual({ due: isSent ? null : 'cancel', runId: 'first' });
+  });
+});
+
+describe('a request that was sent', () => {
+  /** As a campaign that is paused, resumed or edited asks for it. Returns its run. */
+  async function signal(campaignId: string): Promise<string> {
+    const input = { projectId: randomUUID(), campaignId };
+    await transact(db, (tx) => enqueue(tx, { kind: 'campaignSend', input, summary: 'News' }));
+    return `campaign-${campaignId}`;
+  }
+
+  const sent = async (runId: string) =>
+    (await listPending(db, [runId])).map((entry) => ({ entry }));
+
+  it('stays when it was asked for again meanwhile', async () => {
+    const campaignId = randomUUID();
+    const runId = await signal(campaignId);
+    const told = await sent(runId);
+    await signal(campaignId);
+    await markSent(db, told);
+    expect(await listPending(db, [runId])).toHaveLength(1);
+  });
+
+  it('stays when it was asked for after another process had sent and deleted it', async () => {
+    const campaignId = randomUUID();
+    const runId = await signal(campaignId);
+    const told = await sent(runId);
+    await markSent(db, told);
+    expect(await listPending(db, [runId])).toEqual([]);
+    await signal(campaignId);
+    await markSent(db, told);
+    expect(await listPending(db, [runId])).toHaveLength(1);
+  });
+
+  it('is claimed by one process only, and not before the grace has passed', async () => {
+    const runId = await signal(randomUUID());
+    const claim = async () => (await claimOverdue(db, 1000)).map((claimed) => claimed.runId);
+    expect(await claim()).not.toContain(runId);
+    await db
+      .updateTable('outbox')
+      .set({ due_at: sql<Date>`now() - interval '1 second'` })
+      .where('run_id', '=', runId)
+      .execute();
+    const claims = await Promise.all([claim(), claim(), claim()]);
+    expect(claims.flat().filter((claimed) => claimed === runId)).toHaveLength(1);
+  });
+});
+
+describe('an execution that is deleted while it is active', () => {
+  it('leaves the cancel of its run', async () => {
+    const id = await started();
+    await (
+      await send(id, 'first')
+    )();
+    await db.deleteFrom('execution').where('id', '=', id).execute();
+    expect(await listPending(db, [`execution-${id}`])).toMatchObject([{ action: 'cancel' }]);
+  });
+});
+
+describe('what a process of the version before writes', () => {
+  const dueOf = async (id: string) => (await stateOf(id)).due;
+  const empty = (id: string) =>
+    db.deleteFrom('outbox').where('run_id', '=', `execution-${id}`).execute();
+  const asked = (id: string, dispatch: 'start' | 'cancel') =>
+    db
+      .updateTable('execution')
+      .set({ dispatch, dispatch_at: new Date() })
+      .where('id', '=', id)
+      .execute();
+
+  it.each(['start', 'cancel'] as const)('to its own columns is due here, too: %s', async (what) => {
+    const id = await started();
+    await empty(id);
+    await asked(id, what);
+    expect(await dueOf(id)).toBe(what);
+  });
+
+  it('is not overwritten by a start sent before', async () => {
+    const id = await started();
+    const note = await send(id, 'first');
+    await asked(id, 'start');
+    await note();
+    expect(await stateOf(id)).toEqual({ due: 'start', runId: null });
+  });
+
+  it('to the table of runs is due here, too', async () => {
+    const runId = `campaign-${randomUUID()}`;
+    const row = { run_id: runId, kind: 'campaignSend', summary: 'News', input: '{}' };
+    await db.insertInto('run_wake').values(row).execute();
+    expect(await listPending(db, [runId])).toMatchObject([{ action: 'signal' }]);
+  });
+});
