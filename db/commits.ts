@@ -11,6 +11,7 @@ type Handle = Kysely<DB>;
 type Receiver = (runs: readonly NotedRun[]) => void;
 
 const receivers = new WeakMap<Handle, Receiver>();
+const owners = new WeakMap<Handle, Handle>();
 const notedIn = new WeakMap<Handle, NotedRun[]>();
 
 /**
@@ -19,6 +20,11 @@ const notedIn = new WeakMap<Handle, NotedRun[]>();
  */
 export function onCommitted(db: Handle, receiver: Receiver): void {
   receivers.set(db, receiver);
+}
+
+/** Lets the receiver of `owner` be told of the commits on `handle`, too: a share of its connections. */
+export function commitLike(handle: Handle, owner: Handle): void {
+  owners.set(handle, owner);
 }
 
 /**
@@ -41,7 +47,7 @@ export async function withNotes<T>(
   return {
     result,
     handOn: () => {
-      if (noted.length > 0) receivers.get(db)?.(noted);
+      if (noted.length > 0) receivers.get(owners.get(db) ?? db)?.(noted);
     },
   };
 }

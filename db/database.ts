@@ -68,7 +68,7 @@ export function openDatabase(
     if (client instanceof PreparingClient && client.isOutdated) void client.end();
   });
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  const shares = new Shares(pool, timeouts?.connectionMs ?? 0);
+  const shares = new Shares(pool, db, timeouts?.connectionMs ?? 0);
   return { db, pool, shares, close: () => db.destroy() };
 }
 

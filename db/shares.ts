@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { Problem } from '../domain/errors.ts';
+import { commitLike } from './commits.ts';
 import type { DB } from './tables.ts';
 
 /** Statements and transactions that may wait for a connection of one share. */
@@ -28,14 +29,19 @@ interface Share {
  */
 export class Shares {
   readonly #pool: Pool;
+  readonly #owner: Kysely<DB>;
   readonly #waitMs: number;
   readonly #shares = new Map<string, Share>();
   /** The shares in which somebody waits; the one that was served last comes last. */
   readonly #queue = new Set<Share>();
 
-  /** @param waitMs how long a statement waits for a connection of its share; 0: without limit */
-  constructor(pool: Pool, waitMs: number) {
+  /**
+   * @param owner the handle on the whole pool
+   * @param waitMs how long a statement waits for a connection of its share; 0: without limit
+   */
+  constructor(pool: Pool, owner: Kysely<DB>, waitMs: number) {
     this.#pool = pool;
+    this.#owner = owner;
     this.#waitMs = waitMs;
     // The pool counts the connection as free only after the event.
     pool.on('release', () => {
@@ -62,6 +68,7 @@ export class Shares {
   #open(): Share {
     const pool = { connect: () => this.#connect(share), end: async () => {} };
     const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
+    commitLike(db, this.#owner);
     const share: Share = { db, users: 0, held: 0, waiting: new Set() };
     return share;
   }

@@ -4,17 +4,13 @@
 -- When to look next. For the executions there are: soon.
 alter table execution add column next_look_at timestamptz(3) default now();
 alter table execution alter column next_look_at set default now() + interval '5 minutes';
-create index execution_look on execution (next_look_at) where status in ('RUNNING', 'WAITING');
 -- Since when, and why, its workflow cannot go on.
 alter table execution add column stuck_since timestamptz(3), add column stuck_reason text;
 
 alter table domain add column next_look_at timestamptz(3) not null default now();
-create index domain_look on domain (next_check_at) where next_check_at is not null;
 alter table single_mail add column next_look_at timestamptz(3) not null
   default now() + interval '10 minutes';
-create index single_mail_look on single_mail (next_look_at);
 alter table project add column next_look_at timestamptz(3);
-create index campaign_look on campaign (looked_at) where status in ('SCHEDULED', 'SENDING', 'CANCELLED');
 
 -- How far work that looks back has come, by name.
 create table watermark (
