@@ -41,8 +41,8 @@ export async function createFixture(client: pg.Client): Promise<void> {
     insert into project (id, name, public_key, secret_key_hash, secret_key_last4,
         webhook_signing_secret)
       values ('${ids.project}', 'Shop', 'pk', '', '0000', '');
-    insert into domain (project_id, name, status, dkim_tokens)
-      values ('${ids.project}', 'shop.test', 'verified', '{}');
+    insert into domain (project_id, name, status, dkim_tokens, next_check_at)
+      values ('${ids.project}', 'shop.test', 'verified', '{}', null);
     insert into template (id, project_id, name, subject, body, type, from_email)
       values ('${ids.template}', '${ids.project}', 'Hi', 'Hi', '<p>Hi</p>', 'TRANSACTIONAL',
         'team@shop.test');

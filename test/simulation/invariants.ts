@@ -11,9 +11,7 @@ export async function findOpen(client: pg.Client, temporal: SimulatedTemporal): 
       where status in ('PENDING', 'SENDING')
     union all select 'execution ' || status || ' ' || id from execution
       where status in ('RUNNING', 'WAITING')
-    union all select 'execution to dispatch ' || id from execution where dispatch is not null
-    union all select 'orphan ' || execution_id from orphan_run
-    union all select 'outbox ' || run_id from run_wake
+    union all select 'outbox ' || action || ' ' || run_id from outbox
     union all select 'wait ' || step_execution_id from wait
     union all select 'campaign ' || status || ' ' || id from campaign
       where status not in ('SENT', 'CANCELLED')

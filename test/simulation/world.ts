@@ -4,18 +4,21 @@ import { createDeliveryActivities } from '../../activities/mail/delivery.ts';
 import { createStepActivities } from '../../activities/steps/steps.ts';
 import { createSweepActivities } from '../../activities/upkeep/sweep.ts';
 import { transact, type Database } from '../../db/database.ts';
-import { dispatchStore } from '../../db/dispatch-store.ts';
+import { onCommitted } from '../../db/commits.ts';
+import { dispatchStore } from '../../db/outbox/dispatch-store.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
 import { recordContactEvent } from '../../db/events/events.ts';
 import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { cancelExecutions } from '../../db/workflows/executions.ts';
-import { executionOfRun } from '../../domain/workflow/execution.ts';
+import { executionOfRun, executionRunId } from '../../domain/workflow/execution.ts';
+import type { Dispatcher } from '../../domain/runs.ts';
+import type { RunState } from '../../domain/workflow/reconcile.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { WorkersOptions } from '../../worker/workers.ts';
 import { createDispatcher } from '../../workflows/client/dispatcher.ts';
 import { ids } from './fixture.ts';
-import type { Process, Scheduler } from './scheduler.ts';
-import type { SimulatedTemporal } from './temporal.ts';
+import { context, type Process, type Scheduler } from './scheduler.ts';
+import type { Run, SimulatedTemporal } from './temporal.ts';
 
 /** The simulated processes of Everpost, made of its own code, and the mail provider. */
 
@@ -71,9 +74,39 @@ interface Made {
   provider: SimulatedProvider;
 }
 
-function dispatcherOf({ db, temporal }: Made) {
+const dispatchers = new WeakMap<Process, Dispatcher>();
+
+/** Starts the dispatcher of a process; the processes share the handle on the database. */
+function startDispatcher({ sim, db, temporal }: Made, process: Process): Dispatcher {
   const client = temporal.client();
-  return createDispatcher({ client, taskQueue, store: dispatchStore(db), log: quiet });
+  const dispatcher = createDispatcher({ client, taskQueue, store: dispatchStore(db), log: quiet });
+  dispatchers.set(process, dispatcher);
+  onCommitted(db, (runs) => {
+    const current = context.getStore()?.process;
+    if (current) dispatchers.get(current)?.handOn(runs);
+  });
+  void sim.in(process, async () => dispatcher.watch());
+  return dispatcher;
+}
+
+/** What the simulated Temporal says of a run. */
+function stateOf(run: Run | undefined): RunState {
+  if (!run) return { kind: 'missing' };
+  const generation = typeof run.memo['generation'] === 'number' ? run.memo['generation'] : null;
+  switch (run.status) {
+    case 'RUNNING': {
+      const attempts = { taskAttempts: 0, activityAttempts: 1, untakenMs: 0 };
+      return { kind: 'open', runId: run.runId, ...attempts, failure: null };
+    }
+    case 'COMPLETED':
+      return { kind: 'closed', end: 'completed', generation };
+    case 'CANCELLED':
+      return { kind: 'closed', end: 'cancelled', generation };
+    case 'FAILED':
+      return { kind: 'closed', end: 'failed', generation };
+    default:
+      return { kind: 'closed', end: 'ended', generation };
+  }
 }
 
 /** The tasks of the sweep that find work: the others clean up. */
@@ -81,7 +114,7 @@ const sweepTasks = [
   'DISPATCH_FORGOTTEN',
   'REPAIR_EXECUTIONS',
   'SETTLE_UNCERTAIN',
-  'WAKE_STALLED_CAMPAIGNS',
+  'SIGNAL_STALLED_RUNS',
 ];
 
 /** Starts a worker process. */
@@ -95,7 +128,7 @@ export function startWorker(made: Made, name: string): Process {
   const services = {
     db,
     mailer: provider.mailer(),
-    dispatcher: dispatcherOf(made),
+    dispatcher: startDispatcher(made, process),
     rates: { perSecond: 0, perProjectPerSecond: 20 },
     tracking: null,
     billingRules: null,
@@ -106,15 +139,17 @@ export function startWorker(made: Made, name: string): Process {
     pauseOnFailures: 0,
     settleMinutes: 1,
     unknownPolicy: 'fail',
-    async *listBrokenRuns(since: Date) {
+    describeExecutionRun: (id: string) =>
+      sim.perform('describes a run', () => stateOf(temporal.runs.get(executionRunId(id)))),
+    async *listClosedExecutions(since: Date) {
       const closed = await sim.perform('lists runs', () =>
         temporal.closed.filter(
           ({ closedAt, status }) => (closedAt ?? 0) > since.getTime() && status !== 'COMPLETED',
         ),
       );
-      for (const { workflowId, runId, status } of closed) {
+      for (const { workflowId } of closed) {
         const executionId = executionOfRun(workflowId);
-        if (executionId) yield { executionId, runId, cancelled: status === 'CANCELLED' };
+        if (executionId) yield executionId;
       }
     },
   } as unknown as Services;
@@ -143,7 +178,7 @@ export interface SimulatedApi {
 export function startApi(made: Made, name: string): SimulatedApi {
   const { sim, db } = made;
   const process = sim.process(name, true);
-  const dispatcher = dispatcherOf(made);
+  startDispatcher(made, process);
   return {
     process,
     async send(contactId) {
@@ -160,16 +195,14 @@ export function startApi(made: Made, name: string): SimulatedApi {
           headers: [],
         }),
       );
-      dispatcher.dispatch({ deliveries: [ids.project] });
     },
     async track(contactId, event) {
-      const recorded = await transact(db, (tx) =>
+      await transact(db, (tx) =>
         recordContactEvent(tx, ids.project, { contactId, name: event, data: null }),
       );
-      if ('due' in recorded) dispatcher.dispatch(recorded.due);
     },
     async sendCampaign() {
-      const runId = await transact(db, async (tx) => {
+      await transact(db, async (tx) => {
         const row = await tx
           .insertInto('campaign')
           .values({
@@ -185,15 +218,11 @@ export function startApi(made: Made, name: string): SimulatedApi {
           })
           .returning(['id', 'project_id', 'name'])
           .executeTakeFirstOrThrow();
-        return signalCampaign(tx, row);
+        await signalCampaign(tx, row);
       });
-      dispatcher.dispatch({ runs: [runId] });
     },
     async cancelSome() {
-      const rows = await transact(db, (tx) =>
-        cancelExecutions(tx, { workflowId: ids.workflow }, 'cancelled'),
-      );
-      dispatcher.dispatch({ executions: rows.map(({ id }) => id) });
+      await transact(db, (tx) => cancelExecutions(tx, { workflowId: ids.workflow }, 'cancelled'));
     },
   };
 }
