@@ -45,10 +45,11 @@ export async function startWorkerProcess(
 export async function startApiProcess(
   engine: Engine,
   overrides: Record<string, string> = {},
+  from: { folder?: string } = {},
 ): Promise<Program & { call: Engine['call'] }> {
   const { port, release } = await claimFreePort();
   const environment = { ...environmentOf(engine), HOST: '127.0.0.1', PORT: String(port) };
-  const program = await startProgram('api', { ...environment, ...overrides });
+  const program = await startProgram('api', { ...environment, ...overrides }, from);
   void program.ended.then(release);
   return {
     ...program,

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { settingDefaults } from '../../config.ts';
+import { importsOf } from '../support/imports.ts';
+import { root } from '../support/processes/npm-start.ts';
+import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
+import { useEngine } from '../support/engine.ts';
+import { useFolder } from '../support/use.ts';
+
+/** Dockerfile, .dockerignore and compose.yml, as far as they can be checked without Docker. */
+
+interface Service {
+  environment: Record<string, string>;
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
+  volumes?: string[];
+  command?: string[];
+}
+
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+const compose = parse(read('compose.yml'), { merge: true }) as {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+  configs: { temporal: { content: string } };
+};
+const { services } = compose;
+const own = ['migrate', 'api', 'worker'];
+
+/** What the image is made of: the sources of COPY, without the lock file that npm ci reads. */
+const copied = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, sources]) =>
+  sources!.split(' '),
+);
+
+it('sets only settings that are read, and starts what each service needs before it', () => {
+  const settings = settingDefaults();
+  for (const name of own) {
+    const unknown = Object.keys(services[name]!.environment).filter((key) => !(key in settings));
+    expect([name, unknown]).toEqual([name, []]);
+  }
+  for (const service of Object.values(services)) {
+    for (const [name, { condition }] of Object.entries(service.depends_on ?? {})) {
+      const isOver = condition === 'service_completed_successfully';
+      expect([name, Boolean(services[name]?.healthcheck)]).toEqual([name, !isOver]);
+    }
+    for (const volume of service.volumes ?? []) {
+      expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0]);
+    }
+  }
+  const unwatched = Object.keys(services).filter((name) => !services[name]!.healthcheck);
+  expect(unwatched).toEqual(['migrate']);
+});
+
+it('gives Temporal what the development server has for fairness', () => {
+  const flags = [...read('temporal-dev.yml').matchAll(/--dynamic-config-value=(\S+)=true/g)];
+  const values = parse(compose.configs.temporal.content) as Record<string, { value: boolean }[]>;
+  expect(Object.keys(values).toSorted()).toEqual(flags.map(([, name]) => name).toSorted());
+  expect(Object.values(values).flat()).toEqual(flags.map(() => ({ value: true })));
+});
+
+it('copies what the .dockerignore lets through, and all that it imports', () => {
+  const passing = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, name]) => name);
+  expect(passing.toSorted()).toEqual(copied.toSorted());
+  const files = copied.flatMap((name) =>
+    statSync(path.join(root, name)).isDirectory()
+      ? readdirSync(path.join(root, name), { recursive: true, encoding: 'utf8' }).map((file) =>
+          path.join(name, file),
+        )
+      : [name],
+  );
+  const { dependencies } = JSON.parse(read('package.json')) as {
+    dependencies: Record<string, string>;
+  };
+  const missing = files
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => importsOf(file, read(file)).map((one) => ({ file, ...one })))
+    .filter(({ target, isPackage, isType }) => {
+      const name = /^(@[^/]+\/)?[^/]+/.exec(target)![0];
+      if (isPackage) return !isType && !target.startsWith('node:') && !(name in dependencies);
+      return !isType && !files.includes(target);
+    })
+    .map(({ file, target }) => `${file} imports ${target}`);
+  expect(missing).toEqual([]);
+});
+
+it('runs from what the image holds, with the settings of production', async () => {
+  const folder = await useFolder();
+  for (const name of copied) {
+    await cp(path.join(root, name), path.join(folder, name), { recursive: true });
+  }
+  await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+  await mkdir(path.join(folder, 'data'));
+  const engine = await useEngine({}, { worker: false });
+  const settings = {
+    NODE_ENV: 'production',
+    JWT_SECRET: 'dP0q7mWl5tYxkZ2vR9sB4nC8hJ1fG6aE3uI',
+    API_URL: 'https://mail.shop.example',
+    STORAGE_LOCAL_DIR: path.join(folder, 'data'),
+  };
+  const command = (name: string) => services[name]!.command?.at(-1);
+  expect([command('migrate'), command('worker')]).toEqual(['db/main.ts', 'worker/main.ts']);
+  expect(read('Dockerfile')).toContain('CMD ["node", "--import", "tsx", "api/main.ts"]');
+  const [api] = await Promise.all([
+    useApiProcess(engine, settings, { folder }),
+    useWorkerProcess(engine, settings, { folder }),
+  ]);
+  expect((await api.call('GET', '/health/ready')).status).toBe(200);
+}, 120_000);
