@@ -226,6 +226,7 @@ export interface Execution {
   context: Json | null;
   created_at: Generated<Timestamp>;
   current_step_id: string | null;
+  depth: Generated<number>;
   dispatch: string | null;
   dispatch_at: Timestamp | null;
   dispatch_generation: Generated<number>;
@@ -550,6 +551,12 @@ export interface Workflow {
   version: Generated<number>;
 }
 
+export interface WorkflowCancellation {
+  project_id: string;
+  until: Timestamp;
+  workflow_id: string;
+}
+
 export interface WorkflowStep {
   config: Generated<Json>;
   created_at: Generated<Timestamp>;
@@ -631,6 +638,7 @@ export interface DB {
   wait: Wait;
   watermark: Watermark;
   workflow: Workflow;
+  workflow_cancellation: WorkflowCancellation;
   workflow_step: WorkflowStep;
   workflow_transition: WorkflowTransition;
   workflow_version: WorkflowVersion;
@@ -651,7 +659,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "due_at", "error", "from_email", "from_name", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "next_look_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "next_look_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
@@ -682,6 +690,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
   workflow: ["allow_reentry", "created_at", "description", "enabled", "id", "name", "project_id", "trigger_event_name", "trigger_type", "updated_at", "version"],
+  workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_step: ["config", "created_at", "id", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],
   workflow_version: ["created_at", "graph", "project_id", "version", "workflow_id"],

@@ -1,5 +1,7 @@
 /** Every fixed limit of the API in one place. Sizes in bytes, texts in characters. */
 export const limits = {
+  /** Executions that cause each other, by events of their steps and mails. */
+  chainDepth: 10,
   /** A body that anybody may send, without credentials. */
   openBodyBytes: 16 * 1024,
   /** Any other body without the text of mails. */

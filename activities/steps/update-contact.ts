@@ -32,6 +32,7 @@ export async function updateContactOfStep(
       subscribedWhenNew: contact.subscribed,
       data: planContactData(rendered),
       source: 'workflow',
+      executionId: execution.id,
     });
     return {
       updated: true,

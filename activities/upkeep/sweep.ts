@@ -7,6 +7,7 @@ import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { deleteOldSnsReceipts } from '../../db/emails/feedback.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
+import { continueCancellations } from '../../db/workflows/cancelling.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/projects/deletion.ts';
@@ -31,7 +32,7 @@ export interface SweepTasks {
   REPAIR_EXECUTIONS(): Promise<void>;
   /** Signals campaigns, jobs, domains, removals and single mails whose run seems to be lost. */
   SIGNAL_STALLED_RUNS(): Promise<void>;
-  /** Ends executions that an event started while their project was being disabled. */
+  /** Ends executions of disabled projects, and the rest of those of a workflow to be cancelled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
@@ -70,6 +71,8 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   securityLogDays: number;
 }
 
+/** How long one sweep goes on with cancelling all executions of a workflow, in milliseconds. */
+const cancellingMs = 20_000;
 /** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
 const clearingMs = 10_000;
 /** Rows dispatched or repaired at once. */
@@ -95,6 +98,8 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async CANCEL_LATE_EXECUTIONS() {
       while ((await cancelLateExecutions(db, pageSize)) === pageSize);
+      const end = Date.now() + cancellingMs;
+      await continueCancellations(db, () => Date.now() > end);
     },
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;

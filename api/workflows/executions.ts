@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
+import { cancelAllExecutions } from '../../db/workflows/cancelling.ts';
 import {
   cancelExecutions,
   findExecution,
@@ -181,7 +182,7 @@ export const cancelExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const [cancelled] = await transact(db, (tx) =>
-      cancelExecutions(tx, { ids: [executionId] }, 'cancelled'),
+      cancelExecutions(tx, [executionId], 'cancelled'),
     );
     if (!cancelled) throw new Problem('EXECUTION_NOT_ACTIVE');
     return presentExecution(cancelled);
@@ -194,16 +195,17 @@ export const cancelExecutionsOfWorkflow = endpoint({
   path: '/workflows/{id}/executions/cancel-all',
   tag,
   summary: 'Cancel all active executions of a workflow',
-  description: 'Answers how many were cancelled; 0 when none was active.',
+  description:
+    'Answers how many were active; 0 when none was. Of very many, the last are cancelled within a ' +
+    'minute after the answer.',
   access: 'secret',
   params: WorkflowById,
   response: z.object({ cancelled: z.int() }),
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { cancelled: 12 } },
   async handle({ db, caller, params: { id } }) {
-    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
-    const rows = await transact(db, (tx) => cancelExecutions(tx, { workflowId: id }, 'cancelled'));
-    return { cancelled: rows.length };
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    return { cancelled: await cancelAllExecutions(db, workflow) };
   },
 });
 

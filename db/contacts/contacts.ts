@@ -28,6 +28,8 @@ export interface ContactChange {
   /** null: removes all of it. */
   data: ContactDataChange | null;
   source: SubscriptionSource;
+  /** The execution whose step makes the change. */
+  executionId?: string;
 }
 
 export interface ContactWrite extends ContactChange {
@@ -172,7 +174,7 @@ export async function updateContact(
 async function changeContact(tx: Database, before: ContactRow, change: ContactChange) {
   const contact = await mergeContact(tx, before, change);
   if (contact.subscribed !== before.subscribed) {
-    await recordSubscription(tx, contact, change.source);
+    await recordSubscription(tx, contact, change);
   }
   return withinLimits(contact);
 }
@@ -242,10 +244,14 @@ const uniqueViolation = '23505';
 export async function recordSubscription(
   tx: Database,
   contact: Pick<ContactRow, 'id' | 'project_id' | 'subscribed'>,
-  source: SubscriptionSource,
-  /** The message whose link was followed. */
-  emailId: string | null = null,
+  cause: {
+    source: SubscriptionSource;
+    /** The message whose link was followed. */
+    emailId?: string | null;
+    executionId?: string | undefined;
+  },
 ): Promise<void> {
+  const { source, emailId = null, executionId } = cause;
   await recordEvents(
     tx,
     contact.project_id,
@@ -257,7 +263,7 @@ export async function recordSubscription(
         emailId,
       },
     ],
-    { contactsLocked: true },
+    { contactsLocked: true, executionId },
   );
 }
 

@@ -166,25 +166,37 @@ function named({ id, name }: Named): Named {
   return { id, name };
 }
 
+/** Contacts changed in one transaction, which locks them. */
+const changedAtOnce = 1_000;
+
 /**
- * Removes a key from the data of all contacts of a project. Returns how many had it. The contacts
- * are locked in order, as everywhere, so this cannot deadlock with others that lock several. A
- * million contacts take half a minute to a minute, in which they stay locked.
+ * Removes a key from the data of all contacts of a project, page by page. Returns how many had it.
+ * The contacts of a page are locked in order, as everywhere, so this cannot deadlock with others that
+ * lock several. Repeating it does what is left.
  */
 export async function deleteContactField(
   db: Database,
   projectId: string,
   key: string,
 ): Promise<number> {
-  const { rows } = await sql<{ changed: number }>`
-    with held as (
-      select id from contact where project_id = ${projectId} and data ? ${key}::text
-        order by id for no key update
-    ), changed as (
-      update contact set data = nullif(data - ${key}::text, '{}'), updated_at = now()
-        from held where contact.id = held.id and data ? ${key}::text
-        returning 1
-    )
-    select count(*)::int as changed from changed`.execute(db);
-  return rows[0]?.changed ?? 0;
+  let changed = 0;
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const { rows } = await sql<{ changed: number; last: string | null }>`
+      with held as (
+        select id from contact
+          where project_id = ${projectId} and id > ${after}::uuid and data ? ${key}::text
+          order by id limit ${changedAtOnce} for no key update
+      ), changed as (
+        update contact set data = nullif(data - ${key}::text, '{}'), updated_at = now()
+          from held where contact.id = held.id and data ? ${key}::text
+          returning 1
+      )
+      select (select count(*)::int from changed) as changed,
+        (select id from held order by id desc limit 1) as last`.execute(db);
+    const [page] = rows;
+    changed += page?.changed ?? 0;
+    if (!page?.last) return changed;
+    after = page.last;
+  }
 }

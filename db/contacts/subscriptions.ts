@@ -61,7 +61,7 @@ export async function recordLinkSubscription(
       .set({ subscribed: change.subscribed, updated_at: sql<Date>`now()` })
       .where('id', '=', contact.id)
       .execute();
-    await recordSubscription(tx, contact, change.source, emailId);
+    await recordSubscription(tx, contact, { source: change.source, emailId });
   }
   if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
   return contact;

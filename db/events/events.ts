@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
+import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
 
@@ -20,17 +21,19 @@ export interface RecordedEvent {
 /**
  * Records events with all their effects, in the caller's transaction: ends the waits of their
  * contacts, then starts executions of the enabled workflows they trigger, each at most once. In a
- * disabled project (people can opt out, and providers report) nothing starts. The contacts are
+ * disabled project (people can opt out, and providers report) nothing starts. An execution at the end
+ * of a long chain of causes has failed when it begins. The contacts are
  * locked first and in order, unless the caller holds them: a wait that is being registered (see
  * `registerWait`) comes before or after these events, never in between.
+ * @param options.executionId the execution whose step caused the events; those of mail name it
  */
 export async function recordEvents(
   tx: Database,
   projectId: string,
   events: readonly NewEvent[],
-  { contactsLocked = false } = {},
+  options: { contactsLocked?: boolean; executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
-  if (!contactsLocked) await lockContacts(tx, events);
+  if (!options.contactsLocked) await lockContacts(tx, events);
   const given = JSON.stringify(
     events.map((event) => ({
       contact_id: event.contactId,
@@ -51,7 +54,7 @@ export async function recordEvents(
       insert into event (project_id, contact_id, email_id, name, data)
         select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
           from given
-        returning id, contact_id, name, data, created_at, recorded_at
+        returning id, contact_id, email_id, name, data, created_at, recorded_at
     ), matched as (
       update wait set event_id = recorded.id
         from recorded
@@ -61,14 +64,15 @@ export async function recordEvents(
         returning wait.step_execution_id, wait.execution_id
     ), started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context)
+          current_step_id, context, depth, status, error, completed_at)
         select workflow.project_id, workflow.id, workflow.version, workflow.name,
-            recorded.contact_id, step.id, recorded.data
+            recorded.contact_id, step.id, recorded.data, cause.depth, ${endlessChain}
           from recorded
           join workflow on workflow.project_id = ${projectId}
             and workflow.trigger_event_name = recorded.name
             and workflow.enabled and workflow.trigger_type = 'EVENT'
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
+          cross join lateral ${causeOf(options.executionId ?? null)} cause
           where recorded.contact_id is not null
             and not exists (select from project
               where project.id = ${projectId} and project.disabled_reason is not null)
@@ -80,7 +84,7 @@ export async function recordEvents(
           -- Waits for one that is being deleted, and then starts nothing.
           for key share of workflow
         on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
-        returning id, project_id, current_step_id, started_at, workflow_id
+        returning id, project_id, current_step_id, started_at, workflow_id, status
     ), triggered as (
       insert into step_execution (project_id, execution_id, step_id, status, output,
           started_at, completed_at)
@@ -105,12 +109,32 @@ export async function recordEvents(
   return row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) }));
 }
 
+/**
+ * How deep in a chain an execution is that a `recorded` event starts: 0, or one more than the
+ * execution that caused the event, by its mail or by a step (`executionId`).
+ */
+function causeOf(executionId: string | null) {
+  return sql`(
+    select coalesce(max(depth) + 1, 0)::smallint as depth from execution
+      where execution.id = coalesce(${executionId}::uuid,
+        (select workflow_execution_id from email where email.id = recorded.email_id)))`;
+}
+
+/** Status, error and end of such an execution: workflows that start each other would never end. */
+const endlessChain = sql`
+  case when cause.depth > ${limits.chainDepth} then 'FAILED' else 'RUNNING' end,
+  case when cause.depth > ${limits.chainDepth} then ${
+    `It is the end of a chain of ${limits.chainDepth} executions: ` +
+    'workflows that start each other would never end.'
+  } end,
+  case when cause.depth > ${limits.chainDepth} then clock_timestamp() end`;
+
 /** Puts into the outbox what was `started`, and the runs whose wait was `matched`. */
 function enqueueing(projectId: string) {
   return sql`
       insert into outbox (run_id, project_id, kind, action, input)
         select 'execution-' || id, ${projectId}::uuid, 'customerWorkflow', 'start', '{}'::jsonb
-          from started
+          from started where status = 'RUNNING'
         union all
         -- One per execution: the branches of a graph never run beside each other.
         select 'execution-' || matched.execution_id, ${projectId}::uuid, 'customerWorkflow',

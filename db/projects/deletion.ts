@@ -168,6 +168,7 @@ export const goneWithParent = [
   'workflow_step',
   'workflow_transition',
   'workflow_version',
+  'workflow_cancellation',
   'import_file',
   'job_batch',
   'campaign_content',

@@ -11,9 +11,13 @@ export type DisabledReason =
   | 'CARD_VERIFICATION_FAILED'
   | 'MANUAL';
 
+/** Executions and messages that are ended with the request itself: no lock is held for long. */
+const pageSize = 500;
+
 /**
  * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
- * executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Returns
+ * executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Of very
+ * many executions the sweep cancels the rest; the rest of the mail fails when its turn comes. Returns
  * whether it was enabled. Call it before other rows of the project are locked.
  */
 export async function disableProject(
@@ -35,9 +39,10 @@ export async function disableProject(
     .select('id')
     .where('project_id', '=', projectId)
     .where('status', 'in', activeStatuses)
+    .limit(pageSize)
     .execute();
   const ids = active.map((row) => row.id);
-  await cancelExecutions(tx, { ids }, 'project_disabled');
+  await cancelExecutions(tx, ids, 'project_disabled');
   await stopRuns(tx, projectId);
   await failWaitingMail(tx, projectId);
   return true;
@@ -61,7 +66,7 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<n
       .limit(max)
       .execute();
     const ids = late.map((row) => row.id);
-    return (await cancelExecutions(tx, { ids }, 'project_disabled')).length;
+    return (await cancelExecutions(tx, ids, 'project_disabled')).length;
   });
 }
 
@@ -87,7 +92,9 @@ async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
   await sql`
     update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
         trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
-      where status = 'PENDING' and project_id = ${projectId} and campaign_id is null`.execute(tx);
+      where id in (select id from email
+        where status = 'PENDING' and project_id = ${projectId} and campaign_id is null
+        limit ${pageSize})`.execute(tx);
 }
 
 /** The last times a project was disabled, newest first. */

@@ -119,20 +119,15 @@ async function insertTriggerStep(
 }
 
 /**
- * Cancels active executions in the caller's transaction: the rows at once, their runs after the
- * commit. Returns the cancelled rows.
+ * Cancels active executions, some hundreds at most, in the caller's transaction: the rows at once,
+ * their runs after the commit. Returns the cancelled rows.
  */
 export async function cancelExecutions(
   tx: Database,
-  which: { ids: readonly string[] } | { workflowId: string } | { contactId: string },
-  reason: 'cancelled' | 'project_disabled' | 'contact_deleted' | 'project_reset',
+  ids: readonly string[],
+  reason: 'cancelled' | 'project_disabled',
 ): Promise<ExecutionRow[]> {
-  const isMeant =
-    'ids' in which
-      ? sql<boolean>`execution.id = any(${which.ids}::uuid[])`
-      : 'workflowId' in which
-        ? sql<boolean>`execution.workflow_id = ${which.workflowId}`
-        : sql<boolean>`execution.contact_id = ${which.contactId}`;
+  if (ids.length === 0) return [];
   // Locks the contacts first, in order, as everywhere: see `enterStep`.
   await tx
     .selectFrom('contact')
@@ -142,7 +137,7 @@ export async function cancelExecutions(
         .selectFrom('execution')
         .select('contact_id')
         .where('status', 'in', activeStatuses)
-        .where(isMeant),
+        .where('id', '=', anyOf(ids)),
     )
     .orderBy('id')
     .forNoKeyUpdate()
@@ -156,10 +151,10 @@ export async function cancelExecutions(
       updated_at: sql<Date>`now()`,
     })
     .where('status', 'in', activeStatuses)
-    .where(isMeant)
+    .where('id', '=', anyOf(ids))
     .returning(columnsOf('execution'))
     .execute();
-  const ids = rows.map((row) => row.id);
+  const cancelled = rows.map((row) => row.id);
   await tx
     .updateTable('step_execution')
     .set({
@@ -167,10 +162,10 @@ export async function cancelExecutions(
       completed_at: sql<Date>`clock_timestamp()`,
       updated_at: sql<Date>`now()`,
     })
-    .where('execution_id', '=', anyOf(ids))
+    .where('execution_id', '=', anyOf(cancelled))
     .where('status', 'in', ['PENDING', 'SCHEDULED', 'WAITING'])
     .execute();
-  await tx.deleteFrom('wait').where('execution_id', '=', anyOf(ids)).execute();
+  await tx.deleteFrom('wait').where('execution_id', '=', anyOf(cancelled)).execute();
   await enqueueExecutions(tx, 'cancel', rows);
   return rows;
 }

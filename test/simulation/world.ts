@@ -9,7 +9,7 @@ import { dispatchStore } from '../../db/outbox/dispatch-store.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
 import { recordContactEvent } from '../../db/events/events.ts';
 import { signalCampaign } from '../../db/outbox/outbox.ts';
-import { cancelExecutions } from '../../db/workflows/executions.ts';
+import { cancelAllExecutions } from '../../db/workflows/cancelling.ts';
 import { executionOfRun, executionRunId } from '../../domain/workflow/execution.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
 import type { RunState } from '../../domain/workflow/reconcile.ts';
@@ -113,6 +113,7 @@ function stateOf(run: Run | undefined): RunState {
 const sweepTasks = [
   'DISPATCH_FORGOTTEN',
   'REPAIR_EXECUTIONS',
+  'CANCEL_LATE_EXECUTIONS',
   'SETTLE_UNCERTAIN',
   'SIGNAL_STALLED_RUNS',
 ];
@@ -222,7 +223,7 @@ export function startApi(made: Made, name: string): SimulatedApi {
       });
     },
     async cancelSome() {
-      await transact(db, (tx) => cancelExecutions(tx, { workflowId: ids.workflow }, 'cancelled'));
+      await cancelAllExecutions(db, { id: ids.workflow, project_id: ids.project });
     },
   };
 }

@@ -54,8 +54,7 @@ async function failAndRetry(id: string): Promise<void> {
   await transact(db, (tx) => retryExecution(tx, row));
 }
 
-const cancel = (id: string) =>
-  transact(db, (tx) => cancelExecutions(tx, { ids: [id] }, 'cancelled'));
+const cancel = (id: string) => transact(db, (tx) => cancelExecutions(tx, [id], 'cancelled'));
 
 describe('a commit', () => {
   it('hands on what its transaction has noted, once', async () => {
@@ -68,7 +67,7 @@ describe('a commit', () => {
     const id = await started();
     api.dispatched.length = 0;
     const failing = transact(db, async (tx) => {
-      await cancelExecutions(tx, { ids: [id] }, 'cancelled');
+      await cancelExecutions(tx, [id], 'cancelled');
       throw new Error('Not now.');
     });
     await expect(failing).rejects.toThrow('Not now.');

@@ -129,15 +129,6 @@ select count(*)::int as total
 from contact
 where project_id = $1 and position($2 in email) > 0 and subscribed = $3
 
-select id
-from contact
-where id in (
-  select contact_id
-  from execution
-  where status in ($1, $2) and execution.id = any($3::uuid[]))
-order by id
-for no key update
-
 select id, email, subscribed, coalesce(octet_length(data::text), 0) as bytes, (
   select count(*)::int
   from jsonb_object_keys(data)) as keys

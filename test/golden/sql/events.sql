@@ -48,7 +48,7 @@ with given as (
   insert into event (project_id, contact_id, email_id, name, data)
   select $2, contact_id, email_id, name, nullif(data, 'null')
   from given
-  returning id, contact_id, name, data, created_at, recorded_at ), matched as (
+  returning id, contact_id, email_id, name, data, created_at, recorded_at ), matched as (
   update wait
   set event_id = recorded.id
   from recorded
@@ -56,17 +56,26 @@ with given as (
       is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
   returning wait.step_execution_id, wait.execution_id ), started as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-      current_step_id, context)
+      current_step_id, context, depth, status, error, completed_at)
   select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
-      step.id, recorded.data
+      step.id, recorded.data, cause.depth, case when cause.depth > $3 then 'FAILED' else 'RUNNING'
+      end, case when cause.depth > $4 then $5 end, case when cause.depth > $6 then clock_timestamp()
+      end
   from recorded
-  join workflow on workflow.project_id = $3 and workflow.trigger_event_name = recorded.name and
+  join workflow on workflow.project_id = $7 and workflow.trigger_event_name = recorded.name and
       workflow.enabled and workflow.trigger_type = 'EVENT'
   join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
+  cross join lateral (
+    select coalesce(max(depth) + 1, 0)::smallint as depth
+    from execution
+    where execution.id = coalesce($8::uuid, (
+        select workflow_execution_id
+        from email
+        where email.id = recorded.email_id))) cause
   where recorded.contact_id is not null and not exists (
     select
     from project
-    where project.id = $4 and project.disabled_reason is not null) and (workflow.allow_reentry or
+    where project.id = $9 and project.disabled_reason is not null) and (workflow.allow_reentry or
         not exists (
       select
       from execution earlier
@@ -75,7 +84,7 @@ with given as (
   for key share of workflow
   on conflict (workflow_id, contact_id)
   where status in ('RUNNING', 'WAITING') do nothing
-  returning id, project_id, current_step_id, started_at, workflow_id ), triggered as (
+  returning id, project_id, current_step_id, started_at, workflow_id, status ), triggered as (
   insert into step_execution (project_id, execution_id, step_id, status, output, started_at,
       completed_at)
   select started.project_id, started.id, started.current_step_id, 'COMPLETED',
@@ -85,10 +94,11 @@ with given as (
   from started
   join workflow on workflow.id = started.workflow_id ), enqueued as (
   insert into outbox (run_id, project_id, kind, action, input)
-  select 'execution-' || id, $5::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+  select 'execution-' || id, $10::uuid, 'customerWorkflow', 'start', '{}'::jsonb
   from started
+  where status = 'RUNNING'
   union all
-  select 'execution-' || matched.execution_id, $6::uuid, 'customerWorkflow', 'signal',
+  select 'execution-' || matched.execution_id, $11::uuid, 'customerWorkflow', 'signal',
       jsonb_build_object('stepId', step_execution.step_id)
   from matched
   join step_execution on step_execution.id = matched.step_execution_id

@@ -1,7 +1,4 @@
 delete from wait
-where execution_id = any($1::uuid[])
-
-delete from wait
 where step_execution_id = $1
 
 insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at)
@@ -54,7 +51,7 @@ where step_execution_id = $1
 for update
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.dispatch, execution.dispatch_at,
+    execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
     execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
     execution.id, execution.next_look_at, execution.project_id, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
@@ -73,7 +70,7 @@ where execution.id in (
 order by execution.started_at desc, execution.id desc
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.dispatch, execution.dispatch_at,
+    execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
     execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
     execution.id, execution.next_look_at, execution.project_id, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
@@ -155,6 +152,9 @@ where workflow.project_id = $1
 order by workflow.created_at desc, workflow.id desc
 limit $2 offset $3
 
+select workflow_id
+from workflow_cancellation
+
 select workflow_transition.branch, workflow_transition.created_at, workflow_transition.from_step_id,
     workflow_transition.id, workflow_transition.priority, workflow_transition.project_id,
     workflow_transition.to_step_id, workflow_transition.updated_at,
@@ -172,28 +172,14 @@ set next_look_at = now()
 where id = any($1::uuid[]) and status in ('RUNNING', 'WAITING') and next_look_at > now()
 
 update execution
-set status = $1, exit_reason = $2, completed_at = clock_timestamp(), updated_at = now()
-where status in ($3, $4) and execution.id = any($5::uuid[])
-returning execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.dispatch, execution.dispatch_at,
-    execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
-    execution.id, execution.next_look_at, execution.project_id, execution.started_at,
-    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
-    execution.updated_at, execution.workflow_id, execution.workflow_name, execution.workflow_version
-
-update execution
 set status = $1, exit_reason = $2, current_step_id = $3, completed_at = clock_timestamp(),
     updated_at = now()
 where id = $4 and status in ($5, $6)
 
 update execution
-set status = $1, updated_at = now(), next_look_at = least(greatest($2::timestamptz, now()) +
-    interval '1 minute', now() + interval '6 hours')
+set status = $1, updated_at = now(), next_look_at = greatest(least($2::timestamptz + interval '1
+    minute', now() + interval '6 hours'), now() + interval '1 minute')
 where id = $3
-
-update step_execution
-set status = $1, completed_at = clock_timestamp(), updated_at = now()
-where execution_id = any($2::uuid[]) and status in ($3, $4, $5)
 
 update step_execution
 set status = $1, execute_after = $2, updated_at = now()

@@ -132,10 +132,7 @@ describe('the sweep', () => {
 
   it('stops a run whose cancel nobody told it of', async () => {
     const { id } = await waitingExecution('forgotten cancel');
-    const cancel = { ids: [id] };
-    await engine.api.db
-      .transaction()
-      .execute((tx) => cancelExecutions(tx, cancel, 'contact_deleted'));
+    await engine.api.db.transaction().execute((tx) => cancelExecutions(tx, [id], 'cancelled'));
     await sweepNow(engine);
     await waitFor('a closed run', async () => (await described(id)).status.name === 'CANCELLED');
   });

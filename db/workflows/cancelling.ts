@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import { type Database, transact } from '../database.ts';
+import { activeStatuses, cancelExecutions } from './executions.ts';
+
+/** Executions cancelled in one transaction: their contacts are locked for some tens of milliseconds. */
+const pageSize = 500;
+/** How long a request works on it, in milliseconds: what is left then, the sweep does. */
+const workMs = 15_000;
+
+/**
+ * Cancels all executions of a workflow that are active now, page by page: a request that dies leaves
+ * the rest to the sweep. Returns how many those are.
+ */
+export async function cancelAllExecutions(
+  db: Database,
+  { id: workflowId, project_id }: { id: string; project_id: string },
+): Promise<number> {
+  const active = await transact(db, async (tx) => {
+    const until = sql<Date>`clock_timestamp()`;
+    await tx
+      .insertInto('workflow_cancellation')
+      .values({ workflow_id: workflowId, project_id, until })
+      .onConflict((conflict) => conflict.column('workflow_id').doUpdateSet({ until }))
+      .execute();
+    const { count } = await tx
+      .selectFrom('execution')
+      .select(sql<number>`count(*)::int`.as('count'))
+      .where('workflow_id', '=', workflowId)
+      .where('status', 'in', activeStatuses)
+      .executeTakeFirstOrThrow();
+    return count;
+  });
+  const end = Date.now() + workMs;
+  let cancelled = 0;
+  while (Date.now() < end) {
+    const page = await cancelPage(db, workflowId);
+    cancelled += page.cancelled;
+    if (page.isOver) return cancelled;
+  }
+  return Math.max(active, cancelled);
+}
+
+/** Goes on with what a request has left, until `isOver`. */
+export async function continueCancellations(db: Database, isOver: () => boolean): Promise<void> {
+  const left = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
+  for (const { workflow_id: workflowId } of left) {
+    while (!isOver() && !(await cancelPage(db, workflowId)).isOver);
+  }
+}
+
+async function cancelPage(
+  db: Database,
+  workflowId: string,
+): Promise<{ cancelled: number; isOver: boolean }> {
+  return transact(db, async (tx) => {
+    const rows = await tx
+      .selectFrom('workflow_cancellation as cancellation')
+      .innerJoin('execution', 'execution.workflow_id', 'cancellation.workflow_id')
+      .select('execution.id')
+      .where('cancellation.workflow_id', '=', workflowId)
+      .where('execution.status', 'in', activeStatuses)
+      .whereRef('execution.started_at', '<=', 'cancellation.until')
+      .limit(pageSize)
+      // A request for later ones waits, and is not deleted below.
+      .forUpdate('cancellation')
+      .execute();
+    const ids = rows.map(({ id }) => id);
+    const cancelled = (await cancelExecutions(tx, ids, 'cancelled')).length;
+    if (ids.length === pageSize) return { cancelled, isOver: false };
+    // A later request for it may be waiting for this row: it inserts its own.
+    await tx.deleteFrom('workflow_cancellation').where('workflow_id', '=', workflowId).execute();
+    return { cancelled, isOver: true };
+  });
+}

@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { useShop } from '../../support/projects/shop.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
+
+/** All executions of a workflow are cancelled, however many there are. */
+
+const shop = await useShop();
+const { db } = shop.api;
+
+/** A workflow with so many executions that wait. */
+async function busyWorkflow(count: number) {
+  const { body } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
+  await sql`
+    with version as (
+      insert into workflow_version (workflow_id, version, project_id, graph)
+        values (${body.id}, 1, ${shop.project.id}, '{"steps": [], "transitions": []}')
+        on conflict do nothing
+    ), people as (
+      insert into contact (project_id, email, subscribed)
+        select ${shop.project.id}, gen_random_uuid() || '@people.test', true
+          from generate_series(1, ${count}) returning id
+    )
+    insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+        status)
+      select ${shop.project.id}, ${body.id}, 1, 'W', id, 'WAITING' from people`.execute(db);
+  return { id: body.id as string, path: `/workflows/${body.id}` };
+}
+
+const activeIn = async (id: string) => {
+  const { rows } = await sql<{ active: number }>`
+    select count(*)::int as active from execution
+      where workflow_id = ${id} and status in ('RUNNING', 'WAITING')`.execute(db);
+  return rows[0]!.active;
+};
+
+it('in pages, so that nobody waits for the whole', async () => {
+  const { id, path } = await busyWorkflow(1_200);
+  const commit = shop.api.dispatched.length;
+  const { status, body } = await shop.call('POST', `${path}/executions/cancel-all`);
+  expect([status, body]).toEqual([200, { cancelled: 1_200 }]);
+  expect(await activeIn(id)).toBe(0);
+  expect(shop.api.dispatched.length - commit).toBe(1_200);
+  const { rows } = await sql<{ rows: number }>`
+    select count(*)::int as rows from execution where workflow_id = ${id}
+      group by xmin`.execute(db);
+  expect(rows.every((page) => page.rows <= 500)).toBe(true);
+  expect(rows).toHaveLength(3);
+});
+
+it('also what a request that died has left; not those that began since', async () => {
+  const { id } = await busyWorkflow(3);
+  await sql`insert into workflow_cancellation (workflow_id, project_id, until)
+    values (${id}, ${shop.project.id}, clock_timestamp())`.execute(db);
+  await sql`update execution set started_at = clock_timestamp() + interval '1 hour'
+    where id = (select id from execution where workflow_id = ${id} limit 1)`.execute(db);
+  await tasksOf(shop.api, {}).CANCEL_LATE_EXECUTIONS();
+  expect(await activeIn(id)).toBe(1);
+  expect(await db.selectFrom('workflow_cancellation').selectAll().execute()).toEqual([]);
+});

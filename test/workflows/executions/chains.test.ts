@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { createTemplate, createWorkflow } from '../../support/histories/executions.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Workflows that start each other. */
+
+const engine = await useEngine();
+
+/** The executions of a contact, oldest first, once nothing goes on. */
+async function executionsOf(email: string) {
+  const contact = await engine.api.db
+    .selectFrom('contact')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow();
+  return waitFor('the end of the chain', async () => {
+    const rows = await engine.api.db
+      .selectFrom('execution')
+      .select(['status', 'depth', 'error', 'temporal_run_id'])
+      .where('contact_id', '=', contact.id)
+      .orderBy('started_at')
+      .execute();
+    return rows.at(-1)?.status === 'FAILED' && rows;
+  });
+}
+
+const update = (subscriptionAction: string) => [
+  { type: 'UPDATE_CONTACT', name: subscriptionAction, config: { subscriptionAction } },
+];
+
+it('by their steps end after ten, with a failed execution that says why', async () => {
+  await createWorkflow(engine, {
+    eventName: 'contact.subscribed',
+    allowReentry: true,
+    steps: update('unsubscribe'),
+  });
+  await createWorkflow(engine, {
+    eventName: 'contact.unsubscribed',
+    allowReentry: true,
+    steps: update('subscribe'),
+  });
+  const email = newAddress();
+  await engine.call('POST', '/contacts', { email, subscribed: false });
+  await engine.call('POST', '/contacts', { email, subscribed: true });
+  const chain = await executionsOf(email);
+  expect(chain.map(({ depth }) => depth)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  expect(chain.slice(0, -1).map(({ status }) => status)).toEqual(Array(11).fill('COMPLETED'));
+  expect(chain.at(-1)).toMatchObject({
+    error: expect.stringContaining('start each other'),
+    temporal_run_id: null,
+  });
+});
+
+it('by their mails end, too', async () => {
+  const templateId = await createTemplate(engine);
+  const eventName = randomUUID();
+  const steps = [{ type: 'SEND_EMAIL', name: 'Mail', templateId }];
+  await createWorkflow(engine, { eventName, steps });
+  await createWorkflow(engine, { eventName: 'email.sent', allowReentry: true, steps });
+  const email = newAddress();
+  await engine.call('POST', '/v1/track', { email, event: eventName });
+  const chain = await executionsOf(email);
+  expect(chain).toHaveLength(12);
+  expect(await engine.mailsTo(email, 11)).toHaveLength(11);
+});
