@@ -47,7 +47,8 @@ export async function playHistory(
   const code = { customerWorkflow, campaignSend, deliveryQueue, sweep };
   const temporal = new SimulatedTemporal(sim, code);
   const provider = new SimulatedProvider(sim);
-  const made = { sim, db: server.db, temporal, provider };
+  const unknownPolicy = sim.random() < 0.5 ? ('fail' as const) : ('resend' as const);
+  const made = { sim, db: server.db, temporal, provider, unknownPolicy };
   const apis: SimulatedApi[] = [];
   const failures: string[] = [];
 
@@ -92,7 +93,7 @@ export async function playHistory(
   const broken = [
     ...failures,
     ...open.map((what) => `still open after an hour: ${what}`),
-    ...(await findBroken(server.outside, provider)),
+    ...(await findBroken(server.outside, made)),
   ];
   const minutes = Math.round((sim.now - begin) / minute);
   await end(sim, temporal, apis);

@@ -22,14 +22,22 @@ export async function findOpen(client: pg.Client, temporal: SimulatedTemporal): 
   return [...rows.map(({ what }) => what), ...runs.map(({ workflowId }) => `run ${workflowId}`)];
 }
 
-/** What is lost, doubled or out of order. */
+/**
+ * What is lost, doubled or out of order. A message is handed over again only by the policy to send
+ * again, and only when nobody can know whether it was taken: its process died, or the answer was
+ * uncertain or late.
+ */
 export async function findBroken(
   client: pg.Client,
-  provider: SimulatedProvider,
+  { provider, unknownPolicy }: { provider: SimulatedProvider; unknownPolicy: string },
 ): Promise<string[]> {
   const broken: string[] = [];
-  for (const [emailId, count] of provider.taken) {
-    if (count > 1) broken.push(`email ${emailId} was handed over ${count} times`);
+  for (const [emailId, taken] of provider.taken) {
+    const earlier = taken.slice(0, -1);
+    const isKnown = earlier.some(({ by, isDoubtful }) => by.alive && !isDoubtful);
+    if (isKnown || (earlier.length > 0 && unknownPolicy === 'fail')) {
+      broken.push(`email ${emailId} was handed over ${taken.length} times`);
+    }
   }
   const { rows: emails } = await client.query('select id, status, error from email order by id');
   for (const { id, status, error } of emails) {
@@ -38,7 +46,9 @@ export async function findBroken(
     if (status === 'FAILED' && error === 'never' && !provider.refused.has(id)) {
       broken.push(`email ${id} is FAILED as refused, and was not`);
     }
-    if (status === 'FAILED' && isTaken && error !== 'delivery_unknown') {
+    // The last of several attempts may have been refused.
+    const isRefused = provider.refused.has(id);
+    if (status === 'FAILED' && isTaken && !isRefused && !/unknown|later/.test(error)) {
       broken.push(`email ${id} is FAILED (${error}), and was handed over`);
     }
   }

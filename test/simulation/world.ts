@@ -25,10 +25,21 @@ import type { Run, SimulatedTemporal } from './temporal.ts';
 const taskQueue = 'simulated';
 const quiet = { warn() {}, info() {}, error() {} };
 
+/** An answer later than this may find its claim at an end, in milliseconds. */
+const outlastsClaimMs = 60_000;
+
+/** One message that the provider took. */
+interface Taken {
+  /** Who handed it over. */
+  by: Process;
+  /** Whether the product cannot have known in time that it was taken. */
+  isDoubtful: boolean;
+}
+
 /** A mail provider that remembers what it took, and fails as the seed says. */
 export class SimulatedProvider {
-  /** How often each email id was taken. */
-  readonly taken = new Map<string, number>();
+  /** What it took, by email id. */
+  readonly taken = new Map<string, Taken[]>();
   readonly refused = new Set<string>();
   readonly #sim: Scheduler;
 
@@ -37,30 +48,36 @@ export class SimulatedProvider {
   }
 
   /** A pool of connections, as each process has one. */
-  mailer(): Mailer {
+  mailer(by: Process): Mailer {
     return {
       reportsDelivery: false,
       defaultRatePerSecond: 0,
       maxConcurrency: 4,
-      send: (message) => this.#send(message.emailId),
+      send: (message) => this.#send(by, message.emailId),
       quotaPerSecond: async () => null,
       close: async () => {},
     };
   }
 
-  async #send(emailId: string): Promise<SendOutcome> {
+  async #send(by: Process, emailId: string): Promise<SendOutcome> {
     const sim = this.#sim;
     const luck = sim.random();
-    if (luck < 0.06) return { kind: 'retry', error: 'later' };
+    const isLater = luck < 0.06;
+    const isRefused = !isLater && luck < 0.09;
     const isTaken = luck >= 0.12;
-    await sim.perform(`hands over ${emailId}`, () => {
-      if (isTaken) this.taken.set(emailId, (this.taken.get(emailId) ?? 0) + 1);
-      else if (luck < 0.09) this.refused.add(emailId);
-    });
+    const isUncertain = luck >= 0.09 && (luck < 0.12 || luck > 0.96);
     // Now and then longer than a claim lasts.
-    await sim.sleep(sim.random() < 0.02 ? 150_000 * sim.random() : 300 * sim.random());
-    if (luck < 0.09) return { kind: 'refused', error: 'never' };
-    if (luck < 0.12 || luck > 0.96) return { kind: 'uncertain', error: 'broken' };
+    const answerMs = sim.random() < 0.06 ? 150_000 * sim.random() : 300 * sim.random();
+    const isDoubtful = isUncertain || answerMs > outlastsClaimMs;
+    await sim.perform(`hands over ${emailId}`, () => {
+      if (isTaken)
+        this.taken.set(emailId, [...(this.taken.get(emailId) ?? []), { by, isDoubtful }]);
+      else if (isRefused) this.refused.add(emailId);
+    });
+    await sim.sleep(answerMs);
+    if (isLater) return { kind: 'retry', error: 'later' };
+    if (isRefused) return { kind: 'refused', error: 'never' };
+    if (isUncertain) return { kind: 'uncertain', error: 'broken' };
     return { kind: 'accepted', messageId: `${emailId}@provider`, delivered: true };
   }
 }
@@ -72,6 +89,7 @@ interface Made {
   db: Database;
   temporal: SimulatedTemporal;
   provider: SimulatedProvider;
+  unknownPolicy: 'fail' | 'resend';
 }
 
 const dispatchers = new WeakMap<Process, Dispatcher>();
@@ -128,7 +146,7 @@ export function startWorker(made: Made, name: string): Process {
   };
   const services = {
     db,
-    mailer: provider.mailer(),
+    mailer: provider.mailer(process),
     dispatcher: startDispatcher(made, process),
     rates: { perSecond: 0, perProjectPerSecond: 20 },
     tracking: null,
@@ -139,7 +157,7 @@ export function startWorker(made: Made, name: string): Process {
     webhookAttemptsMax: 1,
     pauseOnFailures: 0,
     settleMinutes: 1,
-    unknownPolicy: 'fail',
+    unknownPolicy: made.unknownPolicy,
     describeExecutionRun: (id: string) =>
       sim.perform('describes a run', () => stateOf(temporal.runs.get(executionRunId(id)))),
     async *listClosedExecutions(since: Date) {
