@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { randomOf } from '../support/random.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { deaths, owners } from './table/deaths.ts';
@@ -8,7 +8,7 @@ import type { Fault } from './table/faults.ts';
 import { network } from './table/network.ts';
 import { type Hold, holdAt } from './table/points.ts';
 import { poison } from './table/poison.ts';
-import { type Row, writeRows } from './table/report.ts';
+import { type Row, writeRow } from './table/report.ts';
 import { surroundings } from './table/surroundings.ts';
 import { addTallies, campaign, executions, type Play, sends } from './table/workload.ts';
 import { useWorld } from './table/world.ts';
@@ -117,23 +117,19 @@ function together(rows: readonly Row[]): Row {
 }
 
 describe(`work for ${recipients}`, () => {
-  const rows: Row[] = [];
-  afterAll(async () => {
-    if (isWhole)
-      await writeRows(
-        rows,
-        all.map(({ name }) => name),
-      );
-  });
-
   it.each(played)(
     'is not lost and not done twice: $name',
     async (fault) => {
       const plays: Row[] = [];
       for (let seed = 1; seed <= seeds; seed++) plays.push(await play(fault, seed));
       const row = together(plays);
-      rows.push(row);
-      if (isWhole) process.stdout.write(`${JSON.stringify(row)}\n`);
+      if (isWhole) {
+        process.stdout.write(`${JSON.stringify(row)}\n`);
+        await writeRow(
+          row,
+          all.map(({ name }) => name),
+        );
+      }
       expect(row).toMatchObject({ lost: 0, duplicated: 0, status: 'ok' });
       if (world.sink.faults.dropEvery) {
         // All of them are known by name.

@@ -30,10 +30,10 @@ const columns = [
 ] as const;
 
 /**
- * Writes rows into the table of the document: a row of a fault that is there already is replaced,
- * rows of faults that are not in `order` any more go.
+ * Writes a row into the table of the document, in place of an earlier one of its fault. Rows of
+ * faults that are not in `order` any more go.
  */
-export async function writeRows(rows: readonly Row[], order: readonly string[]): Promise<void> {
+export async function writeRow(row: Row, order: readonly string[]): Promise<void> {
   const text = await readFile(file, 'utf8');
   const [before = '', rest = ''] = text.split(markers[0]);
   const [table = '', after = ''] = rest.split(markers[1]);
@@ -43,10 +43,8 @@ export async function writeRows(rows: readonly Row[], order: readonly string[]):
       .filter((line) => line.startsWith('| ') && !line.startsWith('| fault'))
       .map((line) => [line.split('|')[1]?.trim() ?? '', line]),
   );
-  for (const row of rows) {
-    const cells = columns.map((column) => String(row[column]).replaceAll('|', '/'));
-    lines.set(row.fault, `| ${cells.join(' | ')} |`);
-  }
+  const cells = columns.map((column) => String(row[column]).replaceAll('|', '/'));
+  lines.set(row.fault, `| ${cells.join(' | ')} |`);
   const kept = order.flatMap((fault) => lines.get(fault) ?? []);
   const head = `| ${columns.join(' | ')} |\n|${columns.map(() => '---').join('|')}|`;
   const next = [before, markers[0], '\n\n', [head, ...kept].join('\n'), '\n\n', markers[1], after];
