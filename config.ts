@@ -78,6 +78,7 @@ const Environment = z.object({
   EMAIL_RATE_LIMIT_PER_SECOND: optionalNumber,
   EMAIL_RATE_PER_PROJECT_PER_SECOND: optionalNumber,
   CAMPAIGN_PAUSE_ON_FAILURES: number(100),
+  DELIVERY_RETRY_HOURS: number(24, 1),
   DELIVERY_SETTLE_MINUTES: number(15),
   EMAIL_BODY_RETENTION_DAYS: number(90),
   DELIVERY_UNKNOWN_POLICY: z.enum(['fail', 'resend']).default('fail'),
@@ -394,6 +395,8 @@ function mailSettings(env: Settings) {
     ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
     /** Consecutive refusals by the provider that pause a campaign; 0: never. */
     pauseOnFailures: env.CAMPAIGN_PAUSE_ON_FAILURES,
+    /** How long mail is tried that the provider cannot take. */
+    retryMs: env.DELIVERY_RETRY_HOURS * 3_600_000,
     settleMinutes: env.DELIVERY_SETTLE_MINUTES,
     unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,
     /** 0: bodies are kept forever. */

@@ -372,6 +372,26 @@ export interface Project {
   webhook_signing_secret: Buffer;
 }
 
+export interface ProviderCircuit {
+  /**
+   * Attempts in a row that the provider could not take, up to the one that opened the circuit
+   */
+  failures: Generated<number>;
+  /**
+   * When the next mail is tried; while one is under way, when it counts as lost with its process
+   */
+  next_probe_at: Timestamp | null;
+  /**
+   * Since when mail waits for the provider; null: the circuit is closed
+   */
+  opened_at: Timestamp | null;
+  /**
+   * Mails tried in vain since then
+   */
+  probes: Generated<number>;
+  provider: string;
+}
+
 export interface RateLimit {
   expire: Int8 | null;
   key: string;
@@ -620,6 +640,7 @@ export interface DB {
   outbox: Outbox;
   payment_receipt: PaymentReceipt;
   project: Project;
+  provider_circuit: ProviderCircuit;
   rate_limit: RateLimit;
   run_wake: RunWake;
   secret: Secret;
@@ -672,6 +693,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   outbox: ["action", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary"],
   payment_receipt: ["created_at", "event_id"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   rate_limit: ["expire", "key", "points"],
   run_wake: ["dispatch_at", "input", "kind", "project_id", "requests", "run_id", "summary"],
   secret: ["id", "name", "project_id", "updated_at", "value"],

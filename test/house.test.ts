@@ -129,6 +129,7 @@ describe('the database', () => {
       project: 'is the project',
       idempotency: 'belongs to a project or to a user',
       rate_limit: 'keyed by scope',
+      provider_circuit: 'one row for each mail provider',
       run_wake: 'mail to a user belongs to no project',
       outbox: 'mail to a user belongs to no project',
       watermark: 'how far work for the whole server has come',

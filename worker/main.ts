@@ -3,6 +3,7 @@ import { NativeConnection, Runtime, type WorkflowBundleOption } from '@temporali
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
+import { probeSoon } from '../db/emails/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
 import {
   connectionOptions,
@@ -101,6 +102,8 @@ async function start(config: Config, temporal: Temporal, log: Logger): Promise<W
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   services.dispatcher.watch();
+  // A restart may be what made the provider take mail again: nobody should wait for a long pause.
+  await probeSoon(database.db, services.mailer.provider).catch(() => {});
   return {
     ...workers,
     async stop() {

@@ -48,6 +48,7 @@ export async function createServices(config: Config, db: Database, client: Clien
     describeExecutionRun: (executionId) => describeExecutionRun(client, executionId),
     listClosedExecutions: (since) => listClosedExecutions(client, config.temporal.taskQueue, since),
     pauseOnFailures: config.mail.pauseOnFailures,
+    retryMs: config.mail.retryMs,
     settleMinutes: config.mail.settleMinutes,
     unknownPolicy: config.mail.unknownPolicy,
     idempotencyTtlHours: config.idempotencyTtlHours,

@@ -14,7 +14,9 @@ import {
   createImportActivities,
   type ImportServices,
 } from '../activities/contacts/contact-import.ts';
-import { createDeliveryActivities, type DeliveryServices } from '../activities/mail/delivery.ts';
+import type { SendingServices } from '../activities/mail/deliver.ts';
+import { createDeliveryActivities } from '../activities/mail/delivery.ts';
+import { createSeats } from '../activities/mail/seats.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
 import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
 import {
@@ -36,7 +38,7 @@ export interface WorkersOptions {
   version: { deploymentName: string; buildId: string } | null;
   bundle: WorkflowBundleOption;
   services: StepServices &
-    DeliveryServices &
+    SendingServices &
     SweepServices &
     ImportServices &
     BulkServices &
@@ -71,6 +73,8 @@ const graceTime = '15 seconds';
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
+  // Half of the slots: what is throttled must not keep the mail of others waiting.
+  const seats = createSeats(Math.floor(options.emailConcurrency / 2));
   const workers = [
     await Worker.create({
       ...deployment,
@@ -98,8 +102,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       namespace,
       taskQueue: `${taskQueue}-mail`,
       activities: {
-        ...createDeliveryActivities(services),
-        ...createCampaignSending(services),
+        ...createDeliveryActivities({ ...services, seats }),
+        ...createCampaignSending({ ...services, seats }),
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,

@@ -16,6 +16,7 @@ import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
 import { type SendingServices, deliverBatch } from './deliver.ts';
+import type { Seats } from './seats.ts';
 import { pause, timeBoxed, whileAlive } from '../time-box.ts';
 
 /** Quick activities that need no mail provider. */
@@ -58,7 +59,9 @@ const freezingMs = 100;
 /** When to look again for messages that another worker holds. */
 const heldMs = 1_000;
 
-export function createCampaignSending(services: CampaignServices): CampaignSending {
+export function createCampaignSending(
+  services: CampaignServices & { seats: Seats },
+): CampaignSending {
   const composer = createCampaignComposer(services);
   return {
     SEND_BATCHES: (campaign) =>
@@ -66,10 +69,11 @@ export function createCampaignSending(services: CampaignServices): CampaignSendi
   };
 }
 
-export function createCampaignControl({ db }: CampaignServices): CampaignControl {
+export function createCampaignControl({ db, mailer, rates }: CampaignServices): CampaignControl {
   const control = {
     // Waits for the lock on the campaign's row.
-    ADVANCE_CAMPAIGN: (campaign: CampaignRef) => whileAlive(() => advanceCampaign(db, campaign)),
+    ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
+      whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>
       timeBoxed(async (goesOn) => {
         while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
@@ -94,7 +98,7 @@ export function createCampaignControl({ db }: CampaignServices): CampaignControl
 }
 
 async function sendBatches(
-  services: CampaignServices,
+  services: CampaignServices & { seats: Seats },
   composer: ReturnType<typeof createCampaignComposer>,
   { projectId, campaignId }: CampaignRef,
   goesOn: () => boolean,
@@ -107,10 +111,11 @@ async function sendBatches(
     const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, batchSize);
     if (granted === 0) {
       throttled = true;
-      await pause(Math.max(waitMs, throttleMs), stop);
+      // Without a place to wait: the campaign's phase says when to go on.
+      if (!(await services.seats.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
       continue;
     }
-    const claimed = await deliverBatch<CampaignEmail>(
+    const delivered = await deliverBatch<CampaignEmail>(
       services,
       {
         projectId,
@@ -125,7 +130,10 @@ async function sendBatches(
       },
       stop,
     );
+    const { claimed } = delivered;
     await returnSendingTokens(db, rates, projectId, granted - claimed);
+    // The provider cannot take mail: the campaign's phase says when to go on.
+    if (delivered.waitMs !== null) break;
     throttled ||= granted < batchSize;
     hasSent ||= claimed > 0;
     if (claimed > 0) continue;

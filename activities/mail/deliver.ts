@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
-import type { Database } from '../../db/database.ts';
 import { releaseClaim } from '../../db/emails/emails.ts';
 import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
-import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
+import { providerFailuresMax, retryDelayMs } from '../../domain/workflow/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import { type CircuitServices, enterCircuit, leaveCircuit } from './circuit.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
@@ -16,15 +16,14 @@ import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
 /** What all senders share: one batch of emails, from the claim to its outcomes. */
 
-export interface SendingServices {
-  db: Database;
-  mailer: Mailer;
+export interface SendingServices extends CircuitServices {
   rates: SendingRates;
   /** null: left to the mail provider. */
   tracking: Tracking | null;
   /** null: no limits. */
   billingRules: BillingRules;
-  log: { warn(details: object, message: string): void };
+  /** How long a message is tried that the provider cannot take, from its first attempt on. */
+  retryMs: number;
 }
 
 /** What tracking pixels and links are built from. */
@@ -39,6 +38,8 @@ export interface Sendable extends ClaimedShare {
   from_email: string;
   message_class: string;
   attempts: number;
+  /** When its first attempt began, if this is not the first. */
+  first_attempt_at: string | null;
   contact_email: string;
   contact_subscribed: boolean;
   project_disabled: boolean;
@@ -126,36 +127,49 @@ interface Progress<E> {
   outcomes: DeliveryOutcome[];
   /** Consecutive refusals by the provider. */
   refusedInRow: number;
+  /** Consecutive messages that the provider could not take. */
+  failedInRow: number;
   /** Characters of bodies in the outcomes. */
   unrecordedChars: number;
   /** Why nothing more can be composed. */
   fault?: ContentUnavailable;
 }
 
+export interface Delivered {
+  /** Messages claimed. */
+  claimed: number;
+  /** The provider cannot take mail: milliseconds until the next attempt. */
+  waitMs: number | null;
+}
+
 /**
  * Delivers one batch in chunks: claim, last check, compose, hand over. The outcomes are recorded
  * together. A message is handed over at most once for each claim, and every committed claim ends in
- * an outcome. Returns how many messages were claimed.
+ * an outcome.
  * @param stop when aborted, nothing more is handed over and the remaining claims are released.
  */
 export async function deliverBatch<E extends Sendable>(
   services: SendingServices,
   batch: Batch<E>,
   stop: AbortSignal,
-): Promise<number> {
+): Promise<Delivered> {
+  const passage = await enterCircuit(services);
+  if ('waitMs' in passage) return { claimed: 0, ...passage };
+  const max = Math.min(batch.max, passage.max);
   const { projectId, campaign } = batch;
   const progress: Progress<E> = {
     attemptIds: [],
     emails: [],
     outcomes: [],
     refusedInRow: 0,
+    failedInRow: 0,
     unrecordedChars: 0,
   };
   const { attemptIds, emails, outcomes } = progress;
   const recordBy = Date.now() + unrecordedMs;
   try {
-    while (await deliverChunk(services, batch, progress, stop)) {
-      if (emails.length >= batch.max || Date.now() > recordBy) break;
+    while (await deliverChunk(services, { ...batch, max }, progress, stop)) {
+      if (emails.length >= max || Date.now() > recordBy) break;
     }
   } finally {
     if (outcomes.length > 0) {
@@ -168,9 +182,10 @@ export async function deliverBatch<E extends Sendable>(
       };
       await recordOutcomes(services, attempt, stop);
     }
+    await leaveCircuit(services, passage, outcomes);
   }
   if (progress.fault) throw progress.fault;
-  return emails.length;
+  return { claimed: emails.length, waitMs: null };
 }
 
 /** Returns whether there may be more to deliver. */
@@ -205,6 +220,7 @@ async function deliverChunk<E extends Sendable>(
     stop.aborted ||
     progress.fault !== undefined ||
     progress.unrecordedChars > unrecordedChars ||
+    progress.failedInRow >= providerFailuresMax ||
     Date.now() > handOverUntil ||
     (campaign !== undefined &&
       campaign.pauseOnFailures > 0 &&
@@ -238,6 +254,8 @@ async function handOver<E extends Sendable>(
     const outcome = await deliver(services, email, compose, progress);
     if (outcome.kind === 'accepted') progress.refusedInRow = 0;
     if (outcome.kind === 'refused') progress.refusedInRow += 1;
+    if (isProviderFailure(outcome)) progress.failedInRow += 1;
+    else if (outcome.kind === 'accepted' || outcome.kind === 'refused') progress.failedInRow = 0;
     return outcome;
   }
   await pLimit(services.mailer.maxConcurrency).map(emails, async (email) => {
@@ -273,7 +291,7 @@ function suppressionReason(email: Sendable): string | null {
 
 /** Hands one message over. Never throws. */
 async function deliver<E extends Sendable>(
-  { mailer, tracking }: SendingServices,
+  { mailer, tracking, retryMs }: SendingServices,
   email: E,
   compose: HandOver<E>['compose'],
   progress: Progress<E>,
@@ -292,7 +310,8 @@ async function deliver<E extends Sendable>(
       return { emailId, kind: 'withheld', reason: 'message_too_large' };
     }
     // An internal error: it must not affect the rest of the batch.
-    return deliveryOutcomeOf(email, { kind: 'retry', error: String(error) });
+    const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
+    return deliveryOutcomeOf(email, failed, retryMs);
   }
   const answer = await mailer.send({
     emailId,
@@ -302,7 +321,7 @@ async function deliver<E extends Sendable>(
     tracked: tracked && tracking === null,
   });
   progress.unrecordedChars += charsOf(composed.content);
-  const outcome = deliveryOutcomeOf(email, answer);
+  const outcome = deliveryOutcomeOf(email, answer, retryMs);
   if (outcome.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
     outcome.delivered = false;
     outcome.simulator = email.to_email;
@@ -317,24 +336,21 @@ function charsOf(content: Composed['content']): number {
 }
 
 function deliveryOutcomeOf(
-  { id: emailId, attempts }: Sendable,
+  { id: emailId, attempts, first_attempt_at: firstAt }: Sendable,
   outcome: SendOutcome,
+  retryMs: number,
 ): DeliveryOutcome {
-  switch (outcome.kind) {
-    case 'accepted':
-    case 'uncertain':
-    case 'refused':
-      return { emailId, ...outcome };
-    case 'retry':
-      return attempts >= sendAttemptsMax
-        ? { emailId, kind: 'refused', error: outcome.error }
-        : {
-            emailId,
-            kind: 'again',
-            error: outcome.error,
-            delayMs: Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0),
-          };
-  }
+  if (outcome.kind !== 'retry') return { emailId, ...outcome };
+  const { error } = outcome;
+  const isProviderFailure = !outcome.isAboutMessage;
+  const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;
+  if (isOver) return { emailId, kind: 'refused', error, isProviderFailure };
+  const delayMs = Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0);
+  return { emailId, kind: 'again', error, delayMs, isProviderFailure };
+}
+
+function isProviderFailure(outcome: DeliveryOutcome): boolean {
+  return 'isProviderFailure' in outcome && outcome.isProviderFailure;
 }
 
 /** Where the provider reports no deliveries, addresses at `simulator.test` simulate the reports. */

@@ -11,10 +11,13 @@ import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import {
   ContentUnavailable,
+  type Delivered,
   type SendingServices,
   type Tracking,
   deliverBatch,
 } from './deliver.ts';
+import { lookAgainMs } from './circuit.ts';
+import type { Seats } from './seats.ts';
 import { pause, timeBoxed } from '../time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
@@ -26,7 +29,9 @@ export interface DeliveryActivities {
   DELIVER(projectId: string): Promise<{ nextDueMs: number | null }>;
 }
 
-export type DeliveryServices = SendingServices;
+export interface DeliveryServices extends SendingServices {
+  seats: Seats;
+}
 
 /** Messages delivered together. */
 const batchSize = 100;
@@ -34,41 +39,88 @@ const batchSize = 100;
 const sliceMs = 60_000;
 /** When to look again for messages that another worker holds. */
 const heldMs = 1_000;
+/**
+ * How long a throttled delivery gives its slot back, in milliseconds. A project's bucket holds no
+ * more than a second's worth.
+ */
+const throttledMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
-  const { db, rates } = services;
+  const { db } = services;
   return {
     DELIVER: (projectId) =>
       timeBoxed(async (goesOn, stop) => {
-        // Stays true until nothing is due: until then, mail may have waited because of the limits.
-        let throttled = false;
-        while (goesOn()) {
-          const due = await countDueEmails(db, projectId, batchSize);
-          if (due === 0) break;
-          // Before the mail of campaigns: somebody waits for this one.
-          const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
-          throttled ||= tokens.waitMs > 0;
-          await pause(tokens.waitMs, stop);
-          const claimed = stop.aborted
-            ? 0
-            : await deliverDue(services, projectId, tokens.granted, throttled, stop);
-          await returnSendingTokens(db, rates, projectId, tokens.granted - claimed);
-          throttled ||= tokens.granted < due;
-          if (claimed === 0) await pause(heldMs, stop);
+        const progress: Progress = { hasTried: false, hasWaited: false, throttled: false };
+        let pauseMs: number | null = null;
+        while (goesOn() && pauseMs === null) {
+          pauseMs = await deliverNext(services, projectId, progress, stop);
         }
-        return { nextDueMs: await findNextDue(db, projectId) };
+        const nextDueMs = await findNextDue(db, projectId);
+        return { nextDueMs: nextDueMs === null ? null : Math.max(nextDueMs, pauseMs ?? 0) };
       }, sliceMs),
   };
 }
 
-/** Returns how many messages were claimed. */
+interface Progress {
+  /** Something was handed over. */
+  hasTried: boolean;
+  /** It has waited for tokens without a place to wait. */
+  hasWaited: boolean;
+  /** Stays true until nothing is due: until then, mail may have waited because of the limits. */
+  throttled: boolean;
+}
+
+/** Delivers the next batch. Returns when to go on: null: now, otherwise in so many milliseconds. */
+async function deliverNext(
+  services: DeliveryServices,
+  projectId: string,
+  progress: Progress,
+  stop: AbortSignal,
+): Promise<number | null> {
+  const { db, rates, seats } = services;
+  const due = await countDueEmails(db, projectId, batchSize);
+  if (due === 0) return 0;
+  // Before the mail of campaigns: somebody waits for this one.
+  const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
+  const giveBack = (unused: number) => returnSendingTokens(db, rates, projectId, unused);
+  if (tokens.waitMs > 0) {
+    progress.throttled = true;
+    if (!(await seats.wait(`delivery ${projectId}`, tokens.waitMs, stop))) {
+      // Once it waits in its slot all the same: campaigns would always take the next tokens first.
+      if (progress.hasWaited || tokens.waitMs > throttledMs) {
+        await giveBack(tokens.granted);
+        return Math.max(tokens.waitMs, throttledMs);
+      }
+      progress.hasWaited = true;
+      await pause(tokens.waitMs, stop);
+    }
+  }
+  if (stop.aborted) {
+    await giveBack(tokens.granted);
+    return 0;
+  }
+  const { claimed, waitMs } = await deliverDue(
+    services,
+    projectId,
+    tokens.granted,
+    progress.throttled,
+    stop,
+  );
+  await giveBack(tokens.granted - claimed);
+  if (waitMs !== null) return lookAgainMs(waitMs, progress.hasTried);
+  progress.hasTried ||= claimed > 0;
+  progress.throttled ||= tokens.granted < due;
+  return claimed > 0 ? null : heldMs;
+}
+
+/** Delivers the next batch, as `deliverBatch` does. */
 async function deliverDue(
   services: DeliveryServices,
   projectId: string,
   max: number,
   throttled: boolean,
   stop: AbortSignal,
-): Promise<number> {
+): Promise<Delivered> {
   const { db } = services;
   return deliverBatch<ClaimedEmail>(
     services,

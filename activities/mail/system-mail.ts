@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
-import type { Database } from '../../db/database.ts';
 import {
   type SystemMailRow,
   claimSystemMail,
@@ -10,9 +9,10 @@ import {
 } from '../../db/emails/system-mail.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
-import { retryDelayMs, sendAttemptsMax } from '../../domain/workflow/retry.ts';
-import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import { retryDelayMs } from '../../domain/workflow/retry.ts';
+import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
+import { type CircuitServices, enterCircuit, leaveCircuit, lookAgainMs } from './circuit.ts';
 import { pause, whileAlive } from '../time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
@@ -26,11 +26,10 @@ export interface SystemMailActivities {
   SEND_SINGLE_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
 }
 
-export interface SystemMailServices {
-  db: Database;
-  mailer: Mailer;
+export interface SystemMailServices extends CircuitServices {
   rates: SendingRates;
-  log: { warn(details: object, message: string): void };
+  /** How long a mail is tried that the provider cannot take. */
+  retryMs: number;
 }
 
 /**
@@ -52,6 +51,8 @@ async function sendMail(
   const mail = await findSystemMail(db, mailId);
   if (!mail) return { retryMs: null };
   const handOver = await prepare(services, mail);
+  const passage = await enterCircuit(services);
+  if ('waitMs' in passage) return { retryMs: lookAgainMs(passage.waitMs, true) };
   const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
   await pause(waitMs, cancellationSignal());
   // Known only to this process: no later attempt can know what this one has handed over.
@@ -61,9 +62,14 @@ async function sendMail(
     const details = { mailId, kind: mail.kind, attempt: mail.attempts };
     log.warn(details, 'A mail was given up: an attempt was cut short, and it may have left');
     await deleteSystemMail(db, mailId);
+    await leaveCircuit(services, passage, []);
     return { retryMs: null };
   }
-  return { retryMs: await endAttempt(services, mail, { attemptId, attempt }, await handOver()) };
+  const outcome = await handOver();
+  const retryMs = await endAttempt(services, mail, { attemptId, attempt }, outcome);
+  const isProviderFailure = outcome.kind === 'retry' && !outcome.isAboutMessage;
+  await leaveCircuit(services, passage, [{ kind: outcome.kind, isProviderFailure }]);
+  return { retryMs };
 }
 
 /**
@@ -91,20 +97,20 @@ async function prepare(
     const message = { emailId: mail.id, envelopeFrom, to: mail.to_email, raw, tracked: false };
     return () => mailer.send(message);
   } catch (error) {
-    return () => Promise.resolve({ kind: 'retry', error: String(error) });
+    return () => Promise.resolve({ kind: 'retry', error: String(error), isAboutMessage: true });
   }
 }
 
 /** Records the outcome of a claimed mail. Returns when to try again, in milliseconds, if at all. */
 async function endAttempt(
   services: SystemMailServices,
-  { id, kind }: SystemMailRow,
+  { id, kind, created_at }: SystemMailRow,
   { attemptId, attempt }: { attemptId: string; attempt: number },
   outcome: SendOutcome,
 ): Promise<number | null> {
-  const { db, log } = services;
+  const { db, log, retryMs } = services;
   const details = { mailId: id, kind, attempt };
-  if (outcome.kind === 'retry' && attempt < sendAttemptsMax) {
+  if (outcome.kind === 'retry' && Date.now() - created_at.getTime() < retryMs) {
     log.warn({ ...details, error: outcome.error }, 'A mail is tried again');
     await changeClaim(services, id, () => releaseSystemMail(db, id, attemptId));
     return Math.max(retryDelayMs(attempt), outcome.retryAfterMs ?? 0);

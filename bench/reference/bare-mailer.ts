@@ -78,6 +78,7 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     project_language: 'en',
     project_tracking: 'ENABLED',
     has_badge: false,
+    first_attempt_at: null,
     refused_in_row: 0,
   };
 }

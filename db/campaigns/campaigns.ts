@@ -189,6 +189,17 @@ export async function listTemplateCampaigns(
     .execute();
 }
 
+/** Signals the runs of campaigns that are sending, in the caller's transaction. */
+export async function signalSendingCampaigns(tx: Database, max: number): Promise<void> {
+  const rows = await tx
+    .selectFrom('campaign')
+    .select(['id', 'project_id', 'name'])
+    .where('status', '=', 'SENDING')
+    .limit(max)
+    .execute();
+  for (const row of rows) await signalCampaign(tx, row);
+}
+
 /**
  * Signals the runs of campaigns that have work and were not looked at for two minutes: they are lost,
  * or somebody ended them in Temporal.

@@ -8,7 +8,7 @@ import { suppressedBy } from '../emails/campaign-progress.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
-import { claimed } from '../emails/emails.ts';
+import { claimed, firstAttemptAt } from '../emails/emails.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import { millisecondsUntil } from '../expressions.ts';
 
@@ -90,6 +90,8 @@ export interface CampaignEmail {
   content_version: number;
   attempts: number;
   created_at: Date;
+  /** When its first attempt began, if this is not the first. */
+  first_attempt_at: string | null;
   billed_units: number;
   allowance_month: unknown;
   contact_email: string;
@@ -154,9 +156,10 @@ export async function claimCampaignEmails(
       update email set ${claimed(given)}, from_name = sending.from_name,
           reply_to = sending.reply_to, content_version = sending.version
         from due, sending where email.id = due.id
-        returning ${references(claimedColumns, 'email')}, sending.refused_in_row
+        returning ${references(claimedColumns, 'email')}, ${firstAttemptAt}, sending.refused_in_row
     )
-    select ${references(claimedColumns, 'claimed')}, claimed.refused_in_row, contact.email as contact_email, contact.subscribed as contact_subscribed,
+    select ${references(claimedColumns, 'claimed')}, claimed.first_attempt_at,
+        claimed.refused_in_row, contact.email as contact_email, contact.subscribed as contact_subscribed,
         contact.data as contact_data, project.disabled_reason is not null as project_disabled,
         project.language as project_language, project.tracking as project_tracking,
         project.subscription is null as has_badge

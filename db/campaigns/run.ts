@@ -11,6 +11,8 @@ import {
   updateCampaign,
 } from './campaigns.ts';
 import { type Database, transact } from '../database.ts';
+import { type SendingRates, findTokensDue } from '../emails/send-rate.ts';
+import { readCircuit } from '../emails/provider-circuit.ts';
 import { findSenderDomain } from '../domains/domains.ts';
 
 export interface CampaignRef {
@@ -28,6 +30,7 @@ const unsettledMs = 15_000;
 export async function advanceCampaign(
   db: Database,
   { projectId, campaignId }: CampaignRef,
+  sending: { provider: string; rates: SendingRates },
 ): Promise<CampaignPhase> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
@@ -38,7 +41,7 @@ export async function advanceCampaign(
       case 'SCHEDULED':
         return scheduledPhase(tx, row);
       case 'SENDING':
-        return sendingPhase(tx, row);
+        return sendingPhase(tx, row, sending);
       case 'PAUSED':
         return { phase: 'paused', ...countsOf(row) };
       case 'CANCELLED':
@@ -73,11 +76,20 @@ async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignP
   return { phase: 'sending', ...countsOf(row) };
 }
 
-async function sendingPhase(tx: Database, row: CampaignRow): Promise<CampaignPhase> {
+async function sendingPhase(
+  tx: Database,
+  row: CampaignRow,
+  { provider, rates }: { provider: string; rates: SendingRates },
+): Promise<CampaignPhase> {
   const counts = countsOf(row);
   if (!row.audience_fixed) return { phase: 'sending', ...counts };
   const { nextDueMs, isUnsettled } = await findCampaignWork(tx, row.id);
-  if (nextDueMs === 0) return { phase: 'sending', ...counts };
+  if (nextDueMs === 0) {
+    const circuit = await readCircuit(tx, provider);
+    const waitMs = circuit.waitMs ?? (await findTokensDue(tx, rates, row.project_id));
+    if (waitMs > 0) return { phase: 'waiting', for: 'retry', waitMs, ...counts };
+    return { phase: 'sending', ...counts };
+  }
   if (nextDueMs !== null) return { phase: 'waiting', for: 'retry', waitMs: nextDueMs, ...counts };
   if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
   const { rows } = await sql<{ total: number }>`

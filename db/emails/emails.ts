@@ -158,6 +158,8 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   project_tracking: TrackingSetting;
   /** The contact's language. */
   locale: string;
+  /** When its first attempt began, if this is not the first. */
+  first_attempt_at: string | null;
 };
 
 /**
@@ -193,9 +195,9 @@ export async function claimDueEmails(
     ), claimed as (
       update email set ${claimed(given)}
         from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
-        returning ${columns('email')}, email.due_at
+        returning ${columns('email')}, email.due_at, ${firstAttemptAt}
     )
-    select ${columns('claimed')}, contact.subscribed as contact_subscribed,
+    select ${columns('claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
         contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         project.tracking as project_tracking,
@@ -206,6 +208,11 @@ export async function claimDueEmails(
       order by claimed.due_at, claimed.id`.execute(db);
   return rows;
 }
+
+/** Of a claimed message, as the claim returns it: attempts are counted with the present one. */
+export const firstAttemptAt = sql`case when email.attempts > 1 then
+  jsonb_path_query_first(email.trace, '$[*] ? (@.state == "handed_over")') ->> 'at'
+  end as first_attempt_at`;
 
 /** The columns that a claim sets. A delay by the limits is noted once, not at each attempt. */
 export function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
@@ -259,13 +266,18 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
   return rows[0]?.ms ?? null;
 }
 
-/** Projects whose messages have been due for a while: no run delivers them. */
+/**
+ * Projects whose messages have been due for a while: no run delivers them. While a provider cannot
+ * take mail, it is one of them, when somebody has to try.
+ */
 export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
     select id as project_id from project
       where exists (select from email
         where email.project_id = project.id and status = 'PENDING' and campaign_id is null
           and due_at < now() - interval '5 seconds')
-      limit ${max}`.execute(db);
+      limit (select case when count(*) = 0 then ${max}::int
+            when min(next_probe_at) < now() - interval '5 seconds' then 1 else 0 end
+        from provider_circuit where next_probe_at is not null)`.execute(db);
   return rows.map((row) => row.project_id);
 }

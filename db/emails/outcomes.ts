@@ -35,10 +35,16 @@ export type DeliveryOutcome = {
       simulator?: string;
     }
   /** The provider rejected it. */
-  | { kind: 'refused'; error: string }
+  | { kind: 'refused'; error: string; isProviderFailure?: boolean }
   /** It must not be sent: it was not handed over. */
   | { kind: 'withheld'; reason: string }
-  | { kind: 'again'; error: string; delayMs: number }
+  | {
+      kind: 'again';
+      error: string;
+      delayMs: number;
+      /** The provider could take no mail, whatever it was. */
+      isProviderFailure: boolean;
+    }
   /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
   | { kind: 'uncertain'; error: string }
   /** It was not handed over, and is due again. */

@@ -22,10 +22,7 @@ export async function takeSendingTokens(
   wanted: number,
   { urgent = false } = {},
 ): Promise<{ granted: number; waitMs: number }> {
-  const buckets = [
-    { key: `project ${projectId}`, rate: projectId === null ? 0 : rates.perProjectPerSecond },
-    { key: 'server', rate: rates.perSecond },
-  ].filter((bucket) => bucket.rate > 0);
+  const buckets = bucketsOf(rates, projectId);
   if (buckets.length === 0) return { granted: wanted, waitMs: 0 };
   const { rows } = await sql<{ granted: number; wait_ms: number }>`
     select granted, wait_ms from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
@@ -33,6 +30,34 @@ export async function takeSendingTokens(
   const [taken] = rows;
   if (!taken) throw new Error('takeSendingTokens: no answer');
   return { granted: taken.granted, waitMs: taken.wait_ms };
+}
+
+function bucketsOf(rates: SendingRates, projectId: string | null) {
+  return [
+    { key: `project ${projectId}`, rate: projectId === null ? 0 : rates.perProjectPerSecond },
+    { key: 'server', rate: rates.perSecond },
+  ].filter((bucket) => bucket.rate > 0);
+}
+
+/**
+ * How long mail that is not urgent pauses when a bucket is empty, in milliseconds: until it is
+ * full, about a second. 0: there are tokens.
+ */
+export async function findTokensDue(
+  db: Database,
+  rates: SendingRates,
+  projectId: string,
+): Promise<number> {
+  const buckets = bucketsOf(rates, projectId);
+  if (buckets.length === 0) return 0;
+  const { rows } = await sql<{ ms: number }>`
+    select coalesce(ceil(max((greatest(rate - 1, 1) - tokens) / rate * 1000)), 0)::float8 as ms
+      from (select rate,
+            tokens + extract(epoch from clock_timestamp() - refilled_at)::float8 * rate as tokens
+          from token_bucket join unnest(${buckets.map(({ key }) => key)}::text[],
+            ${buckets.map(({ rate }) => rate)}::float8[]) as wanted(key, rate) using (key)) bucket
+      where tokens < 1`.execute(db);
+  return rows[0]?.ms ?? 0;
 }
 
 /** Returns tokens that were granted and not used. */

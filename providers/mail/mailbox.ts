@@ -17,6 +17,7 @@ const headerEnd = Buffer.from('\r\n\r\n');
 /** A mailer that delivers into our own mailbox through `store`. Accepted means delivered. */
 export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
   return {
+    provider: 'mailbox',
     reportsDelivery: false,
     defaultRatePerSecond: 200,
     maxConcurrency: 16,

@@ -19,11 +19,19 @@ export type SendOutcome =
   /** The provider rejected this message. Never retry. */
   | { kind: 'refused'; error: string }
   /** Certainly not accepted, but not because of the message. A retry cannot send it twice. */
-  | { kind: 'retry'; error: string; retryAfterMs?: number }
+  | {
+      kind: 'retry';
+      error: string;
+      retryAfterMs?: number;
+      /** The provider is there: it puts off this message or its recipient. */
+      isAboutMessage?: boolean;
+    }
   /** May have been accepted. A retry may send it twice; only feedback can tell. */
   | { kind: 'uncertain'; error: string };
 
 export interface Mailer {
+  /** Kind and address, for people and as the name of its circuit. */
+  provider: string;
   /** Whether the provider reports deliveries, bounces and complaints later. */
   reportsDelivery: boolean;
   /** Default emails per second for the whole server, without a setting or a quota. */

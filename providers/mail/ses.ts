@@ -44,6 +44,7 @@ export function sesMailer(settings: SesSettings): Mailer {
     requestHandler: wire(settings.timeoutMs ?? 60_000),
   });
   return {
+    provider: `ses ${settings.region}`,
     reportsDelivery: true,
     // What SES commonly allows an account outside its sandbox.
     defaultRatePerSecond: 14,

@@ -23,6 +23,7 @@ const chunkBytes = 64 * 1024;
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const transport = createTransport(poolOptions(settings));
   return {
+    provider: `smtp ${settings.host}:${settings.port}`,
     reportsDelivery: false,
     defaultRatePerSecond: 200,
     maxConcurrency: connections,
@@ -113,6 +114,16 @@ class Handover {
   }
 }
 
+/**
+ * Whether a 4xx response to a message is about the server: 421 (it closes the connection) and 454
+ * (throttled, as Amazon SES says it), or the enhanced status x.3.x, mail system status (RFC 3463).
+ * Others put off one recipient: a full mailbox, or a sender that the recipient's server does not
+ * know yet.
+ */
+function isAboutServer(reply: number, text: string): boolean {
+  return reply === 421 || reply === 454 || /\b4\.3\.\d/.test(text);
+}
+
 /** `complete`: the server may have the whole message. Codes: `nodemailer/lib/errors`. */
 function outcomeOf(
   error: Error & { code?: string | undefined; responseCode?: number | undefined },
@@ -127,7 +138,8 @@ function outcomeOf(
     if (reply === undefined) return { kind: 'refused', error: text };
     // 503 (bad sequence of commands) is about the session, not about the message.
     if (reply >= 500 && reply !== 503) return { kind: 'refused', error: text };
-    if (reply >= 400) return { kind: 'retry', error: text };
+    if (reply >= 400)
+      return { kind: 'retry', error: text, isAboutMessage: !isAboutServer(reply, text) };
   }
   // Anything else is about the session, whatever its code: a greeting with 554, a refused password
   // or a bad certificate is for the operator to fix, not a reason to give up a message.

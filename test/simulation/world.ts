@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { createCampaignControl, createCampaignSending } from '../../activities/mail/campaign.ts';
 import { createDeliveryActivities } from '../../activities/mail/delivery.ts';
+import { createSeats } from '../../activities/mail/seats.ts';
 import { createStepActivities } from '../../activities/steps/steps.ts';
 import { createSweepActivities } from '../../activities/upkeep/sweep.ts';
 import { transact, type Database } from '../../db/database.ts';
@@ -50,6 +51,7 @@ export class SimulatedProvider {
   /** A pool of connections, as each process has one. */
   mailer(by: Process): Mailer {
     return {
+      provider: 'simulated',
       reportsDelivery: false,
       defaultRatePerSecond: 0,
       maxConcurrency: 4,
@@ -156,6 +158,7 @@ export function startWorker(made: Made, name: string): Process {
     renderer,
     webhookAttemptsMax: 1,
     pauseOnFailures: 0,
+    retryMs: 86_400_000,
     settleMinutes: 1,
     unknownPolicy: made.unknownPolicy,
     describeExecutionRun: (id: string) =>
@@ -172,12 +175,13 @@ export function startWorker(made: Made, name: string): Process {
       }
     },
   } as unknown as Services;
+  const seats = createSeats(4);
   const activities = {
     ...createStepActivities(services, 4),
     ...createSweepActivities(services),
-    ...createDeliveryActivities(services),
+    ...createDeliveryActivities({ ...services, seats }),
     ...createCampaignControl(services),
-    ...createCampaignSending(services),
+    ...createCampaignSending({ ...services, seats }),
     LIST_TASKS: async () => sweepTasks,
   };
   temporal.workers.push({ process, activities });

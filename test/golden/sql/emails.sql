@@ -210,14 +210,16 @@ with due as (
   returning email.id, email.project_id, email.contact_id, email.to_name, email.to_email,
       email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
       email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
-      email.billed_units, email.allowance_month, email.due_at )
+      email.billed_units, email.allowance_month, email.due_at, case when email.attempts > 1 then
+      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+      first_attempt_at )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
     claimed.attempts, claimed.created_at, claimed.billed_units, claimed.allowance_month,
-    contact.subscribed as contact_subscribed, contact.email as contact_email,
-    project.disabled_reason is not null as project_disabled, project.tracking as project_tracking,
-    coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
+    claimed.first_attempt_at, contact.subscribed as contact_subscribed, contact.email as
+    contact_email, project.disabled_reason is not null as project_disabled, project.tracking as
+    project_tracking, coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
@@ -302,14 +304,15 @@ with sending as materialized (
   returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
       email.from_name, email.reply_to, email.message_class, email.source_type,
       email.content_version, email.attempts, email.created_at, email.billed_units,
-      email.allowance_month, sending.refused_in_row )
+      email.allowance_month, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
+      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at, sending.refused_in_row )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_email, claimed.from_email,
     claimed.from_name, claimed.reply_to, claimed.message_class, claimed.source_type,
     claimed.content_version, claimed.attempts, claimed.created_at, claimed.billed_units,
-    claimed.allowance_month, claimed.refused_in_row, contact.email as contact_email,
-    contact.subscribed as contact_subscribed, contact.data as contact_data, project.disabled_reason
-    is not null as project_disabled, project.language as project_language, project.tracking as
-    project_tracking, project.subscription is null as has_badge
+    claimed.allowance_month, claimed.first_attempt_at, claimed.refused_in_row, contact.email as
+    contact_email, contact.subscribed as contact_subscribed, contact.data as contact_data,
+    project.disabled_reason is not null as project_disabled, project.language as project_language,
+    project.tracking as project_tracking, project.subscription is null as has_badge
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
@@ -340,14 +343,15 @@ with sending as materialized (
   returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
       email.from_name, email.reply_to, email.message_class, email.source_type,
       email.content_version, email.attempts, email.created_at, email.billed_units,
-      email.allowance_month, sending.refused_in_row )
+      email.allowance_month, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
+      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at, sending.refused_in_row )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_email, claimed.from_email,
     claimed.from_name, claimed.reply_to, claimed.message_class, claimed.source_type,
     claimed.content_version, claimed.attempts, claimed.created_at, claimed.billed_units,
-    claimed.allowance_month, claimed.refused_in_row, contact.email as contact_email,
-    contact.subscribed as contact_subscribed, contact.data as contact_data, project.disabled_reason
-    is not null as project_disabled, project.language as project_language, project.tracking as
-    project_tracking, project.subscription is null as has_badge
+    claimed.allowance_month, claimed.first_attempt_at, claimed.refused_in_row, contact.email as
+    contact_email, contact.subscribed as contact_subscribed, contact.data as contact_data,
+    project.disabled_reason is not null as project_disabled, project.language as project_language,
+    project.tracking as project_tracking, project.subscription is null as has_badge
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id

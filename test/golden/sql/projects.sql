@@ -28,7 +28,11 @@ where exists (
   from email
   where email.project_id = project.id and status = 'PENDING' and campaign_id is null and due_at <
       now() - interval '5 seconds')
-limit $1
+limit (
+  select case when count(*) = 0 then $1::int when min(next_probe_at) < now() - interval '5 seconds'
+      then 1 else 0 end
+  from provider_circuit
+  where next_probe_at is not null)
 
 select id, coalesce(project.public_id, project.id) as "publicId", disabled_reason as
     "disabledReason"

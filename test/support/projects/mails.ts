@@ -82,12 +82,12 @@ export function insertDueEmail(
  * Delivers a batch of what is due in the engine's project, as a worker does, all of it with the
  * same content. `change` is what this worker has instead of the engine's services.
  */
-export function deliverDue(
+export async function deliverDue(
   { api: { db }, project: { id: projectId }, services }: Engine,
   change: Partial<Parameters<typeof deliverBatch>[0]>,
   stop = new AbortController().signal,
-) {
-  return deliverBatch<ClaimedEmail>(
+): Promise<number> {
+  const { claimed } = await deliverBatch<ClaimedEmail>(
     { ...services, ...change },
     {
       projectId,
@@ -97,4 +97,5 @@ export function deliverDue(
     },
     stop,
   );
+  return claimed;
 }

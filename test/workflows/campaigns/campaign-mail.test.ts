@@ -77,6 +77,7 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     project_language: 'en',
     project_tracking: 'ENABLED',
     has_badge: true,
+    first_attempt_at: null,
     refused_in_row: 0,
     ...given,
   };

@@ -54,7 +54,8 @@ function attempt(mailId: string, db: Database = api.db) {
   const log = {
     warn: (details: object, message: string) => void logged.push({ details, message }),
   };
-  const { SEND_SINGLE_MAIL } = createSystemMailActivities({ db, mailer, rates, log });
+  const services = { db, mailer, rates, retryMs: 86_400_000, log };
+  const { SEND_SINGLE_MAIL } = createSystemMailActivities(services);
   return new MockActivityEnvironment().run(SEND_SINGLE_MAIL, { mailId });
 }
 
@@ -142,7 +143,7 @@ it('is not released by an attempt that does not have it', async () => {
   expect(await rowOf(id)).toEqual({ attempts: 1, attempt_id: attemptId });
 });
 
-it('is tried 8 times when it cannot be composed, and then given up with a line in the log', async () => {
+it('is tried for a day when it cannot be composed, and then given up with a line in the log', async () => {
   const { id, to } = await insertMail();
   // Nothing that is stored is known to do that.
   const spoilt = api.db.withPlugin({
@@ -152,12 +153,18 @@ it('is tried 8 times when it cannot be composed, and then given up with a line i
       rows: result.rows.map((row) => ('html' in row ? { ...row, from_email: null } : row)),
     }),
   });
-  for (let count = 1; count < 8; count += 1) {
-    expect(await attempt(id, spoilt)).toEqual({ retryMs: expect.any(Number) });
-  }
+  expect(await attempt(id, spoilt)).toEqual({ retryMs: 2_000 });
+  expect(await attempt(id, spoilt)).toEqual({ retryMs: 4_000 });
+  const dayAgo = new Date(Date.now() - 86_400_000);
+  await api.db
+    .updateTable('single_mail')
+    .set({ created_at: dayAgo })
+    .where('id', '=', id)
+    .execute();
   expect(await attempt(id, spoilt)).toEqual({ retryMs: null });
   expect(logged.map(({ message }) => message)).toEqual([
-    ...Array.from({ length: 7 }, () => 'A mail is tried again'),
+    'A mail is tried again',
+    'A mail is tried again',
     'A mail was given up',
   ]);
   expect([sink.countTo(to), await rowOf(id)]).toEqual([0, undefined]);

@@ -1,0 +1,111 @@
+import { listForgottenDeliveries } from '../../db/emails/emails.ts';
+import {
+  claimProbe,
+  closeCircuit,
+  probeSoon,
+  readCircuit,
+  recordProviderFailures,
+} from '../../db/emails/provider-circuit.ts';
+import { signalSendingCampaigns } from '../../db/campaigns/campaigns.ts';
+import { probeLeaseMs } from '../../domain/workflow/retry.ts';
+import { noteRuns } from '../../db/commits.ts';
+import { type Database, transact } from '../../db/database.ts';
+import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import type { Mailer } from '../../providers/mail/mailer.ts';
+
+/** Whether mail may be handed to the provider: a circuit breaker that all workers share. */
+
+/** The right to hand mail over. */
+interface Passage {
+  /** Most messages to hand over. */
+  max: number;
+  /** The one attempt of an open circuit. */
+  isProbe: boolean;
+  /** Whether an acceptance must be recorded: there were failures before. */
+  hasFailed: boolean;
+}
+
+export interface CircuitServices {
+  db: Database;
+  mailer: Mailer;
+  log: { warn(details: object, message: string): void };
+}
+
+/**
+ * Asks whether mail may be handed over now. While the provider cannot take mail, one caller at a
+ * time may try one message; the others get the milliseconds to wait. What is allowed must end in
+ * `leaveCircuit`.
+ */
+export async function enterCircuit({
+  db,
+  mailer: { provider },
+}: CircuitServices): Promise<Passage | { waitMs: number }> {
+  const { failures, waitMs } = await readCircuit(db, provider);
+  if (waitMs === null) return { max: Infinity, isProbe: false, hasFailed: failures > 0 };
+  if (waitMs === 0 && (await claimProbe(db, provider))) {
+    return { max: 1, isProbe: true, hasFailed: true };
+  }
+  return { waitMs: waitMs || probeLeaseMs };
+}
+
+/** What an attempt shows of its provider. */
+interface Shown {
+  kind: string;
+  /** The provider could not take it, whatever it was. */
+  isProviderFailure?: boolean | undefined;
+}
+
+/**
+ * Records what the attempts, in order, have shown of the provider. The first acceptance after an
+ * outage wakes everything that waits.
+ */
+export async function leaveCircuit(
+  services: CircuitServices,
+  { isProbe, hasFailed }: Passage,
+  attempts: readonly Shown[],
+): Promise<void> {
+  const { db, log } = services;
+  const { provider } = services.mailer;
+  const lastTaken = attempts.findLastIndex(isTaken);
+  const failures = attempts.slice(lastTaken + 1).filter((shown) => shown.isProviderFailure).length;
+  const hasAccepted = lastTaken >= 0;
+  if (failures > 0) {
+    const told = { count: failures, isProbe, hasAccepted };
+    const pauseMs = await recordProviderFailures(db, provider, told);
+    const details = { provider, nextTryInMs: pauseMs };
+    if (pauseMs !== null)
+      log.warn(details, 'The mail provider cannot take mail; mail waits for it');
+  } else if (hasAccepted && hasFailed) {
+    if (!(await closeCircuit(db, provider))) return;
+    log.warn({ provider }, 'The mail provider takes mail again');
+    await transact(db, async (tx) => {
+      const projectIds = await listForgottenDeliveries(tx, wokenMax);
+      noteRuns(
+        tx,
+        projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
+      );
+      await signalSendingCampaigns(tx, wokenMax);
+    });
+  } else if (isProbe) await probeSoon(db, provider);
+}
+
+/** Projects and campaigns that are woken at once; the sweep wakes the others. */
+const wokenMax = 1_000;
+
+/** Whether the provider has judged a message: it is there. */
+function isTaken({ kind, isProviderFailure }: Shown): boolean {
+  return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
+}
+
+/**
+ * When a delivery that was told to wait looks again, in milliseconds. Whoever has tried tries again
+ * when it is time; the others come later and not all at once.
+ */
+export function lookAgainMs(waitMs: number, hasTried: boolean): number {
+  if (hasTried && waitMs < longMs) return waitMs;
+  // At random: one project's mail must not decide for all.
+  return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);
+}
+
+const spreadMs = 5_000;
+const longMs = 60_000;
