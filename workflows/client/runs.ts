@@ -169,7 +169,8 @@ export async function signalDelivery(
     workflowId: deliveryRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
-    priority: { fairnessKey: projectId },
+    // Its few tasks do not wait behind those of the project's own executions, however many.
+    priority: { priorityKey: priorities.requested, fairnessKey: projectId },
     staticSummary: 'Transactional and workflow mail',
     typedSearchAttributes: [{ key: projectKey, value: projectId }],
   });
