@@ -19,6 +19,18 @@ export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The same activities with heartbeats: when their worker dies, that is noticed within seconds. */
+export function withHeartbeats<A extends object>(activities: A): A {
+  type Activity = (...args: unknown[]) => Promise<unknown>;
+  const beating = Object.entries<Activity>(activities as Record<string, Activity>).map(
+    ([name, activity]): [string, Activity] => [
+      name,
+      (...args) => whileAlive(() => activity(...args)),
+    ],
+  );
+  return Object.fromEntries(beating) as A;
+}
+
 /**
  * Works in batches, in the current activity.
  * @param work starts the next batch while `goesOn` returns true: the slice is not over and the

@@ -23,8 +23,13 @@ import {
   createSystemMailActivities,
   type SystemMailServices,
 } from '../activities/mail/system-mail.ts';
-import { createStepActivities, type StepServices } from '../activities/steps/steps.ts';
-import { createBeatingSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
+import {
+  createStepActivities,
+  type StepActivities,
+  type StepServices,
+} from '../activities/steps/steps.ts';
+import { withHeartbeats } from '../activities/time-box.ts';
+import { createSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
 
 export interface WorkersOptions {
   connection: NativeConnection;
@@ -69,6 +74,13 @@ const workflowTasksMax = 20;
 /** Longest wait for running activities when the process is asked to stop. */
 const graceTime = '15 seconds';
 
+/** The activities of the steps. Those that are not local ones have heartbeats. */
+function stepActivities(services: StepServices, webhookSlots: number): StepActivities {
+  const activities = createStepActivities(services, webhookSlots);
+  const { SEND_EMAIL, UPDATE_CONTACT, WEBHOOK } = activities;
+  return { ...activities, ...withHeartbeats({ SEND_EMAIL, UPDATE_CONTACT, WEBHOOK }) };
+}
+
 /** Starts the workers of all task queues in this process. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
@@ -84,8 +96,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       workflowBundle: options.bundle,
       activities: {
         // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
-        ...createStepActivities(services, options.workflowConcurrency),
-        ...createBeatingSweepActivities(services),
+        ...stepActivities(services, options.workflowConcurrency),
+        ...withHeartbeats(createSweepActivities(services)),
         ...createRemovalActivities(services).control,
         ...createCampaignControl(services),
         ...createDomainActivities(services),
@@ -133,7 +145,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue: `${taskQueue}-webhook`,
-      activities: createStepActivities(services, options.webhookConcurrency),
+      activities: stepActivities(services, options.webhookConcurrency),
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
       shutdownGraceTime: graceTime,
     }),

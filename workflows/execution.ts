@@ -41,6 +41,9 @@ const putBackMs = 1_000;
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
 const effects = proxyActivities<StepActivities>({
   startToCloseTimeout: '1 minute',
+  // How long a step pauses after its worker was killed. A worker of the version before has no
+  // heartbeats: long enough for its slowest step, a webhook.
+  heartbeatTimeout: '20 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });

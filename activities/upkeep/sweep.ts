@@ -20,7 +20,6 @@ import type { Dispatcher } from '../../domain/runs.ts';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
-import { whileAlive } from '../time-box.ts';
 import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';
 import { reportDueUsage, type UsageServices } from './usage.ts';
 
@@ -130,15 +129,6 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
   };
   const list = async () => Object.keys(tasks) as (keyof SweepTasks)[];
   return { ...tasks, LIST_TASKS: list, LIST_CHORES: list };
-}
-
-/** The activities with heartbeats: a worker that dies during a task is noticed within seconds. */
-export function createBeatingSweepActivities(services: SweepServices): SweepActivities {
-  const beating = Object.entries(createSweepActivities(services)).map(([name, task]) => [
-    name,
-    () => whileAlive<unknown>(task),
-  ]);
-  return Object.fromEntries(beating) as SweepActivities;
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {
