@@ -27,6 +27,18 @@ export async function countRows<D, T extends keyof D>(
   return total;
 }
 
+/** A row of a list before it is read. */
+export interface RowSize {
+  id: string;
+  /** Of the columns that may be large. */
+  bytes: number;
+}
+
+/** Sorts rows as their ids are sorted. */
+export function orderOf(ids: readonly string[], column: string) {
+  return sql`array_position(${ids}::uuid[], ${sql.ref(column)})`;
+}
+
 /** The query of the lists of templates, campaigns and workflows. */
 export interface ListQuery {
   search?: string | undefined;

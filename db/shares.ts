@@ -4,6 +4,8 @@ import { Problem } from '../domain/errors.ts';
 import { commitLike } from './commits.ts';
 import type { DB } from './tables.ts';
 
+/** Connections that a share may hold for each that is free. */
+const heldPerFree = 3;
 /** Statements and transactions that may wait for a connection of one share. */
 const waitingMax = 1_000;
 
@@ -20,9 +22,13 @@ interface Share {
 /**
  * Divides the connections of a pool between tenants by the rule of dynamic thresholds (Choudhury
  * and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998): a share
- * takes one more only if at least as many stay free as it then holds. A tenant alone gets half of
- * the pool, two get a third each, and one connection always stays free for the other users of the
- * pool. So a tenant whose statements wait for a lock does not stop the others.
+ * takes one more only if it then holds at most three times as many as stay free. A tenant alone
+ * gets three quarters of the pool, two get three sevenths each, and one connection always stays free
+ * for the other users of the pool. So a tenant whose statements wait for a lock does not stop the
+ * others.
+ *
+ * With a smaller factor a server of one tenant would waste its connections; with a larger one, few
+ * are left for whoever comes second.
  *
  * Nobody may wait for a connection of a share while holding another one: with a pool of two, each
  * share is a single connection.
@@ -77,7 +83,7 @@ export class Shares {
     const { options, totalCount, idleCount, waitingCount } = this.#pool;
     // Other users of the pool come first: who waits in the pool itself counts as served.
     const free = options.max - (totalCount - idleCount) - waitingCount;
-    return share.held + 1 <= free - 1;
+    return share.held + 1 <= heldPerFree * (free - 1);
   }
 
   #connect(share: Share): Promise<PoolClient> {

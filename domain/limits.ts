@@ -87,6 +87,8 @@ export const limits = {
   templateBytes: 2 * 1024 * 1024,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
+  /** Rows of a list that are read at once while it is written; at least one. */
+  partBytes: 2 * 1024 * 1024,
   /** Bodies of one page of a list; a page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,

@@ -5,6 +5,7 @@ import {
   findCampaign,
   insertCampaign,
   listCampaigns as listCampaignRows,
+  readCampaigns,
   lockCampaign,
   lockCampaigns,
   updateCampaign as updateCampaignRow,
@@ -26,6 +27,7 @@ import {
   pageExample,
   pageOf,
   pageQuery,
+  answerList,
   presentPage,
 } from '../http/schemas.ts';
 import { refuseBadReferences } from '../segments/conditions.ts';
@@ -75,7 +77,11 @@ export const listCampaigns = endpoint({
   example: { response: pageExample(campaignExample) },
   async handle({ db, caller, query }) {
     const { rows, total } = await listCampaignRows(db, caller.projectId, query);
-    return presentPage(rows.map(presentCampaign), total, query);
+    return answerList(
+      rows,
+      (ids) => readCampaigns(db, ids),
+      (items) => presentPage(items.map(presentCampaign), total, query),
+    );
   },
 });
 

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
-import { listContactEvents, listEvents, recordContactEvent } from '../../db/events/events.ts';
+import {
+  listContactEvents,
+  listEvents,
+  readEvents,
+  recordContactEvent,
+} from '../../db/events/events.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { eventData } from '../../domain/contact/data.ts';
 import { found, notFound } from '../../domain/errors.ts';
@@ -14,7 +19,7 @@ import {
   trackExample,
   withinEventData,
 } from '../public/track.ts';
-import { JsonObject, Uuid, queryInt } from '../http/schemas.ts';
+import { answerList, JsonObject, Uuid, queryInt } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
 import { transact } from '../../db/database.ts';
@@ -129,13 +134,16 @@ export const getEvents = endpoint({
     response: { events: [{ ...eventExample, contact: { email: 'ada@shop.example' } }] },
   },
   async handle({ db, caller, query }) {
-    const rows = await listEvents(db, caller.projectId, query);
-    return {
-      events: rows.map((row) => ({
-        ...presentEvent(row),
-        contact: row.contact_email === null ? null : { email: row.contact_email },
-      })),
-    };
+    return answerList(
+      await listEvents(db, caller.projectId, query),
+      (ids) => readEvents(db, ids),
+      (rows) => ({
+        events: rows.map((row) => ({
+          ...presentEvent(row),
+          contact: row.contact_email === null ? null : { email: row.contact_email },
+        })),
+      }),
+    );
   },
 });
 
@@ -154,8 +162,11 @@ export const getContactEvents = endpoint({
   example: { response: { events: [eventExample] } },
   async handle({ db, caller: { projectId }, params: { contactId }, query: { limit } }) {
     found('CONTACT', contactId, await findContact(db, projectId, contactId));
-    const rows = await listContactEvents(db, projectId, contactId, limit);
-    return { events: rows.map(presentEvent) };
+    return answerList(
+      await listContactEvents(db, projectId, contactId, limit),
+      (ids) => readEvents(db, ids),
+      (rows) => ({ events: rows.map(presentEvent) }),
+    );
   },
 });
 

@@ -64,6 +64,71 @@ export async function readBytes({ req }: Context, endpoint: AnyEndpoint): Promis
   throw tooLarge(endpoint);
 }
 
+/**
+ * Bytes of bodies that are under way at once: enough for two of the largest. Each is in memory up to
+ * six times: as it came, joined, as text, parsed, decoded, and on its way to the database.
+ */
+const bytesAtOnce = 2 * limits.sendBodyBytes;
+/** Bodies that do not count, in bytes: they would fit in the thousands. */
+const smallBytes = 64 * 1024;
+/** How long a request waits until its body is read, in milliseconds. */
+const budgetWaitMs = 10_000;
+
+/**
+ * Divides the memory for large bodies between projects. As with connections (`Shares`), one takes
+ * more only if as much stays free as it then holds, but the first body always has its turn.
+ */
+export class BodyBudget {
+  #free = bytesAtOnce;
+  readonly #held = new Map<string, number>();
+  /** In the order in which they came. */
+  readonly #waiting = new Set<() => void>();
+
+  /**
+   * Waits until the body of a request may be read. Returns the function that gives its memory back.
+   * @param owner the project, or whoever else the bytes are counted for
+   * @throws Problem SERVICE_UNAVAILABLE when that takes too long
+   */
+  async acquire(owner: string, ctx: Context, endpoint: AnyEndpoint): Promise<() => void> {
+    const isChunked = ctx.get('transfer-encoding') !== '';
+    const bytes = isChunked ? bodyBytesMax(endpoint) : (ctx.request.length ?? 0);
+    if (bytes <= smallBytes) return () => {};
+    const take = () => {
+      const held = this.#held.get(owner) ?? 0;
+      const left = this.#free - bytes;
+      if (left < 0 || (held > 0 && held + bytes > left)) return false;
+      this.#free = left;
+      this.#held.set(owner, held + bytes);
+      return true;
+    };
+    if (!take()) await this.#turn(take);
+    return () => {
+      const held = (this.#held.get(owner) ?? 0) - bytes;
+      if (held > 0) this.#held.set(owner, held);
+      else this.#held.delete(owner);
+      this.#free += bytes;
+      for (const next of this.#waiting) next();
+    };
+  }
+
+  #turn(take: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const next = () => {
+        if (!take()) return;
+        clearTimeout(timer);
+        this.#waiting.delete(next);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(next);
+        const message = 'Too many large requests are under way.';
+        reject(new Problem('SERVICE_UNAVAILABLE', { message }));
+      }, budgetWaitMs);
+      this.#waiting.add(next);
+    });
+  }
+}
+
 function tooLarge({ upload }: AnyEndpoint): Problem {
   return new Problem(upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE');
 }

@@ -150,6 +150,11 @@ interface AnswerOptions {
   headers?: Record<string, string | string[]>;
   /** The response is this text instead of the endpoint's JSON, such as a page for a browser. */
   contentType?: string;
+  /**
+   * The rest of a list that is written while it is read: responses like `data`, whose own list is
+   * empty, each with the next items.
+   */
+  parts?: AsyncIterable<unknown>;
 }
 
 /** A response with its own status, headers or form. */

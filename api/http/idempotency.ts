@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../../domain/errors.ts';
 import {
@@ -20,6 +21,8 @@ export interface StoredAnswer {
   text: string;
   /** Sent in place of the text; stored responses have none. */
   bytes?: Buffer;
+  /** Written in place of the text; only lists have one. */
+  stream?: Readable;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
@@ -12,7 +13,7 @@ import {
   writes,
 } from '../access/auth.ts';
 import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
-import { readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
+import { BodyBudget, readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
 import { type AnyEndpoint, Answer } from './endpoint.ts';
 import type { Services } from './services.ts';
 import { asProblem, errorBody } from './envelope.ts';
@@ -48,27 +49,28 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const lacking = endpoint.unavailable?.(services.config);
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
-    const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
-    const body = await readBody(ctx, endpoint, bytes);
-
-    const prepared = { caller, member, body, bytes };
-    await services.shares.within(shareOf(endpoint, caller, project), async (db) => {
-      const keys = { db, settleDb: services.db };
-      send(ctx, await runOnce(ctx, endpoint, prepared, keys, { ...services, db }));
-    });
+    const owner = project?.id ?? caller?.userId ?? endpoint.id;
+    const release = await bodies.acquire(owner, ctx, endpoint);
+    try {
+      const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
+      const body = await readBody(ctx, endpoint, bytes);
+      const prepared = { caller, member, body, bytes };
+      // What makes one request wait for the database makes others of the same project wait, too.
+      await services.shares.within(owner, async (db) => {
+        const keys = { db, settleDb: services.db };
+        send(ctx, await runOnce(ctx, endpoint, prepared, keys, { ...services, db }));
+      });
+    } finally {
+      release();
+    }
   };
 }
 
+/** Of all endpoints of this process. */
+const bodies = new BodyBudget();
+
 /** How often a running request renews its key, in milliseconds: five times before it is stale. */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
-
-/**
- * Whose share of the database's connections a request uses: what makes one request wait, such as a
- * lock on a row, tends to make others of the same project wait, too.
- */
-function shareOf(endpoint: AnyEndpoint, caller: Caller, project: Project | null): string {
-  return project?.id ?? caller?.userId ?? endpoint.id;
-}
 
 /** Runs the handler, or repeats the response that is stored under the request's key. */
 async function runOnce(
@@ -187,6 +189,11 @@ async function runHandler(
   const contentType = options.contentType ?? endpoint.contentType;
   if (contentType) ctx.type = contentType;
   const status = options.status ?? endpoint.status ?? 200;
+  if (options.parts) {
+    const whole = jsonAnswer(endpoint, caller, answered, status);
+    const present = (part: unknown) => jsonAnswer(endpoint, caller, part, status).text;
+    return { ...whole, stream: joined(whole.text, options.parts, present) };
+  }
   if (answered instanceof Buffer) return { status, text: '', bytes: answered };
   if (contentType) return { status, text: String(answered) };
   return jsonAnswer(endpoint, caller, answered, status);
@@ -202,6 +209,30 @@ function jsonAnswer(
   const data: unknown = endpoint.response.parse(answered);
   const shown = endpoint.wrapped ? { success: true, data } : data;
   return { status, text: status === 204 ? '' : outsideIds(JSON.stringify(shown), caller) };
+}
+
+/**
+ * The text of a list that is read in parts.
+ * @param empty the response with an empty list, its first `[]`.
+ */
+function joined(
+  empty: string,
+  parts: AsyncIterable<unknown>,
+  present: (part: unknown) => string,
+): Readable {
+  const at = empty.indexOf('[]') + 1;
+  async function* text() {
+    let before = empty.slice(0, at);
+    for await (const part of parts) {
+      const items = present(part).slice(at, at - empty.length);
+      if (items === '') continue;
+      yield before + items;
+      before = ',';
+    }
+    yield (before === ',' ? '' : before) + empty.slice(at);
+  }
+  // Bytes, not objects: the next part is read when the client has taken the one before.
+  return Readable.from(text(), { objectMode: false });
 }
 
 /** Replaces the public project id in the path by the id that its rows have. */
@@ -220,7 +251,7 @@ function outsideIds(text: string, caller: Caller): string {
   );
 }
 
-function send(ctx: Context, { status, text, bytes }: StoredAnswer): void {
+function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer): void {
   ctx.status = status;
   if (status === 204 || status === 302) {
     ctx.body = null;
@@ -231,7 +262,9 @@ function send(ctx: Context, { status, text, bytes }: StoredAnswer): void {
   if (ctx.type === 'application/json' && !ctx.response.get('cache-control')) {
     ctx.set('Cache-Control', 'no-store');
   }
-  ctx.body = bytes ?? text;
+  ctx.body = stream ?? bytes ?? text;
+  // Too late for another status: the client sees that the response breaks off.
+  stream?.once('error', () => ctx.res.destroy());
 }
 
 async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Promise<unknown> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RowSize } from '../../db/expressions.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
 import type { FieldCode } from '../../domain/errors.ts';
@@ -6,6 +7,7 @@ import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
 import { cutText, isValidName } from '../../domain/text-rules.ts';
+import { Answer } from './endpoint.ts';
 
 /** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
 
@@ -149,6 +151,33 @@ export function presentPage<Item>(
   { page, pageSize }: { page: number; pageSize: number },
 ) {
   return { data, total, page, pageSize, totalPages: Math.ceil(total / pageSize) };
+}
+
+/**
+ * A list in the response `wrap`. Large rows are read and written a few megabytes at a time: a page
+ * of them would be in memory several times.
+ */
+export async function answerList<Item, Response>(
+  rows: readonly RowSize[],
+  read: (ids: readonly string[]) => Promise<Item[]>,
+  wrap: (items: Item[]) => Response,
+): Promise<Response | Answer<Response>> {
+  const parts: string[][] = [];
+  let bytes = Infinity;
+  for (const row of rows) {
+    if (bytes + row.bytes > limits.partBytes) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(row.id);
+    bytes += row.bytes;
+  }
+  const [first = [], ...more] = parts;
+  if (more.length === 0) return wrap(first.length === 0 ? [] : await read(first));
+  async function* readParts() {
+    for (const ids of parts) yield wrap(await read(ids));
+  }
+  return new Answer(wrap([]), { parts: readParts() });
 }
 
 /** The query of a cursor list with one order. */

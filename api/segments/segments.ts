@@ -9,6 +9,7 @@ import {
   insertSegment,
   listSegmentUsers,
   listSegments as listSegmentRows,
+  readSegments,
   lockSegment,
   lockSegmentReferences,
   updateSegment as updateSegmentRow,
@@ -22,7 +23,7 @@ import {
   refuseTwoMeanings,
 } from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Description, Name } from '../http/schemas.ts';
+import { answerList, Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
 import { Segment, SegmentById, presentSegment, segmentExample, tag } from './record.ts';
 import { transact } from '../../db/database.ts';
@@ -38,7 +39,11 @@ export const listSegments = endpoint({
   response: z.array(Segment),
   example: { response: [segmentExample] },
   async handle({ db, caller }) {
-    return (await listSegmentRows(db, caller.projectId)).map(presentSegment);
+    return answerList(
+      await listSegmentRows(db, caller.projectId),
+      (ids) => readSegments(db, ids),
+      (items) => items.map(presentSegment),
+    );
   },
 });
 

@@ -9,6 +9,7 @@ import {
   listTemplateSteps,
   listTemplates as listTemplateRows,
   lockTemplates,
+  readTemplates,
   updateTemplate as updateTemplateRow,
 } from '../../db/templates/templates.ts';
 import { columnsFrom } from '../../db/columns.ts';
@@ -27,6 +28,7 @@ import {
   SenderName,
   Subject,
   Uuid,
+  answerList,
   bulkUpdate,
   bulkUpdateExample,
   copyName,
@@ -96,7 +98,11 @@ export const listTemplates = endpoint({
   example: { response: pageExample(templateExample) },
   async handle({ db, caller, query }) {
     const { rows, total } = await listTemplateRows(db, caller.projectId, query);
-    return presentPage(rows.map(presentTemplate), total, query);
+    return answerList(
+      rows,
+      (ids) => readTemplates(db, ids),
+      (items) => presentPage(items.map(presentTemplate), total, query),
+    );
   },
 });
 

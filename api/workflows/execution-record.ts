@@ -114,7 +114,7 @@ export function presentNamed(row: ExecutionListItem) {
   return {
     ...presentExecution(row),
     contact: { id: row.contact_id, email: row.contact_email },
-    currentStep: row.current_step_id === null ? null : stepName(row.graph, row.current_step_id),
+    currentStep: row.current_step,
   };
 }
 

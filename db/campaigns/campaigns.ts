@@ -3,7 +3,15 @@ import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
-import { type ListQuery, anyOf, containsText, countRows, sortColumns } from '../expressions.ts';
+import {
+  type ListQuery,
+  type RowSize,
+  anyOf,
+  containsText,
+  countRows,
+  orderOf,
+  sortColumns,
+} from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Campaign } from '../tables.ts';
 
@@ -81,12 +89,12 @@ export async function lockCampaigns(
 
 export type CampaignQuery = ListQuery & { status?: string | undefined; archived: boolean };
 
-/** One page of a project's campaigns, and how many match. */
+/** One page of a project's campaigns by id, and how many match. */
 export async function listCampaigns(
   db: Database,
   projectId: string,
   query: CampaignQuery,
-): Promise<{ rows: NamedCampaignRow[]; total: number }> {
+): Promise<{ rows: RowSize[]; total: number }> {
   const { search, status } = query;
   const columns = ['campaign.name', 'campaign.subject', 'campaign.from_email'];
   const matches = sql<boolean>`campaign.project_id = ${projectId}
@@ -94,14 +102,33 @@ export async function listCampaigns(
     and ${status === undefined ? sql`true` : sql`campaign.status = ${status}`}
     and ${search === undefined ? sql`true` : containsText(columns, search)}`;
   const total = await countRows(db.selectFrom('campaign').where(matches));
-  const rows = await named(db)
+  const rows = await db
+    .selectFrom('campaign')
+    .select([
+      'id',
+      sql<number>`octet_length(body) + coalesce(octet_length(audience_condition::text), 0)`.as(
+        'bytes',
+      ),
+    ])
     .where(matches)
     .orderBy(`campaign.${sortColumns[query.sort]}`, query.dir)
     .orderBy('campaign.id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize)
     .execute();
-  return { rows: rows as unknown as NamedCampaignRow[], total };
+  return { rows, total };
+}
+
+/** The campaigns of a list, in its order. */
+export async function readCampaigns(
+  db: Database,
+  ids: readonly string[],
+): Promise<NamedCampaignRow[]> {
+  const rows = await named(db)
+    .where('campaign.id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'campaign.id'))
+    .execute();
+  return rows as unknown as NamedCampaignRow[];
 }
 
 /** Creates a campaign. Returns its id. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { anyOf, isoTime } from '../expressions.ts';
+import { anyOf, isoTime, orderOf, type RowSize } from '../expressions.ts';
 import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
@@ -156,17 +156,17 @@ async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<
     .execute();
 }
 
+const rowSize = ['id', sql<number>`coalesce(octet_length(data::text), 0)`.as('bytes')] as const;
+
 /** The newest events of a project with the address of their contact, newest first. */
 export async function listEvents(
   db: Database,
   projectId: string,
   query: { eventName?: string | undefined; limit: number },
-) {
+): Promise<RowSize[]> {
   return db
     .selectFrom('event')
-    .leftJoin('contact', 'contact.id', 'event.contact_id')
-    .select(columnsOf('event'))
-    .select('contact.email as contact_email')
+    .select(rowSize)
     .where('event.project_id', '=', projectId)
     .$if(query.eventName !== undefined, (builder) =>
       builder.where('event.name', '=', query.eventName ?? ''),
@@ -178,17 +178,29 @@ export async function listEvents(
     .execute();
 }
 
+/** The events of a list, in its order, with the address of their contact. */
+export async function readEvents(db: Database, ids: readonly string[]) {
+  return db
+    .selectFrom('event')
+    .leftJoin('contact', 'contact.id', 'event.contact_id')
+    .select(columnsOf('event'))
+    .select('contact.email as contact_email')
+    .where('event.id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'event.id'))
+    .execute();
+}
+
 /** The newest events of a contact, newest first. */
 export async function listContactEvents(
   db: Database,
   projectId: string,
   contactId: string,
   limit: number,
-) {
+): Promise<RowSize[]> {
   return (
     db
       .selectFrom('event')
-      .select(columnsOf('event'))
+      .select(rowSize)
       .where('project_id', '=', projectId)
       .where('contact_id', '=', contactId)
       // To the microsecond: mail may be sent and delivered within one millisecond.

@@ -3,19 +3,30 @@ import { type Condition, segmentIdsOf } from '../../domain/filter/filter.ts';
 import type { Segments } from '../../domain/filter/parse.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, orderOf, type RowSize } from '../expressions.ts';
 import type { Segment } from '../tables.ts';
 
 export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &
   ({ type: 'DYNAMIC'; condition: Condition } | { type: 'STATIC'; condition: null });
 
-/** All segments of a project, newest first. */
-export async function listSegments(db: Database, projectId: string): Promise<SegmentRow[]> {
-  const rows = await db
+/** All segments of a project by id, newest first. */
+export async function listSegments(db: Database, projectId: string): Promise<RowSize[]> {
+  return db
     .selectFrom('segment')
-    .select(columnsOf('segment'))
+    .select(['id', sql<number>`coalesce(octet_length(condition::text), 0)`.as('bytes')])
     .where('project_id', '=', projectId)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
+    .execute();
+}
+
+/** The segments of a list, in its order. */
+export async function readSegments(db: Database, ids: readonly string[]): Promise<SegmentRow[]> {
+  const rows = await db
+    .selectFrom('segment')
+    .select(columnsOf('segment'))
+    .where('id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'id'))
     .execute();
   return rows as unknown as SegmentRow[];
 }

@@ -1,7 +1,15 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
+import {
+  anyOf,
+  containsText,
+  countRows,
+  type ListQuery,
+  orderOf,
+  type RowSize,
+  sortColumns,
+} from '../expressions.ts';
 import type { Template } from '../tables.ts';
 
 export type TemplateRow = Selectable<Template>;
@@ -21,12 +29,12 @@ export async function findTemplate(
 
 export type TemplateQuery = ListQuery & { type?: string | undefined };
 
-/** One page of a project's templates, and how many match. */
+/** One page of a project's templates by id, and how many match. */
 export async function listTemplates(
   db: Database,
   projectId: string,
   query: TemplateQuery,
-): Promise<{ rows: TemplateRow[]; total: number }> {
+): Promise<{ rows: RowSize[]; total: number }> {
   const { search, type } = query;
   let filtered = db.selectFrom('template').where('project_id', '=', projectId);
   if (type !== undefined) filtered = filtered.where('type', '=', type);
@@ -35,13 +43,23 @@ export async function listTemplates(
   }
   const total = await countRows(filtered);
   const rows = await filtered
-    .select(columnsOf('template'))
+    .select(['id', sql<number>`octet_length(body)`.as('bytes')])
     .orderBy(sortColumns[query.sort], query.dir)
     .orderBy('id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize)
     .execute();
   return { rows, total };
+}
+
+/** The templates of a list, in its order. */
+export async function readTemplates(db: Database, ids: readonly string[]): Promise<TemplateRow[]> {
+  return db
+    .selectFrom('template')
+    .select(columnsOf('template'))
+    .where('id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'id'))
+    .execute();
 }
 
 export async function insertTemplate(

@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
 import { notFound, Problem } from '../../domain/errors.ts';
-import type { Graph } from '../../domain/workflow/graph.ts';
+import type { Graph, GraphStep } from '../../domain/workflow/graph.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
@@ -235,8 +235,8 @@ export async function endExecution(
 
 export interface ExecutionListItem extends ExecutionRow {
   contact_email: string;
-  /** The graph version of the execution, to name its current step. */
-  graph: Graph;
+  /** The step it is in, as its version of the graph names it. */
+  current_step: Pick<GraphStep, 'id' | 'name' | 'type'> | null;
 }
 
 /** One page of a workflow's executions, newest start first, and how many there are. */
@@ -259,7 +259,7 @@ export async function listExecutions(
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize);
   // Joined to the page only: an offset reads all rows before it, and would join them, too.
-  const rows = await withContactAndGraph(
+  const rows = await withContactAndStep(
     db.selectFrom('execution').where('execution.id', 'in', page),
   )
     .orderBy('execution.started_at', 'desc')
@@ -272,17 +272,20 @@ export async function findExecution(
   db: Database,
   workflowId: string,
   id: string,
-): Promise<ExecutionListItem | undefined> {
-  const row = await withContactAndGraph(
+): Promise<(ExecutionListItem & { graph: Graph }) | undefined> {
+  const row = await withContactAndStep(
     db
       .selectFrom('execution')
       .where('execution.workflow_id', '=', workflowId)
       .where('execution.id', '=', id),
-  ).executeTakeFirst();
-  return row as unknown as ExecutionListItem | undefined;
+  )
+    .select('version.graph')
+    .executeTakeFirst();
+  return row as unknown as (ExecutionListItem & { graph: Graph }) | undefined;
 }
 
-function withContactAndGraph(query: SelectQueryBuilder<DB, 'execution', object>) {
+/** Of the graph only the current step: it may have a megabyte, and a page a hundred executions. */
+function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
   return query
     .innerJoin('contact', 'contact.id', 'execution.contact_id')
     .innerJoin('workflow_version as version', (join) =>
@@ -291,5 +294,11 @@ function withContactAndGraph(query: SelectQueryBuilder<DB, 'execution', object>)
         .onRef('version.version', '=', 'execution.workflow_version'),
     )
     .select(columnsOf('execution'))
-    .select(['contact.email as contact_email', 'version.graph as graph']);
+    .select('contact.email as contact_email')
+    .select(
+      sql`(select jsonb_build_object('id', step -> 'id', 'name', step -> 'name',
+            'type', step -> 'type')
+          from jsonb_array_elements(version.graph -> 'steps') as step
+          where step ->> 'id' = execution.current_step_id::text)`.as('current_step'),
+    );
 }

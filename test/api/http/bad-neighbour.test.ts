@@ -50,7 +50,7 @@ describe('a project whose rows are locked', async () => {
       return () => shop.send({ to, subject: `Mail ${index}` }, headers);
     });
     const refused = Promise.all(sends.map((send) => send()));
-    await waitFor('its share to be in use', async () => (await countWaiting()) === 5);
+    await waitFor('its share to be in use', async () => (await countWaiting()) === 7);
 
     const email = newAddress();
     const key = other.secretKey;

@@ -35,11 +35,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.unsubscribed_count, campaign.updated_at, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
-where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(lower(campaign.name),
-    lower($3)) > 0 or strpos(lower(campaign.subject), lower($4)) > 0 or
-    strpos(lower(campaign.from_email), lower($5)) > 0)
-order by campaign.created_at desc, campaign.id desc
-limit $6 offset $7
+where campaign.id = any($1::uuid[])
+order by array_position($2::uuid[], campaign.id)
 
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
@@ -70,6 +67,14 @@ where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(l
 select id
 from campaign
 where id = $1 and status = $2 and audience_fixed = $3
+
+select id, octet_length(body) + coalesce(octet_length(audience_condition::text), 0) as bytes
+from campaign
+where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(lower(campaign.name),
+    lower($3)) > 0 or strpos(lower(campaign.subject), lower($4)) > 0 or
+    strpos(lower(campaign.from_email), lower($5)) > 0)
+order by campaign.created_at desc, campaign.id desc
+limit $6 offset $7
 
 select id, project_id, name
 from campaign

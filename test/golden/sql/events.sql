@@ -2,6 +2,11 @@ select event.contact_id, event.created_at, event.data, event.email_id, event.id,
     event.project_id, event.recorded_at, contact.email as contact_email
 from event
 left join contact on contact.id = event.contact_id
+where event.id = any($1::uuid[])
+order by array_position($2::uuid[], event.id)
+
+select id, coalesce(octet_length(data::text), 0) as bytes
+from event
 where event.project_id = $1
 order by event.created_at desc, event.recorded_at desc, event.id desc
 limit $2

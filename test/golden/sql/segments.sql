@@ -4,12 +4,17 @@ returning segment.computed_at, segment.condition, segment.created_at, segment.de
     segment.id, segment.member_count, segment.name, segment.project_id, segment.track_membership,
     segment.type, segment.updated_at
 
+select id, coalesce(octet_length(condition::text), 0) as bytes
+from segment
+where project_id = $1
+order by created_at desc, id desc
+
 select segment.computed_at, segment.condition, segment.created_at, segment.description, segment.id,
     segment.member_count, segment.name, segment.project_id, segment.track_membership, segment.type,
     segment.updated_at
 from segment
-where project_id = $1
-order by created_at desc, id desc
+where id = any($1::uuid[])
+order by array_position($2::uuid[], id)
 
 select segment.computed_at, segment.condition, segment.created_at, segment.description, segment.id,
     segment.member_count, segment.name, segment.project_id, segment.track_membership, segment.type,

@@ -56,7 +56,10 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.id, execution.next_look_at, execution.project_id, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
     execution.updated_at, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, version.graph as graph
+    execution.workflow_version, contact.email as contact_email, (
+  select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
+  from jsonb_array_elements(version.graph -> 'steps') as step
+  where step ->> 'id' = execution.current_step_id::text) as current_step
 from execution
 inner join contact on contact.id = execution.contact_id
 inner join workflow_version as version on version.workflow_id = execution.workflow_id and
@@ -75,7 +78,10 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.id, execution.next_look_at, execution.project_id, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
     execution.updated_at, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, version.graph as graph
+    execution.workflow_version, contact.email as contact_email, (
+  select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
+  from jsonb_array_elements(version.graph -> 'steps') as step
+  where step ->> 'id' = execution.current_step_id::text) as current_step, version.graph
 from execution
 inner join contact on contact.id = execution.contact_id
 inner join workflow_version as version on version.workflow_id = execution.workflow_id and

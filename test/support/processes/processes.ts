@@ -46,13 +46,14 @@ export async function startApiProcess(
   engine: Engine,
   overrides: Record<string, string> = {},
   from: { folder?: string } = {},
-): Promise<Program & { call: Engine['call'] }> {
+): Promise<Program & { url: string; call: Engine['call'] }> {
   const { port, release } = await claimFreePort();
   const environment = { ...environmentOf(engine), HOST: '127.0.0.1', PORT: String(port) };
   const program = await startProgram('api', { ...environment, ...overrides }, from);
   void program.ended.then(release);
   return {
     ...program,
+    url: `http://127.0.0.1:${port}`,
     async call(method, path, body, headers = {}): Promise<TestAnswer> {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method,
