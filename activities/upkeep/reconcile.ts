@@ -62,10 +62,10 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
 }
 
 async function reconcile(services: ReconcileServices, look: ExecutionLook): Promise<void> {
-  // What it needs is on its way; the claim ends in two minutes.
-  if (look.isPending) return;
   const { db, log } = services;
-  const run = await services.describeExecutionRun(look.id);
+  const run: RunState = look.isPending
+    ? { kind: 'untold' }
+    : await services.describeExecutionRun(look.id);
   const verdict = judgeRun(look, run);
   const about = { executionId: look.id, projectId: look.projectId, workflow: look.workflowName };
   switch (verdict.do) {

@@ -54,11 +54,15 @@ export async function signalCampaign(
   });
 }
 
-/** Records that the runs of executions of a project must be started or cancelled. */
+/**
+ * Records that the runs of executions of a project must be started or cancelled.
+ * @param options.isAwaited the caller sends it itself after the commit, and waits for the answer
+ */
 export async function enqueueExecutions(
   tx: Database,
   action: 'start' | 'cancel',
   executions: readonly { id: string; project_id: string }[],
+  options: { isAwaited?: boolean } = {},
 ): Promise<void> {
   if (executions.length === 0) return;
   const runs = executions.map(({ id, project_id: projectId }) => ({
@@ -71,7 +75,7 @@ export async function enqueueExecutions(
         from unnest(${runs.map(({ runId }) => runId)}::text[],
           ${runs.map(({ projectId }) => projectId)}::uuid[]) as run(run_id, project_id)
     ${replacingEarlier}`.execute(tx);
-  noteRuns(tx, runs);
+  if (!options.isAwaited) noteRuns(tx, runs);
 }
 
 /** The entries among these that are still to be sent. */

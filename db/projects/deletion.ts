@@ -238,7 +238,6 @@ export async function deleteRemovedProject(db: Database, id: string): Promise<vo
       .deleteFrom('outbox')
       .where('project_id', '=', id)
       .where('kind', 'not in', signalsThatStay)
-      .where('action', '=', 'signal')
       .execute();
     await tx.deleteFrom('token_bucket').where('key', '=', `project ${id}`).execute();
     await tx.deleteFrom('rate_limit').where('key', '=', `project:${id}`).execute();

@@ -172,7 +172,7 @@ export async function cancelExecutions(
 
 /**
  * Makes a failed execution active again at its failed step, in the caller's transaction; its run is
- * started again.
+ * due to be started again: the caller does that after the commit (`startNow`).
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
  *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
  */
@@ -208,7 +208,7 @@ export async function retryExecution(tx: Database, execution: ExecutionRow): Pro
     .where('execution_id', '=', id)
     .where('status', '=', 'FAILED')
     .execute();
-  await enqueueExecutions(tx, 'start', [row]);
+  await enqueueExecutions(tx, 'start', [row], { isAwaited: true });
   return row;
 }
 

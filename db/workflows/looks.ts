@@ -80,13 +80,13 @@ const nextLook = sql`case when execution.status = 'RUNNING' then ${lookWhenRunni
       where step_execution.execution_id = execution.id and status = 'SCHEDULED'))`)} end`;
 
 /**
- * Records that the run of an execution is open, and whether it is stuck (the reason), which it
+ * Records that the run of an execution is as it should be, and whether it is stuck (the reason), which it
  * stays from when it was first seen.
  */
 export async function recordOpenRun(
   db: Database,
   look: ExecutionLook,
-  run: { runId: string; stuck: string | null },
+  run: { runId: string | null; stuck: string | null },
 ): Promise<void> {
   await sql`
     update execution set next_look_at = ${nextLook},

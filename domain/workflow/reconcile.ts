@@ -1,5 +1,7 @@
 /** What Temporal has of an execution's run: its latest one, also after continue-as-new. */
 export type RunState =
+  /** It is still to be told of the execution. */
+  | { kind: 'untold' }
   | { kind: 'missing' }
   | {
       kind: 'open';
@@ -22,7 +24,7 @@ export type RunState =
 
 export type Verdict =
   /** `stuck`: why it cannot go on, for the customer; null: it can. */
-  | { do: 'keep'; runId: string; stuck: string | null }
+  | { do: 'keep'; runId: string | null; stuck: string | null }
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };
 
@@ -42,6 +44,10 @@ export function judgeRun(
   execution: { generation: number; stepMs: number },
   run: RunState,
 ): Verdict {
+  if (run.kind === 'untold') {
+    const stuck = execution.stepMs > stuckStepMs ? 'Temporal does not take it.' : null;
+    return { do: 'keep', runId: null, stuck };
+  }
   if (run.kind === 'missing') return { do: 'restart' };
   if (run.kind === 'open')
     return { do: 'keep', runId: run.runId, stuck: stuckReason(execution, run) };

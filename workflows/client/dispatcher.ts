@@ -58,13 +58,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const waiting = createFairQueue();
   const deliveries = createDeliverySignals(options);
-  let busy: Promise<void> | null = null;
+  /** Whether everything could be sent. */
+  let busy: Promise<boolean> | null = null;
   let watching: NodeJS.Timeout | null = null;
 
-  async function drain(): Promise<void> {
+  async function drain(): Promise<boolean> {
     // Let other callers of the same tick add theirs: one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size() > 0) await sendPage(options, waiting.take(pageSize));
+    return true;
   }
 
   function work(): void {
@@ -72,6 +74,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       .catch((error: unknown) => {
         waiting.clear();
         log.warn({ error }, 'Temporal could not be reached; the outbox keeps what is due');
+        return false;
       })
       .finally(() => {
         busy = null;
@@ -93,8 +96,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     while (waiting.size() < claimSize) {
       const overdue = await store.claimOverdue(claimSize);
       handOn(overdue);
-      if (overdue.length < claimSize) return;
-      await busy;
+      if (overdue.length < claimSize || (await busy) === false) return;
     }
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { onCommitted } from '../../../db/commits.ts';
 import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
@@ -319,6 +320,7 @@ describe('while Temporal is away', () => {
       const warnings: string[] = [];
       const log = { warn: (_details: object, message: string) => void warnings.push(message) };
       services.dispatcher = createDispatcher({ client, taskQueue, store, log });
+      onCommitted(db, (runs) => services.dispatcher.handOn(runs));
       const to = newAddress();
       const [id] = await send(engine, { to });
       const tracked = await engine.call('POST', '/v1/track', { email: to, event: 'tracked' });

@@ -134,7 +134,7 @@ describe('the priority of a run', () => {
 
     await engine.mailsTo(email, 1);
     const own = [`0 ${id}`];
-    expect(await prioritiesOf(deliveryRunId(id))).toEqual({ run: `0 ${id}`, activities: own });
+    expect(await prioritiesOf(deliveryRunId(id))).toEqual({ run: `2 ${id}`, activities: own });
     const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', {
       mode: 'query',
       filter: {},
@@ -168,7 +168,7 @@ describe('the priority of a run', () => {
     expect(await prioritiesOf(`campaign-test-${mail?.id}`)).toEqual(attended);
   });
 
-  it('is given to a sweep that the version before has scheduled', async () => {
+  it('is given to a sweep that the version before has scheduled, with its interval', async () => {
     const { client } = engine.temporal;
     const taskQueue = `test-${randomUUID()}`;
     const schedule = client.schedule.getHandle(sweepIdOf(taskQueue));
@@ -180,7 +180,7 @@ describe('the priority of a run', () => {
     try {
       await ensureSweep(client, taskQueue);
       expect((await schedule.describe()).action.priority).toMatchObject({ priorityKey: 1 });
-      expect((await schedule.describe()).spec.intervals).toMatchObject([{ every: 3_600_000 }]);
+      expect((await schedule.describe()).spec.intervals).toMatchObject([{ every: 30_000 }]);
     } finally {
       await schedule.delete();
     }

@@ -154,6 +154,7 @@ describe('what is made of a run', () => {
 
   it.each([
     ['missing', { kind: 'missing' }, { do: 'restart' }],
+    ['refused', { kind: 'untold' }, { do: 'keep', runId: null, stuck: expect.any(String) }],
     ['of an earlier start', { ...closed, end: 'failed', generation: 1 }, { do: 'restart' }],
     ['completed without a word', { ...closed, end: 'completed' }, { do: 'restart' }],
     ['failed', { ...closed, end: 'failed' }, fails],
