@@ -1,9 +1,13 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Slow and rare: `npm run faults` runs them. */
+const rare = ['test/faults/table.test.ts', 'test/faults/memory.test.ts'];
 
 /** All tests. The setup starts one PostgreSQL and one Temporal server for the whole run. */
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(process.env['FAULT_TABLE'] ? [] : rare)],
     globalSetup: ['test/support/processes/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,

@@ -6,8 +6,10 @@ import { spawnSync } from 'node:child_process';
  */
 const name = process.argv.slice(2).join(' ');
 const files = ['test/faults/table.test.ts'];
-// An update is no row of the table: it is played on its own.
-if (name === '') files.push('test/faults/rolling-deploy.test.ts');
+// What is no row of the table is played on its own: an update, and large messages with little memory.
+if (name === '') {
+  files.push('test/faults/rolling-deploy.test.ts', 'test/faults/memory.test.ts');
+}
 const { status } = spawnSync('npx', ['vitest', 'run', ...files], {
   stdio: 'inherit',
   env: {

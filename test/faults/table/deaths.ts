@@ -100,7 +100,6 @@ export const deaths: readonly Fault[] = [
   ...victims.map(([name, breaks]) => ({
     name: `${name} midway`,
     breaks,
-    isUsual: /API|PostgreSQL/.test(name),
   })),
   {
     name: 'worker and API killed midway',

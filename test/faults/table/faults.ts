@@ -18,8 +18,6 @@ export interface Fault {
   after?(play: Play): Promise<void> | void;
   /** Its share of the usual amount of work; 1 by default. */
   size?: number;
-  /** Also part of `npm test`. */
-  isUsual?: boolean;
 }
 
 export type Break = Required<Pick<Fault, 'breaks'>>['breaks'];

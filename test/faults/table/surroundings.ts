@@ -73,7 +73,6 @@ export const surroundings: readonly Fault[] = [
   {
     name: 'provider breaks every 100th connection after it has taken the message',
     before: ({ world }) => void (world.sink.faults = { dropEvery: 100 }),
-    isUsual: true,
   },
   {
     name: 'provider away for 30 s',
