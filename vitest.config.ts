@@ -7,7 +7,7 @@ const rare = ['test/faults/table.test.ts', 'test/faults/memory.test.ts'];
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(process.env['FAULT_TABLE'] ? [] : rare)],
+    exclude: [...configDefaults.exclude, ...rare],
     globalSetup: ['test/support/processes/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,

@@ -10,12 +10,16 @@ const files = ['test/faults/table.test.ts'];
 if (name === '') {
   files.push('test/faults/rolling-deploy.test.ts', 'test/faults/memory.test.ts');
 }
-const { status } = spawnSync('npx', ['vitest', 'run', ...files], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    FAULT_TABLE: 'write',
-    FAULT_ONLY: name,
+const { status } = spawnSync(
+  'npx',
+  ['vitest', 'run', '--config', 'vitest.faults.config.ts', ...files],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      FAULT_TABLE: 'write',
+      FAULT_ONLY: name,
+    },
   },
-});
+);
 process.exit(status ?? 1);
