@@ -223,9 +223,9 @@ export const sends: PartMaker = async (play) => {
   return {
     async begin() {
       const from = `team@${world.engine.domain}`;
-      const todo = requests.entries();
+      const shared = requests.entries();
       const sender = async () => {
-        for (const [index, to] of todo) {
+        for (const [index, to] of shared) {
           const mail = { to, from, subject: 'Hello', body: '<p>Hello</p>' };
           const { status, body } = await world.ask('POST', '/v1/send', mail, `${mark}s${index}`);
           if (status !== 200) throw new Error(JSON.stringify(body));
