@@ -55,6 +55,8 @@ export function openDatabase(
     connectionString: url,
     max: options.poolMax ?? 20,
     keepAlive: true,
+    // Only `PreparingClient` sends a statement before the one before it is answered.
+    pipeline: true,
     Client: PreparingClient,
     ...(timeouts && settingsOf(timeouts)),
   });
@@ -102,6 +104,8 @@ function statementName(text: string): string | undefined {
   return typeof next === 'string' ? next : undefined;
 }
 
+const noRows = { rows: [], rowCount: 0 };
+
 /** Attempts of a statement before its error reaches the caller. */
 const statementAttemptsMax = 3;
 
@@ -113,6 +117,8 @@ const statementAttemptsMax = 3;
 class PreparingClient extends Client {
   /** Set when a migration has changed the result type of a prepared statement. */
   isOutdated = false;
+  /** A transaction has begun, but nobody has told the server. */
+  #begins = false;
 
   override query(...args: unknown[]): never {
     const [text, values, callback] = args;
@@ -123,17 +129,38 @@ class PreparingClient extends Client {
   }
 
   async #give(text: string, values: unknown[]): Promise<unknown> {
-    const isAlone = this.getTransactionStatus() === 'I';
+    if (text === 'begin') {
+      this.#begins = true;
+      return noRows;
+    }
+    const isFirst = this.#begins;
+    this.#begins = false;
+    if (isFirst && (text === 'commit' || text === 'rollback')) return noRows;
+    const isAlone = !isFirst && this.getTransactionStatus() === 'I';
     for (let attempt = 1; ; attempt += 1) {
-      const name = this.isOutdated ? undefined : statementName(text);
       try {
-        return await (name ? super.query({ text, name }, values) : super.query(text, values));
+        return await (isFirst ? this.#beginWith(text, values) : this.#send(text, values));
       } catch (error) {
         if (isOutdatedPlan(error)) this.isOutdated = true;
         if (isSilence(error)) this.connection.stream.destroy();
         if (!isAlone || attempt === statementAttemptsMax || !isTransient(error)) throw error;
       }
     }
+  }
+
+  /** Begins a transaction with its first statement: one round trip and one system call for both. */
+  async #beginWith(text: string, values: unknown[]): Promise<unknown> {
+    const { stream } = this.connection;
+    stream.cork();
+    const begun = super.query('begin');
+    const given = this.#send(text, values);
+    stream.uncork();
+    return (await Promise.all([begun, given]))[1];
+  }
+
+  #send(text: string, values: unknown[]): Promise<unknown> {
+    const name = this.isOutdated ? undefined : statementName(text);
+    return name ? super.query({ text, name }, values) : super.query(text, values);
   }
 }
 

@@ -9,7 +9,6 @@ import {
   updateContact as updateRow,
 } from '../../db/contacts/contacts.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { holdProject } from '../../db/projects/projects.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, type Position, decodeCursor } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
@@ -133,7 +132,6 @@ export const upsertContact = endpoint({
   },
   async handle({ db, caller, body }) {
     const { contact, isNew } = await transact(db, async (tx) => {
-      await holdProject(tx, caller.projectId);
       return recordContact(tx, caller.projectId, {
         email: body.email,
         subscribed: body.subscribed,

@@ -11,7 +11,7 @@ import {
   insertAttachments,
   insertEmail,
 } from '../../db/emails/emails.ts';
-import { findProject, holdProject } from '../../db/projects/projects.ts';
+import { findProject } from '../../db/projects/projects.ts';
 import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact/data.ts';
@@ -275,7 +275,6 @@ async function recordMail(
   const change = planContactData(
     recipient.name ? { ...request.data, name: recipient.name } : request.data,
   );
-  await holdProject(tx, project.id);
   const { contact } = await recordContact(tx, project.id, {
     email: recipient.email,
     idWhenNew: ids.newContact,

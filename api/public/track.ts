@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { recordContact } from '../../db/contacts/contacts.ts';
 import { recordEvents } from '../../db/events/events.ts';
-import { holdProject } from '../../db/projects/projects.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
@@ -94,7 +93,6 @@ export async function recordTracked(
   complete?: (tx: Database, answered: z.input<typeof TrackAnswer>) => Promise<void>,
 ): Promise<z.input<typeof TrackAnswer>> {
   return transact(db, async (tx) => {
-    await holdProject(tx, projectId);
     const { contact } = await recordContact(tx, projectId, {
       email: body.email,
       subscribed: body.subscribed,

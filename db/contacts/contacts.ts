@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Selectable } from 'kysely';
 import { type ContactDataChange, contactDataFault } from '../../domain/contact/data.ts';
 import type { Position } from '../../domain/cursor.ts';
-import { invalidField, Problem } from '../../domain/errors.ts';
+import { invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
@@ -134,10 +134,11 @@ export async function listKnownEmails(
 }
 
 /**
- * Creates or updates the contact of an address, inside the caller's transaction. The contact stays
- * locked until it ends: changes of one contact are serialized. Two parallel writes of a new address
- * create one contact; `isNew` is true for one of them.
- * @throws Problem VALIDATION_ERROR when the merged data exceeds a limit.
+ * Creates or updates the contact of an address, inside the caller's transaction. Until it ends, the
+ * contact stays locked, so that its changes are serialized, and its project is held as by
+ * `holdProject`. Two parallel writes of a new address create one contact; `isNew` is true for one of
+ * them.
+ * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function recordContact(
   tx: Database,
@@ -159,7 +160,7 @@ export async function recordContact(
 /**
  * Updates a contact, inside the caller's transaction, which ends with a conflict: two requests for
  * one new address do not both get it. Undefined when the project has no such contact.
- * @throws Problem CONTACT_EXISTS, VALIDATION_ERROR when the merged data exceeds a limit.
+ * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function updateContact(
   tx: Database,
@@ -179,19 +180,28 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
   return withinLimits(contact);
 }
 
+/**
+ * Locks a contact and prevents the removal of its project, in one round trip.
+ * @throws Problem PROJECT_NOT_FOUND, see `holdProject`.
+ */
 async function lockContact(
   tx: Database,
   projectId: string,
   key: { email: string } | { id: string },
-) {
-  const row = await tx
-    .selectFrom('contact')
-    .select(columnsOf('contact'))
-    .where('project_id', '=', projectId)
-    .where((eb) => eb.and(key))
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row as ContactRow | undefined;
+): Promise<ContactRow | undefined> {
+  const [[column, value]] = Object.entries(key) as [[string, string]];
+  const { rows } = await sql<ContactRow | { id: null }>`
+    with held as (
+      select id from project where id = ${projectId} and removal is null for key share
+    ), locked as (
+      select ${columnList('contact')} from contact
+        where project_id = (select id from held) and ${sql.ref(column)} = ${value}
+        for no key update
+    )
+    select ${columnList('contact', 'locked')} from held left join locked on true`.execute(tx);
+  const [row] = rows;
+  if (!row) throw notFound('PROJECT', projectId);
+  return row.id === null ? undefined : row;
 }
 
 async function insertContact(tx: Database, projectId: string, write: ContactWrite) {

@@ -75,3 +75,29 @@ it('statements go on when a migration changes the type of what they answer', asy
   const { rows } = await transact(opened.db, read);
   expect(rows).toHaveLength(1);
 });
+
+it('a transaction begins with its first statement, and none is left open', async () => {
+  const opened = use(openDatabase(url, { poolMax: 1 }));
+  const balance = async (on: Database) => {
+    const { rows } = await sql<{ balance: number }>`
+      select balance from account where name = 'b'`.execute(on);
+    return rows[0]!.balance;
+  };
+  const before = await balance(db);
+  const undone = transact(opened.db, async (tx) => {
+    await add(tx, 'b');
+    expect(await balance(tx)).toBe(before + 1);
+    throw new Error('changed my mind');
+  });
+  await expect(undone).rejects.toThrow('changed my mind');
+  expect(await balance(db)).toBe(before);
+
+  // Each leaves the connection as it was, so that what follows is committed at once.
+  await transact(opened.db, async () => {});
+  await add(opened.db, 'b');
+  expect(await balance(db)).toBe(before + 1);
+  const wrong = transact(opened.db, (tx) => sql`select 1 / 0`.execute(tx));
+  await expect(wrong).rejects.toThrow('division by zero');
+  await add(opened.db, 'b');
+  expect(await balance(db)).toBe(before + 2);
+});

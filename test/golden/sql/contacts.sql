@@ -89,19 +89,7 @@ limit $3 offset $4
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
     contact.subscribed, contact.updated_at
 from contact
-where project_id = $1 and email = $2
-for no key update
-
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
-from contact
 where project_id = $1 and id = $2
-
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
-from contact
-where project_id = $1 and id = $2
-for no key update
 
 select contact.id, coalesce(contact.data @> $1::jsonb, false) as holds
 from contact

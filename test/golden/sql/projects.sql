@@ -57,3 +57,37 @@ where id in (
   limit $1
   for update skip locked)
 returning coalesce(public_id, id) as "publicId", removal
+
+with held as (
+  select id
+  from project
+  where id = $1 and removal is null
+  for key share ), locked as (
+  select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+      contact.subscribed, contact.updated_at
+  from contact
+  where project_id = (
+    select id
+    from held) and email = $2
+  for no key update )
+select locked.created_at, locked.data, locked.email, locked.id, locked.project_id,
+    locked.subscribed, locked.updated_at
+from held
+left join locked on true
+
+with held as (
+  select id
+  from project
+  where id = $1 and removal is null
+  for key share ), locked as (
+  select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+      contact.subscribed, contact.updated_at
+  from contact
+  where project_id = (
+    select id
+    from held) and id = $2
+  for no key update )
+select locked.created_at, locked.data, locked.email, locked.id, locked.project_id,
+    locked.subscribed, locked.updated_at
+from held
+left join locked on true
