@@ -398,6 +398,12 @@ export interface RateLimit {
   points: Generated<number>;
 }
 
+export interface Removal {
+  id: string;
+  kind: string;
+  project_id: string;
+}
+
 export interface RunWake {
   dispatch_at: Generated<Timestamp>;
   input: Json;
@@ -642,6 +648,7 @@ export interface DB {
   project: Project;
   provider_circuit: ProviderCircuit;
   rate_limit: RateLimit;
+  removal: Removal;
   run_wake: RunWake;
   secret: Secret;
   security_event: SecurityEvent;
@@ -695,6 +702,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   rate_limit: ["expire", "key", "points"],
+  removal: ["id", "kind", "project_id"],
   run_wake: ["dispatch_at", "input", "kind", "project_id", "requests", "run_id", "summary"],
   secret: ["id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],

@@ -11,6 +11,7 @@ import { continueCancellations } from '../../db/workflows/cancelling.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/projects/deletion.ts';
+import { continueRemovals } from '../../db/removals.ts';
 import { cancelLateExecutions } from '../../db/projects/suspension.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
@@ -33,6 +34,8 @@ export interface SweepTasks {
   SIGNAL_STALLED_RUNS(): Promise<void>;
   /** Ends executions of disabled projects, and the rest of those of a workflow to be cancelled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
+  /** Deletes what belongs to deleted workflows and segments. */
+  CONTINUE_REMOVALS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
@@ -72,6 +75,8 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
 
 /** How long one sweep goes on with cancelling all executions of a workflow, in milliseconds. */
 const cancellingMs = 20_000;
+/** How long it deletes what belongs to deleted workflows and segments, in milliseconds. */
+const removingMs = 20_000;
 /** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
 const clearingMs = 10_000;
 /** Rows dispatched or repaired at once. */
@@ -99,6 +104,10 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       while ((await cancelLateExecutions(db, pageSize)) === pageSize);
       const end = Date.now() + cancellingMs;
       await continueCancellations(db, () => Date.now() > end);
+    },
+    async CONTINUE_REMOVALS() {
+      const end = Date.now() + removingMs;
+      await continueRemovals(db, () => Date.now() > end);
     },
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
-import { countMatches, deleteAllMembers } from '../../db/segments/members.ts';
+import { insertSegmentRemoval } from '../../db/removals.ts';
+import { countMatches } from '../../db/segments/members.ts';
 import {
   type SegmentRow,
   deleteSegment as deleteSegmentRow,
@@ -197,7 +198,9 @@ export const updateSegment = endpoint({
       }
       const locked = found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'edit' }));
       const isTracked = body.trackMembership ?? locked.track_membership;
-      if (locked.type === 'DYNAMIC' && !isTracked) await deleteAllMembers(tx, id);
+      if (locked.type === 'DYNAMIC' && locked.track_membership && !isTracked) {
+        await insertSegmentRemoval(tx, locked);
+      }
       const after = await updateSegmentRow(tx, id, {
         ...valuesOf(body),
         track_membership: isTracked,

@@ -41,6 +41,9 @@ export const isSent = sql.raw<boolean>(
   `sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
 );
 
+/** Executions of a deleted workflow are still there for a while. */
+const hasWorkflow = 'exists (select from workflow where workflow.id = workflow_id)';
+
 const sources: Readonly<Record<PastType, Source>> = {
   'event.triggered': {
     table: 'event',
@@ -71,12 +74,12 @@ const sources: Readonly<Record<PastType, Source>> = {
     table: 'execution',
     at: column(`(${startedUtc} at time zone 'UTC')`),
     utc: column(startedUtc),
-    where: sql.raw('true'),
+    where: sql.raw(hasWorkflow),
   },
   'workflow.completed': {
     table: 'execution',
     at: column('completed_at'),
-    where: sql.raw('completed_at is not null'),
+    where: sql.raw(`completed_at is not null and ${hasWorkflow}`),
   },
 };
 
@@ -138,6 +141,7 @@ export async function listActivity(
       left join segment on segment.id = campaign.segment_id
       left join execution on execution.id =
         case page.kind when 'execution' then page.id else email.workflow_execution_id end
+        and (select true from workflow where workflow.id = execution.workflow_id)
       left join contact on contact.id = case page.kind
         when 'event' then event.contact_id
         when 'email' then email.contact_id

@@ -5,6 +5,7 @@ import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../contacts/jobs.ts';
 import { enqueue, signalCampaign } from '../outbox/outbox.ts';
+import { deletePage, deleteRemovalPage, listRemovalIds } from '../removals.ts';
 
 /**
  * Reset and deletion of a project. One short transaction makes its row unreachable; a run then
@@ -141,7 +142,7 @@ interface Page {
 
 /**
  * The data of a project, in an order that cascades little: first what runs, then the largest
- * tables. Tables not listed are deleted with their parent; `goneWithParent` lists them.
+ * tables. Tables not listed go with a row of those: `goneWithParent` lists them.
  */
 export const removedTables: readonly Page[] = [
   { table: 'execution', rows: 500 },
@@ -161,8 +162,9 @@ export const removedTables: readonly Page[] = [
   { table: 'template', rows: 100 },
 ];
 
-/** Tables whose rows go with a row of those above. */
+/** Tables whose rows go with a row of those above, or by its removal. */
 export const goneWithParent = [
+  'removal',
   'step_execution',
   'wait',
   'workflow_step',
@@ -201,24 +203,25 @@ export async function deleteProjectPage(
 ): Promise<{ deleted: number; isOver: boolean }> {
   for (const { table, rows, of, later } of removedTables) {
     const mine = of
-      ? sql`${sql.raw(of)} where project_id = ${projectId})`
-      : sql`project_id = ${projectId}`;
-    const isLater = sql`(${sql.raw(later ?? 'false')})`;
-    // Checked again: the row may have changed since it was found.
-    const { numAffectedRows } = await sql`
-      delete from ${sql.table(table)}
-        where not ${isLater} and ctid = any (array(
-          select ctid from ${sql.table(table)} where ${mine} and not ${isLater} limit ${rows}))`.execute(
-      db,
-    );
-    if (numAffectedRows) return { deleted: Number(numAffectedRows), isOver: false };
+      ? sql<boolean>`${sql.raw(of)} where project_id = ${projectId})`
+      : sql<boolean>`project_id = ${projectId}`;
+    const isLater = sql<boolean>`(${sql.raw(later ?? 'false')})`;
+    const where = sql<boolean>`${mine} and not ${isLater}`;
+    const deleted = await deletePage(db, { table, where, rows });
+    if (deleted > 0) return { deleted, isOver: false };
     if (!later) continue;
     const left = await sql`
       select from ${sql.table(table)} where ${mine} and ${isLater} limit 1`.execute(db);
     if (left.rows.length > 0) return { deleted: 0, isOver: false };
   }
-  const owned = await sql`delete from idempotency where owner_id = ${projectId}`.execute(db);
-  const deleted = Number(owned.numAffectedRows ?? 0);
+  // The versions of its workflows.
+  const [removal] = await listRemovalIds(db, { projectId, max: 1 });
+  if (removal !== undefined) {
+    await deleteRemovalPage(db, removal);
+    return { deleted: 1, isOver: false };
+  }
+  const where = sql<boolean>`owner_id = ${projectId}`;
+  const deleted = await deletePage(db, { table: 'idempotency', where, rows: 1000 });
   return { deleted, isOver: deleted === 0 };
 }
 

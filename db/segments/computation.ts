@@ -3,6 +3,7 @@ import { isJsonEqual } from '../../domain/filter/value.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
 import { type Database, transact } from '../database.ts';
 import { recordEvents } from '../events/events.ts';
+import { completeRemoval, hasRemoval } from '../removals.ts';
 import { membershipSql, recordStoredCount, withinConditionTime } from './members.ts';
 import { type SegmentRow, findSegment, lockSegment } from './segments.ts';
 
@@ -46,12 +47,16 @@ export async function computeSegment(
   options: ComputationOptions,
 ): Promise<Computation | null> {
   const counted = { added: 0, removed: 0 };
+  const isOver = options.isOver ?? (() => false);
+  // Members of the time before it was switched off and on again.
+  const isEmptied = await completeRemoval(db, segment.id, isOver);
+  if (!isEmptied) return finish(db, segment, { ...counted, isComplete: false });
   for (let isLast = false; !isLast;) {
     const contactIds = await listChanged(db, segment, options.now);
     const before = counted.added + counted.removed;
     for (let from = 0; from < contactIds.length; from += pageSize) {
       const page = contactIds.slice(from, from + pageSize);
-      const changed = options.isOver?.() ? null : await recordChanges(db, segment, page, options);
+      const changed = isOver() ? null : await recordChanges(db, segment, page, options);
       if (!changed) return finish(db, segment, { ...counted, isComplete: false });
       counted.added += changed.added;
       counted.removed += changed.removed;
@@ -102,7 +107,7 @@ async function recordChanges(
   return transact(db, async (tx) => {
     const segment = await lockSegment(tx, computed.project_id, computed.id, { for: 'edit' });
     const isSame = isJsonEqual(segment?.condition, computed.condition);
-    if (!segment?.track_membership || !isSame) return null;
+    if (!segment?.track_membership || !isSame || (await hasRemoval(tx, segment.id))) return null;
     const holds = await membershipSql(tx, segment.project_id, computed.condition, now);
     const { rows: contacts } = await sql<{ id: string; holds: boolean }>`
       select contact.id, ${holds} as holds from contact

@@ -171,11 +171,6 @@ export async function deleteMembers(
   return contacts.length;
 }
 
-/** Deletes the members of a segment, without events. */
-export async function deleteAllMembers(tx: Database, segmentId: string): Promise<void> {
-  await tx.deleteFrom('segment_member').where('segment_id', '=', segmentId).execute();
-}
-
 /** The contacts of addresses, protected from deletion until the transaction ends. */
 async function lockContacts(tx: Database, projectId: string, emails: readonly string[]) {
   return tx

@@ -161,6 +161,7 @@ export async function updateMemberCount(
     .execute();
 }
 
+/** Deletes a segment. Its members are deleted later: `db/removals.ts`. */
 export async function deleteSegment(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('segment').where('id', '=', id).execute();
 }

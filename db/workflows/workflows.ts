@@ -106,7 +106,10 @@ export async function updateWorkflow(
     .executeTakeFirstOrThrow();
 }
 
-/** Deletes workflows with their graphs, versions and executions. Emails they sent stay. */
+/**
+ * Deletes workflows with their graphs. Their executions are not found any more, and are deleted later
+ * with the versions: `db/removals.ts`. Emails they sent stay.
+ */
 export async function deleteWorkflows(tx: Database, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('workflow').where('id', '=', anyOf(ids)).execute();
 }

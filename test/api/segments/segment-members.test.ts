@@ -271,12 +271,6 @@ describe('a computation', () => {
     await contact('b@x.example', { plan: 'pro' });
     await compute(id);
     await call('PATCH', `/segments/${id}`, { trackMembership: false });
-    const stored = await api.db
-      .selectFrom('segment_member')
-      .selectAll()
-      .where('segment_id', '=', id)
-      .execute();
-    expect(stored).toEqual([]);
     expect(await memberCountOf(id)).toBe(2);
     expect(await segmentEvents()).toHaveLength(2);
     await call('PATCH', `/segments/${id}`, { trackMembership: true });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 
 const { api, cookie, projectId, call, make, createWorkflow, addDelay, read } =
   await useWorkflowApi();
@@ -201,6 +202,7 @@ describe('deleting a workflow', () => {
       .execute();
     expect((await call('DELETE', `/workflows/${id}`)).status).toBe(204);
     expect((await call('GET', `/workflows/${id}`)).body.error.code).toBe('WORKFLOW_NOT_FOUND');
+    await tasksOf(api, {}).CONTINUE_REMOVALS();
     for (const table of [
       'workflow_step',
       'workflow_transition',

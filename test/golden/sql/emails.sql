@@ -65,8 +65,11 @@ select (
       email_clicked, (
   select count(*)::float8
   from execution
-  where true and project_id = $7 and date_trunc('milliseconds', started_at at time zone 'UTC') >=
-      $8::timestamptz at time zone 'UTC') as workflow_started
+  where exists (
+    select
+    from workflow
+    where workflow.id = workflow_id) and project_id = $7 and date_trunc('milliseconds', started_at
+        at time zone 'UTC') >= $8::timestamptz at time zone 'UTC') as workflow_started
 
 select ( (
     select count(*)

@@ -203,14 +203,20 @@ with page as (
           started_at at time zone 'UTC') at time zone 'UTC') as at, '' || id || '_started' as
           item_id
       from execution
-      where true and project_id = $23
+      where exists (
+        select
+        from workflow
+        where workflow.id = workflow_id) and project_id = $23
       order by date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc
       limit $24)
     union all (
       select 'workflow.completed' as type, 'execution' as kind, id, completed_at as at, '' || id ||
           '_completed' as item_id
       from execution
-      where completed_at is not null and project_id = $25
+      where completed_at is not null and exists (
+        select
+        from workflow
+        where workflow.id = workflow_id) and project_id = $25
       order by completed_at desc, id desc
       limit $26)) part
   order by at desc, item_id collate "C" desc
@@ -232,7 +238,10 @@ left join campaign_frame frame on frame.campaign_id = email.campaign_id and fram
     email.body_frame
 left join segment on segment.id = campaign.segment_id
 left join execution on execution.id = case page.kind when 'execution' then page.id else
-    email.workflow_execution_id end
+    email.workflow_execution_id end and (
+  select true
+  from workflow
+  where workflow.id = execution.workflow_id)
 left join contact on contact.id = case page.kind when 'event' then event.contact_id when 'email'
     then email.contact_id when 'execution' then execution.contact_id end
 order by page.at desc, page.item_id collate "C" desc
