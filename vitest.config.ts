@@ -1,7 +1,11 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Slow and rare: `npm run faults` runs them. */
-const rare = ['test/faults/table.test.ts', 'test/faults/memory.test.ts'];
+const rare = [
+  'test/faults/table.test.ts',
+  'test/faults/memory.test.ts',
+  'test/faults/two-of-each.test.ts',
+];
 
 /** All tests. The setup starts one PostgreSQL and one Temporal server for the whole run. */
 export default defineConfig({

@@ -2,13 +2,17 @@ import { spawnSync } from 'node:child_process';
 
 /**
  * `npm run faults [-- NAME]`: plays the faults, or those whose name contains NAME, and writes their
- * rows of docs/faults.md.
+ * rows of docs/faults.md. With FAULT_TEMPORAL=postgresql Temporal keeps its state in PostgreSQL, as in
+ * production, and the rows are those of docs/scaling.md.
  */
 const name = process.argv.slice(2).join(' ');
 const files = ['test/faults/table.test.ts'];
-// What is no row of the table is played on its own: an update, and large messages with little memory.
+// What is no row of the table is played on its own: an update, large messages with little memory,
+// and two of each process on Temporal's server of production.
 if (name === '') {
-  files.push('test/faults/rolling-deploy.test.ts', 'test/faults/memory.test.ts');
+  files.push(
+    ...['rolling-deploy', 'memory', 'two-of-each'].map((file) => `test/faults/${file}.test.ts`),
+  );
 }
 const { status } = spawnSync(
   'npx',

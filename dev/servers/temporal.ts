@@ -58,6 +58,8 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     await endLeftoverTemporal(dataDir);
   }
   const address = `127.0.0.1:${options.port}`;
+  const namespace = valuesOf(args, 'namespace')[0] ?? 'default';
+  const searchAttributes = namesOf(args);
   const server = await supervise({
     name: 'Temporal',
     command: program,
@@ -66,7 +68,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     stopSignal: 'SIGTERM',
     onLine: options.log,
     onNotice,
-    ready: (_child, over) => until(() => isComplete(address, args), over),
+    ready: (_child, over) => until(() => isComplete(address, namespace, searchAttributes), over),
     ...pidFile,
     ...signal,
   });
@@ -116,12 +118,35 @@ function databaseFile(dataDir: string): string {
   return join(dataDir, 'temporal.db');
 }
 
-// The server listens before its namespace and search attributes exist, so check for those. It
-// creates attributes only together with the namespace: attributes newer than the data are added
-// here.
-async function isComplete(address: string, args: readonly string[]): Promise<boolean> {
-  const namespace = valuesOf(args, 'namespace')[0] ?? 'default';
-  const wanted = valuesOf(args, 'search-attribute').map((pair) => pair.split('=')[0] ?? '');
+/** What the description says about a server of any kind. */
+export async function describedServer(): Promise<{
+  searchAttributes: string[];
+  dynamicConfig: [key: string, value: unknown][];
+}> {
+  const { command } = Description.parse(parse(await readFile(description, 'utf8'))).services
+    .temporal;
+  return {
+    searchAttributes: namesOf(command),
+    dynamicConfig: valuesOf(command, 'dynamic-config-value').map((pair) => {
+      const [key = '', value = ''] = pair.split('=');
+      return [key, JSON.parse(value)];
+    }),
+  };
+}
+
+function namesOf(args: readonly string[]): string[] {
+  return valuesOf(args, 'search-attribute').map((pair) => pair.split('=')[0] ?? '');
+}
+
+/**
+ * Whether the namespace is there with its search attributes. The server listens before; it creates
+ * attributes only together with the namespace, so those newer than the data are added here.
+ */
+export async function isComplete(
+  address: string,
+  namespace: string,
+  wanted: readonly string[],
+): Promise<boolean> {
   const connection = await Connection.connect({ address, connectTimeout: 1000 });
   try {
     await connection.workflowService.describeNamespace({ namespace });
@@ -148,8 +173,8 @@ function valuesOf(args: readonly string[], option: string): string[] {
   return args.filter((arg) => arg.startsWith(start)).map((arg) => arg.slice(start.length));
 }
 
-// TEMPORAL_… variables are meant for our own processes; the program would read them as options.
-function serverEnvironment(): NodeJS.ProcessEnv {
+/** TEMPORAL_… variables are meant for our own processes; the servers would read them, too. */
+export function serverEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
   return Object.fromEntries(entries);
 }

@@ -7,6 +7,7 @@ import { migrateToLatest } from '../../../db/migrate.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
 import { startTemporal } from '../../../dev/servers/temporal.ts';
+import { startTemporalOnPostgres } from '../../../dev/servers/temporal-postgres.ts';
 import type { TestAnswer } from '../../support/api.ts';
 import { type Engine, useEngine } from '../../support/engine.ts';
 import { type CountingSink, useCountingSink } from '../../support/fakes/counting-sink.ts';
@@ -66,7 +67,7 @@ export interface World {
 export async function useWorld(mailsPerSecond: number): Promise<World> {
   const dataDir = await useFolder();
   const { url, ...postgres } = await usePostgres(join(dataDir, 'postgres'));
-  const { address, ...temporal } = await useTemporal(join(dataDir, 'temporal'));
+  const { address, ...temporal } = await useTemporal(join(dataDir, 'temporal'), url);
   await migrateToLatest(url);
   const sink = await useCountingSink();
   const database = new URL(url);
@@ -154,11 +155,19 @@ async function usePostgres(dataDir: string): Promise<Server & { url: string }> {
   };
 }
 
-async function useTemporal(dataDir: string): Promise<Server & { address: string }> {
+/** FAULT_TEMPORAL=postgresql: the server of production, on the PostgreSQL server of the world. */
+async function useTemporal(
+  dataDir: string,
+  postgresUrl: string,
+): Promise<Server & { address: string }> {
   const ports = [await claimFreePort(), await claimFreePort()];
   for (const { release } of ports) atEnd(release);
   const [port = 0, uiPort = 0] = ports.map((one) => one.port);
-  const start = () => startTemporal({ dataDir, port, uiPort, log: () => {} });
+  const given = { dataDir, port, log: () => {} };
+  const start = () =>
+    process.env['FAULT_TEMPORAL'] === 'postgresql'
+      ? startTemporalOnPostgres({ ...given, postgresUrl })
+      : startTemporal({ ...given, uiPort });
   let server = await start();
   atEnd(() => server.stop());
   return {
