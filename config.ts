@@ -51,6 +51,7 @@ const Environment = z.object({
   TEMPORAL_DEPLOYMENT_NAME: text,
   TEMPORAL_WORKER_BUILD_ID: text,
   WORKER_HEALTH_PORT: number(0, 0, 65535),
+  METRICS_PORT: number(0, 0, 65535),
   WORKER_REPLAY_OPEN_RUNS: flag(true),
   EMAIL_WORKER_CONCURRENCY: number(16, 1, 1000),
   WORKFLOW_WORKER_CONCURRENCY: number(50, 1, 1000),
@@ -213,6 +214,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     /** Where workers answer health checks; null: nowhere. */
     workerHealthPort: env.WORKER_HEALTH_PORT || null,
+    /** Where this process answers Prometheus, on 127.0.0.1; null: nowhere. */
+    metricsPort: env.METRICS_PORT || null,
     /** Whether a worker replays open runs before it starts. */
     replayOpenRuns: env.WORKER_REPLAY_OPEN_RUNS,
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,

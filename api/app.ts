@@ -24,6 +24,7 @@ export function createApp(services: Services): Koa {
     const steps = namedByCustomers.test(endpoint.path) ? [run] : [refuseWordAsId, run];
     router.register(routePath(endpoint), [endpoint.method], steps);
   }
+  app.use(requestMetrics(services));
   app.use(requestId);
   app.use(requestLog(services));
   app.use(securityHeaders(config.apiUrl));
@@ -88,6 +89,18 @@ function loggedPath(ctx: Context): string {
   const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
   if (!endpoint) return maskUnknownPath(ctx.path);
   return endpoint.access === 'open' ? endpoint.path : ctx.path;
+}
+
+/** By the declared path: one route, whatever ids and addresses are in the path. */
+function requestMetrics({ metrics }: Services): Middleware {
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    await next();
+    const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
+    const { method, path: route } = endpoint ?? { method: 'other', path: 'none' };
+    const seconds = (performance.now() - startedAt) / 1000;
+    metrics.countRequest({ method, route, status: ctx.status, seconds });
+  };
 }
 
 function requestLog({ config, log }: Services): Middleware {

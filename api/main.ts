@@ -8,6 +8,7 @@ import { migrateToLatest, schemaState } from '../db/migrate.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
+import { serveMetrics } from '../services.ts';
 import { createServices } from './services.ts';
 
 /** How long running requests may take to end when the process is asked to stop, in milliseconds. */
@@ -35,6 +36,12 @@ async function main(): Promise<void> {
   const stopping = new AbortController();
   const opened = { config, database, watch, temporal, log };
   const services = createServices(opened, { stopping: stopping.signal });
+  const { metrics } = services;
+  const endMetrics = await serveMetrics(config, {
+    metrics,
+    client: temporal.client,
+    pool: () => database.pool,
+  });
   const app = createApp(services);
   const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
   await listen(server, config);
@@ -48,6 +55,7 @@ async function main(): Promise<void> {
   await services.dispatcher.close();
   await temporal.close();
   await watch.close();
+  await endMetrics();
   await database.close();
   log.info('stopped');
 }

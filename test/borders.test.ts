@@ -55,11 +55,11 @@ const rooms: readonly Room[] = [
   // Puts together, once, what the API and the worker share.
   { prefix: 'services.ts', uses: product, types: ['config.ts'], packages: /./ },
   // The process entries put together what the rooms take as arguments.
-  { prefix: 'api/main.ts', uses: [...product, 'api/', 'config.ts'] },
+  { prefix: 'api/main.ts', uses: [...product, 'api/', 'services.ts', 'config.ts'] },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
   {
     prefix: 'worker/main.ts',
-    uses: [...product, 'worker/', 'config.ts'],
+    uses: [...product, 'worker/', 'services.ts', 'config.ts'],
     packages: /./,
   },
   { prefix: 'dev/', uses: [...product, 'dev/', 'worker/', 'api/', 'config.ts'], packages: /./ },

@@ -1,5 +1,6 @@
 import { DefaultLogger, type LogEntry, type Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import type { Metrics } from '../providers/metrics.ts';
 import { loggedError, maskSecrets } from '../domain/logging.ts';
 
 /**
@@ -24,10 +25,20 @@ export function createLog(
 /** A warning of the SDK at every start: the queues of mail and bulk work have no workflows. */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
-/** Passes the Temporal SDK's log to ours, from warnings on. */
-export function temporalLog(log: Logger): TemporalLogger {
+/** What the SDK says of a workflow task that fails, for an error in the code or another way. */
+const failedTask = /^Failing workflow /;
+
+/**
+ * Passes the Temporal SDK's log to ours, from warnings on. Workflow tasks that fail are counted:
+ * nothing else tells of them.
+ */
+export function temporalLog(
+  log: Logger,
+  metrics?: Pick<Metrics, 'countWorkflowTaskFailure'>,
+): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }: LogEntry) => {
     if (message === intended) return;
+    if (failedTask.test(message)) metrics?.countWorkflowTaskFailure();
     log[level === 'ERROR' ? 'error' : 'warn']({ ...meta }, message);
   });
 }

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Runtime, type WorkflowBundleOption } from '@temporalio/worker';
+import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
 import { probeSoon } from '../db/emails/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
+import { Metrics } from '../providers/metrics.ts';
+import { serveMetrics } from '../services.ts';
 import {
   connectionOptions,
   connectTemporal,
@@ -16,6 +19,7 @@ import { bundleWorkflows } from './bundle.ts';
 import { serveHealth } from './health.ts';
 import { createLog, temporalLog } from './log.ts';
 import { IncompatibleVersion, replayOpenRuns } from './open-runs.ts';
+import { sdkMetrics } from './sdk-metrics.ts';
 import { createServices } from './services.ts';
 import { startWorkers, type Workers } from './workers.ts';
 
@@ -27,10 +31,22 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
   // We handle signals ourselves: the mail worker must be told before the process ends.
-  Runtime.install({ logger: temporalLog(log), shutdownSignals: [] });
+  const metrics = new Metrics();
+  const sdk = await sdkMetrics(config);
+  Runtime.install({
+    logger: temporalLog(log, metrics),
+    shutdownSignals: [],
+    ...(sdk && { telemetryOptions: sdk.telemetryOptions }),
+  });
   const stopped = stopAsked();
   const temporal = connectTemporal(config.temporal);
-  const starting = start(config, temporal, log);
+  let pool: Pool | null = null;
+  const endMetrics = await serveMetrics(
+    config,
+    { metrics, client: temporal.client, pool: () => pool },
+    sdk?.read,
+  );
+  const starting = start(config, temporal, log, metrics, (opened) => (pool = opened));
   const closeHealth = await openHealth(config, temporal, starting);
   const running = await Promise.race([starting, stopped]);
   // Asked to stop while it waits for its servers: it has begun nothing.
@@ -42,6 +58,7 @@ async function main(): Promise<void> {
   log.info('stopping');
   await running.stop();
   await closeHealth();
+  await endMetrics();
   await temporal.close();
 }
 
@@ -73,7 +90,13 @@ async function openHealth(
 }
 
 /** Starts the workers as soon as the database and Temporal are there. */
-async function start(config: Config, temporal: Temporal, log: Logger): Promise<Workers> {
+async function start(
+  config: Config,
+  temporal: Temporal,
+  log: Logger,
+  metrics: Metrics,
+  onPool: (pool: Pool) => void,
+): Promise<Workers> {
   // Takes seconds and needs no server: it runs while we connect.
   const bundling = bundleWorkflows();
   bundling.catch(() => {});
@@ -83,7 +106,14 @@ async function start(config: Config, temporal: Temporal, log: Logger): Promise<W
     poolMax: config.databasePoolMax,
     timeouts: config.databaseTimeouts.worker,
   });
-  const { services, close } = await createServices(config, database.db, temporal.client, log);
+  onPool(database.pool);
+  const { services, close } = await createServices(
+    config,
+    database.db,
+    temporal.client,
+    log,
+    metrics,
+  );
   const connection = await connectWithRetries(config, log);
   await ensureSearchAttributes(temporal.client);
   const bundle = await bundling;

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { onCommitted } from '../db/commits.ts';
 import { insertMailboxMessage } from '../db/emails/mailbox.ts';
+import type { Metrics } from '../providers/metrics.ts';
 import { createSigner } from '../providers/encryption.ts';
 import type { Mailer } from '../providers/mail/mailer.ts';
 import { createMailer } from '../providers/mail/create-mailer.ts';
@@ -17,9 +18,18 @@ import { createSharedServices } from '../services.ts';
 import type { WorkersOptions } from './workers.ts';
 
 /** Creates the services of the activities from the settings. `close` closes them. */
-export async function createServices(config: Config, db: Database, client: Client, log: Logger) {
+export async function createServices(
+  config: Config,
+  db: Database,
+  client: Client,
+  log: Logger,
+  metrics?: Metrics,
+) {
   // Bulk actions, imports and the sweep start thousands of runs, and nobody waits for them.
-  const shared = createSharedServices({ config, db, client, log }, { callsMax: 4 });
+  const shared = createSharedServices(
+    { config, db, client, log, ...(metrics && { metrics }) },
+    { callsMax: 4 },
+  );
   const mailer = createMailer(config.mail, {
     storeMessage: (message) =>
       insertMailboxMessage(db, {

@@ -1,7 +1,9 @@
+import { CancelledFailure } from '@temporalio/common';
 import {
   type NativeConnection,
   Worker,
   type WorkerDeploymentOptions,
+  type WorkerInterceptors,
   type WorkflowBundleOption,
 } from '@temporalio/worker';
 import { createBulkActivities, type BulkServices } from '../activities/contacts/bulk-contacts.ts';
@@ -28,8 +30,13 @@ import {
   type StepActivities,
   type StepServices,
 } from '../activities/steps/steps.ts';
+import type { Metrics } from '../providers/metrics.ts';
 import { withHeartbeats } from '../activities/time-box.ts';
-import { createSweepActivities, type SweepServices } from '../activities/upkeep/sweep.ts';
+import {
+  createSweepActivities,
+  type SweepActivities,
+  type SweepServices,
+} from '../activities/upkeep/sweep.ts';
 
 export interface WorkersOptions {
   connection: NativeConnection;
@@ -50,7 +57,7 @@ export interface WorkersOptions {
     DomainServices &
     RemovalServices &
     SystemMailServices &
-    CampaignServices;
+    CampaignServices & { metrics: Metrics };
   workflowConcurrency: number;
   emailConcurrency: number;
   bulkConcurrency: number;
@@ -81,6 +88,48 @@ function stepActivities(services: StepServices, webhookSlots: number): StepActiv
   return { ...activities, ...withHeartbeats({ SEND_EMAIL, UPDATE_CONTACT, WEBHOOK }) };
 }
 
+/** The tasks of the sweep, counted: each sweep begins with their list. */
+function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities {
+  const counted = Object.entries<() => Promise<unknown>>({ ...tasks }).map(([name, task]) => [
+    name,
+    async () => {
+      if (name === 'LIST_TASKS') metrics.countSweep();
+      try {
+        return await task();
+      } catch (error) {
+        metrics.countSweepFailure(name);
+        throw error;
+      }
+    },
+  ]);
+  return Object.fromEntries(counted) as SweepActivities;
+}
+
+/** Counts the activities of a queue. A cancelled one has not failed. */
+function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
+  return {
+    activity: [
+      () => ({
+        inbound: {
+          async execute(input, next) {
+            try {
+              const result: unknown = await next(input);
+              metrics.countActivity(queue, 'completed');
+              return result;
+            } catch (error) {
+              metrics.countActivity(
+                queue,
+                error instanceof CancelledFailure ? 'cancelled' : 'failed',
+              );
+              throw error;
+            }
+          },
+        },
+      }),
+    ],
+  };
+}
+
 /** Starts the workers of all task queues in this process. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
@@ -93,11 +142,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue,
+      interceptors: countsActivities(taskQueue, services.metrics),
       workflowBundle: options.bundle,
       activities: {
         // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
         ...stepActivities(services, options.workflowConcurrency),
-        ...withHeartbeats(createSweepActivities(services)),
+        ...withHeartbeats(countedSweep(createSweepActivities(services), services.metrics)),
         ...createRemovalActivities(services).control,
         ...createCampaignControl(services),
         ...createDomainActivities(services),
@@ -113,6 +163,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue: `${taskQueue}-mail`,
+      interceptors: countsActivities(`${taskQueue}-mail`, services.metrics),
       activities: {
         ...createDeliveryActivities({ ...services, seats }),
         ...createCampaignSending({ ...services, seats }),
@@ -130,6 +181,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue: `${taskQueue}-bulk`,
+      interceptors: countsActivities(`${taskQueue}-bulk`, services.metrics),
       activities: {
         ...createImportActivities(services),
         ...createBulkActivities(services),
@@ -145,6 +197,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       connection,
       namespace,
       taskQueue: `${taskQueue}-webhook`,
+      interceptors: countsActivities(`${taskQueue}-webhook`, services.metrics),
       activities: stepActivities(services, options.webhookConcurrency),
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
       shutdownGraceTime: graceTime,

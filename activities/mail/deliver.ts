@@ -8,6 +8,7 @@ import { domainOf } from '../../domain/mail/email-address.ts';
 import { providerFailuresMax, retryDelayMs } from '../../domain/workflow/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import type { Metrics } from '../../providers/metrics.ts';
 import { type CircuitServices, enterCircuit, leaveCircuit } from './circuit.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
@@ -17,6 +18,7 @@ import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 /** What all senders share: one batch of emails, from the claim to its outcomes. */
 
 export interface SendingServices extends CircuitServices {
+  metrics: Pick<Metrics, 'countOutcomes'>;
   rates: SendingRates;
   /** null: left to the mail provider. */
   tracking: Tracking | null;
@@ -180,6 +182,7 @@ export async function deliverBatch<E extends Sendable>(
         claimed: emails,
         ...(campaign && { campaign }),
       };
+      services.metrics.countOutcomes(services.mailer.provider, outcomes);
       await recordOutcomes(services, attempt, stop);
     }
     await leaveCircuit(services, passage, outcomes);

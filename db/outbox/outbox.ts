@@ -17,7 +17,10 @@ import { anyOf } from '../expressions.ts';
  * that commits one sends it at once; what it does not send within the grace, any process sends.
  */
 
-/** The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. */
+/**
+ * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one.
+ * `created_at` stays: Temporal has not been told since then.
+ */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set action = excluded.action, input = excluded.input,
     summary = excluded.summary, generation = outbox.generation + 1, due_at = excluded.due_at`;

@@ -145,8 +145,18 @@ async function startPrograms(
     ready: (_child, over) => until(() => isReady(over), over),
   });
   stops.set('api', (await announced(() => `the API (${health})`, api, print)).stop);
-  const worker = supervise({ ...program('worker'), name: 'The worker', ready: readyMessage });
+  const worker = supervise({
+    ...program('worker'),
+    env: { ...env, ...workerMetrics(env) },
+    name: 'The worker',
+    ready: readyMessage,
+  });
   stops.set('worker', (await announced(() => 'the worker', worker, print)).stop);
+}
+
+// Each process serves its own metrics: those of the worker are on the next port.
+function workerMetrics({ METRICS_PORT: port }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return port ? { METRICS_PORT: String(Number(port) + 1) } : {};
 }
 
 // One stack per data directory: two would write the same files.

@@ -14,8 +14,8 @@ select at
 from watermark
 where name = $1
 
-select outbox.action, outbox.due_at, outbox.generation, outbox.input, outbox.kind,
-    outbox.project_id, outbox.run_id, outbox.summary
+select outbox.action, outbox.created_at, outbox.due_at, outbox.generation, outbox.input,
+    outbox.kind, outbox.project_id, outbox.run_id, outbox.summary
 from outbox
 where run_id = any($1::text[])
 

@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Bounds of the request times, in seconds. */
+const requestBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+/** What is read to answer a scrape is read again after this, in milliseconds. */
+const readAgainMs = 5_000;
+/** The longest a scrape waits for such a reading, in milliseconds. */
+const readingMs = 4_000;
+/** How often the event loop is looked at while metrics are served, in milliseconds. */
+const eventLoopMs = 100;
+
+/** A gauge that is read when somebody asks. */
+export interface Reading {
+  name: string;
+  /** One line for people. */
+  help: string;
+  labels?: Record<string, string>;
+  value: number;
+}
+
+/**
+ * What one process counts about itself, for Prometheus: names begin with `everpost_`, units are
+ * seconds and bytes, counters end in `_total`. Labels hold what the code names, never what a tenant
+ * does. Counting costs about a microsecond and goes on whether or not anybody reads it; nothing
+ * else happens until somebody does.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  /** What brings the readings up to date. */
+  readonly #refreshers: (() => Promise<void>)[] = [];
+  readonly #requests = this.#counter('http_requests_total', 'Requests by route and status.', [
+    'method',
+    'route',
+    'status',
+  ]);
+  readonly #durations = new Histogram({
+    name: 'everpost_http_request_duration_seconds',
+    help: 'Time from the head of a request to its response.',
+    labelNames: ['method', 'route'],
+    buckets: requestBounds,
+    registers: [this.#registry],
+  });
+  readonly #outcomes = this.#counter(
+    'email_outcomes_total',
+    'Attempts to deliver a message by provider and outcome.',
+    ['provider', 'outcome'],
+  );
+  readonly #activities = this.#counter(
+    'activities_total',
+    'Attempts of activities that have ended, by task queue and result.',
+    ['queue', 'result'],
+  );
+  readonly #workflowTaskFailures = this.#counter(
+    'workflow_task_failures_total',
+    'Workflow tasks that failed: an error in the workflow code, or an unguarded change of it.',
+    [],
+  );
+  readonly #sweeps = this.#counter('sweep_runs_total', 'Sweeps that began in this process.', []);
+  readonly #sweepFailures = this.#counter(
+    'sweep_task_failures_total',
+    'Failed attempts of tasks of the sweep.',
+    ['task'],
+  );
+
+  #counter<T extends string>(name: string, help: string, labelNames: T[]): Counter<T> {
+    return new Counter({ name: `everpost_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  /** `route`: the pattern that is declared, such as `/contacts/{id}`. */
+  countRequest(request: { method: string; route: string; status: number; seconds: number }): void {
+    const { method, route, status, seconds } = request;
+    this.#requests.inc({ method, route, status: String(status) });
+    this.#durations.observe({ method, route }, seconds);
+  }
+
+  /** `provider`: as the mailer names it, its kind first. */
+  countOutcomes(provider: string, outcomes: readonly { kind: string }[]): void {
+    const [kind = ''] = provider.split(' ');
+    for (const outcome of outcomes) this.#outcomes.inc({ provider: kind, outcome: outcome.kind });
+  }
+
+  countActivity(queue: string, result: 'completed' | 'failed' | 'cancelled'): void {
+    this.#activities.inc({ queue, result });
+  }
+
+  countWorkflowTaskFailure(): void {
+    this.#workflowTaskFailures.inc();
+  }
+
+  countSweep(): void {
+    this.#sweeps.inc();
+  }
+
+  countSweepFailure(task: string): void {
+    this.#sweepFailures.inc({ task });
+  }
+
+  /**
+   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. When it fails they are
+   * missing from the answer, and `everpost_<source>_up` is 0.
+   */
+  addReadings(source: string, read: () => readonly Reading[] | Promise<readonly Reading[]>): void {
+    const known = new Set<string>();
+    const up = new Gauge({
+      name: `everpost_${source}_up`,
+      help: 'Whether this could be asked just now: without it the metrics read from it are missing.',
+      registers: [this.#registry],
+    });
+    let readAt = -Infinity;
+    let refreshed = Promise.resolve();
+    const refresh = async () => {
+      const readings = await withinTime(Promise.resolve().then(read)).catch(() => null);
+      up.set(readings ? 1 : 0);
+      for (const name of known) this.#registry.removeSingleMetric(name);
+      for (const { name, help, labels = {}, value } of readings ?? []) {
+        const full = `everpost_${name}`;
+        known.add(full);
+        const labelNames = Object.keys(labels);
+        const gauge =
+          (this.#registry.getSingleMetric(full) as Gauge | undefined) ??
+          new Gauge({ name: full, help, labelNames, registers: [this.#registry] });
+        gauge.set(labels, value);
+      }
+    };
+    this.#refreshers.push(() => {
+      if (performance.now() - readAt < readAgainMs) return refreshed;
+      readAt = performance.now();
+      return (refreshed = refresh());
+    });
+  }
+
+  /**
+   * Answers `GET /metrics` on this port of 127.0.0.1, with what Node itself tells, too.
+   * @param more the text of somebody else's metrics, to be appended
+   * @throws Error with a sentence for the operator when the port is not available.
+   */
+  async serve(port: number, more?: () => Promise<string>): Promise<{ close(): Promise<void> }> {
+    collectDefaultMetrics({
+      register: this.#registry,
+      prefix: 'everpost_',
+      eventLoopMonitoringPrecision: eventLoopMs,
+    });
+    const answer = async () => {
+      const others = more ? withinTime(more()).catch(() => '') : '';
+      await Promise.all(this.#refreshers.map((refresh) => refresh()));
+      return `${await this.#registry.metrics()}${await others}`;
+    };
+    const server = createServer((request, response) => {
+      if (request.method !== 'GET' || request.url !== '/metrics') {
+        response.writeHead(404).end();
+        return;
+      }
+      answer().then(
+        (text) => response.writeHead(200, { 'Content-Type': this.#registry.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      );
+    });
+    server.listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      throw new Error(
+        `METRICS_PORT ${port} is not available: ${(error as Error).message}. Each process on a ` +
+          'machine needs one of its own.',
+        { cause: error },
+      );
+    }
+    return {
+      async close() {
+        const closed = once(server, 'close');
+        server.close();
+        server.closeAllConnections();
+        await closed;
+      },
+    };
+  }
+}
+
+async function withinTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('It took too long')), readingMs);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

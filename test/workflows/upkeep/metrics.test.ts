@@ -1,0 +1,157 @@
+import { expect, it } from 'vitest';
+import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { useEngine } from '../../support/engine.ts';
+import { beginExecution } from '../../support/histories/executions.ts';
+import {
+  startApiProcess,
+  useApiProcess,
+  useWorkerProcess,
+} from '../../support/processes/processes.ts';
+import { atEnd } from '../../support/use.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const engine = await useEngine({}, { worker: false });
+
+async function freePort(): Promise<number> {
+  const { port, release } = await claimFreePort();
+  await release();
+  return port;
+}
+
+const ports = { api: await freePort(), worker: await freePort() };
+const [api] = await Promise.all([
+  useApiProcess(engine, { METRICS_PORT: String(ports.api) }),
+  useWorkerProcess(engine, { METRICS_PORT: String(ports.worker) }),
+]);
+
+type Samples = Map<string, { labels: Record<string, string>; value: number }[]>;
+
+/** The samples by name. Anything that is not Prometheus's text format is an error. */
+function parse(text: string): Samples {
+  const types = new Map<string, string>();
+  const samples: Samples = new Map();
+  for (const line of text.split('\n').filter((one) => one !== '')) {
+    const comment = /^# (HELP|TYPE) ([a-zA-Z_:][\w:]*) (.*)$/.exec(line);
+    if (comment) {
+      const [, kind = '', name = '', rest = ''] = comment;
+      if (kind === 'TYPE') {
+        expect(types.has(name), `${name} twice`).toBe(false);
+        types.set(name, rest);
+      }
+      continue;
+    }
+    const sample =
+      /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (-?[\d.]+(?:e[+-]?\d+)?|[Nn]a[Nn]|[+-]?Inf)$/.exec(line);
+    expect(sample, line).not.toBeNull();
+    const [, name = '', inBraces = '', value = ''] = sample ?? [];
+    const family = name.replace(/_(bucket|sum|count)$/, '');
+    expect(types.has(name) || types.has(family), line).toBe(true);
+    const labels = Object.fromEntries(
+      [...inBraces.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key, text_]) => [key, text_]),
+    );
+    samples.set(name, [...(samples.get(name) ?? []), { labels, value: Number(value) }]);
+  }
+  return samples;
+}
+
+async function scrape(part: keyof typeof ports): Promise<{ text: string; samples: Samples }> {
+  const response = await fetch(`http://127.0.0.1:${ports[part]}/metrics`);
+  expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
+  const text = await response.text();
+  return { text, samples: parse(text) };
+}
+
+/** Of both processes, beside what each counts itself. */
+const common = [
+  'everpost_database_up',
+  'everpost_temporal_up',
+  'everpost_email_due',
+  'everpost_email_due_age_seconds',
+  'everpost_email_unknown',
+  'everpost_outbox_entries',
+  'everpost_outbox_age_seconds',
+  'everpost_executions_stuck',
+  'everpost_executions_stuck_age_seconds',
+  'everpost_provider_circuits_open',
+  'everpost_queue_tasks',
+  'everpost_queue_age_seconds',
+  'everpost_queue_workers',
+  'everpost_database_connections',
+  'everpost_database_connections_max',
+  'everpost_nodejs_eventloop_lag_p99_seconds',
+];
+
+it('tells what a process does and what waits, without a word of its tenants', async () => {
+  const email = 'ada@metrics.example';
+  const from = `team@${engine.domain}`;
+  const sent = await api.call('POST', '/v1/send', { to: email, from, subject: 'S', body: '<p>' });
+  expect(sent.status).toBe(200);
+  await api.call('GET', `/contacts/${sent.body.data.emails[0].contact.id}`, undefined);
+  await fetch(`${api.url}/no/such/path/${email}`);
+  await engine.mailsTo(email, 1);
+  const { id } = await beginExecution(engine, {
+    steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'later' } }],
+  });
+  await engine.api.db
+    .updateTable('execution')
+    .set({ stuck_since: new Date(Date.now() - 600_000), stuck_reason: 'by hand' })
+    .where('id', '=', id)
+    .execute();
+
+  const ofApi = await scrape('api');
+  const ofWorker = await waitFor(
+    'a sweep',
+    async () => {
+      const read = await scrape('worker');
+      const isSeen = (read.samples.get('everpost_sweep_runs_total')?.[0]?.value ?? 0) > 0;
+      return isSeen && read;
+    },
+    45_000,
+  );
+
+  for (const { samples } of [ofApi, ofWorker]) {
+    expect(common.filter((name) => !samples.has(name))).toEqual([]);
+    expect([...samples.keys()].filter((name) => !name.startsWith('everpost_'))).toEqual([]);
+    expect(samples.get('everpost_database_up')).toEqual([{ labels: {}, value: 1 }]);
+    expect(samples.get('everpost_executions_stuck')).toEqual([{ labels: {}, value: 1 }]);
+    const age = samples.get('everpost_executions_stuck_age_seconds')?.[0]?.value;
+    expect(age).toBeGreaterThan(599);
+    expect(samples.get('everpost_queue_workers')).toHaveLength(5);
+  }
+  const requests = ofApi.samples.get('everpost_http_requests_total') ?? [];
+  expect(requests).toEqual(
+    expect.arrayContaining([
+      { labels: { method: 'POST', route: '/v1/send', status: '200' }, value: 1 },
+      { labels: { method: 'GET', route: '/contacts/{id}', status: '200' }, value: 1 },
+      { labels: { method: 'other', route: 'none', status: '404' }, value: 1 },
+    ]),
+  );
+  expect(ofApi.samples.has('everpost_http_request_duration_seconds_bucket')).toBe(true);
+  expect(ofWorker.samples.get('everpost_email_outcomes_total')).toEqual([
+    { labels: { provider: 'mailbox', outcome: 'accepted' }, value: 1 },
+  ]);
+  expect(ofWorker.samples.get('everpost_workflow_task_failures_total')?.[0]?.value).toBe(0);
+  expect(ofWorker.samples.get('everpost_activities_total')).toContainEqual({
+    labels: { queue: `${engine.taskQueue}-mail`, result: 'completed' },
+    value: expect.any(Number),
+  });
+  const ofSdk = [...ofWorker.samples.keys()].filter((name) =>
+    name.startsWith('everpost_temporal_'),
+  );
+  expect(ofSdk).toContain('everpost_temporal_activity_schedule_to_start_latency_seconds_bucket');
+
+  for (const { text } of [ofApi, ofWorker]) {
+    const { id: projectId, secretKey, publicKey } = engine.project;
+    for (const secret of ['@', secretKey, publicKey, projectId, engine.domain, 'metrics.example']) {
+      expect(text).not.toContain(secret);
+    }
+  }
+});
+
+it('is not told on the port of the API, and a port is for one process', async () => {
+  expect((await fetch(`${api.url}/metrics`)).status).toBe(404);
+  expect((await fetch(`http://127.0.0.1:${ports.api}/health`)).status).toBe(404);
+  const second = startApiProcess(engine, { METRICS_PORT: String(ports.api) });
+  atEnd(() => second.catch(() => {}));
+  await expect(second).rejects.toThrow(`METRICS_PORT ${ports.api} is not available`);
+});

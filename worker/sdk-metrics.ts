@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { TelemetryOptions } from '@temporalio/worker';
+import type { Config } from '../config.ts';
+
+/**
+ * The metrics of Temporal's SDK, which it serves itself: on a free port of this machine, from where
+ * they are read for the answer on METRICS_PORT. null: nobody wants metrics.
+ */
+export async function sdkMetrics(
+  config: Pick<Config, 'metricsPort'>,
+): Promise<{ telemetryOptions: TelemetryOptions; read: () => Promise<string> } | null> {
+  if (config.metricsPort === null) return null;
+  const bindAddress = `127.0.0.1:${await freePort()}`;
+  return {
+    telemetryOptions: {
+      metrics: {
+        metricPrefix: 'everpost_temporal_',
+        prometheus: {
+          bindAddress,
+          countersTotalSuffix: true,
+          unitSuffix: true,
+          useSecondsForDurations: true,
+        },
+      },
+    },
+    read: async () => (await fetch(`http://${bindAddress}/metrics`)).text(),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

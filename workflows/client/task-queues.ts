@@ -1,0 +1,48 @@
+import type { Client } from '@temporalio/client';
+import { withDeadline } from './connection.ts';
+
+/** How far the workers are behind on one queue. */
+export interface QueueLag {
+  queue: string;
+  kind: 'workflow' | 'activity';
+  /** Tasks that wait for a worker, about. */
+  tasks: number;
+  /** How long the first of them has waited, in seconds. */
+  age: number;
+  /** Workers that ask for tasks; one that died counts for a few minutes more. */
+  workers: number;
+}
+
+/** `TASK_QUEUE_TYPE_…` of Temporal's API. */
+const kinds = { workflow: 1, activity: 2 } as const;
+
+/** Asks Temporal how many tasks wait on the queues of `taskQueue` (`worker/workers.ts`). */
+export function readQueueLags(client: Client, taskQueue: string): Promise<QueueLag[]> {
+  const queues = [
+    [taskQueue, 'workflow'],
+    [taskQueue, 'activity'],
+    [`${taskQueue}-mail`, 'activity'],
+    [`${taskQueue}-bulk`, 'activity'],
+    [`${taskQueue}-webhook`, 'activity'],
+  ] as const;
+  return Promise.all(
+    queues.map(async ([queue, kind]) => {
+      const { stats, pollers } = await withDeadline(client, () =>
+        client.workflowService.describeTaskQueue({
+          namespace: client.options.namespace,
+          taskQueue: { name: queue },
+          taskQueueType: kinds[kind],
+          reportStats: true,
+        }),
+      );
+      const { seconds = 0, nanos = 0 } = stats?.approximateBacklogAge ?? {};
+      return {
+        queue,
+        kind,
+        tasks: Number(stats?.approximateBacklogCount ?? 0),
+        age: Number(seconds) + Number(nanos) / 1e9,
+        workers: new Set(pollers?.map(({ identity }) => identity)).size,
+      };
+    }),
+  );
+}
