@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Middleware } from 'koa';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
@@ -96,17 +97,43 @@ async function runOnce(
   }
   const { first } = use;
   const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
-  try {
-    const answered = await run(first).catch(async (error: unknown) => {
-      // If the key cannot be settled, it stays claimed until it is stale.
-      await settleRefusal(first, error, ctx.state['requestId'] as string).catch(() => {});
-      throw error;
-    });
-    await first.complete(answered);
-    return answered;
-  } finally {
-    clearInterval(renewal);
-  }
+  const settle = (end: () => Promise<void>) =>
+    settleKey(end, () => clearInterval(renewal), services.log);
+  const answered = await run(first).catch(async (error: unknown) => {
+    await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string));
+    throw error;
+  });
+  await settle(() => first.complete(answered));
+  return answered;
+}
+
+/** Pause between two attempts to settle a key, in milliseconds. */
+const settleEveryMs = 1_000;
+
+/**
+ * Settles a key, then calls `over`. If the database is away, that is tried again while the client
+ * has its response, until the key would be stale: a repeat must not find it taken, nor do the work
+ * again. Never throws.
+ */
+async function settleKey(
+  settle: () => Promise<void>,
+  over: () => void,
+  log: Services['log'],
+): Promise<void> {
+  const attempt = () =>
+    settle().then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+  const failed = await attempt();
+  if (!failed) return over();
+  log.warn(failed, 'An idempotency key could not be settled; it is tried again');
+  void (async () => {
+    const end = Date.now() + limits.idempotencyStaleMs;
+    do await sleep(settleEveryMs, null, { ref: false });
+    while ((await attempt()) && Date.now() < end);
+    over();
+  })();
 }
 
 /**

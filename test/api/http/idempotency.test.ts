@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { waitFor } from '../../support/wait-for.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
@@ -186,6 +187,46 @@ describe('Idempotency-Key on /v1/send', () => {
       .where('key', '=', key['Idempotency-Key'])
       .executeTakeFirstOrThrow();
     expect(response!.includes(to)).toBe(false);
+  });
+});
+
+describe('Idempotency-Key when the database is away at the end of a request', () => {
+  /** Makes the use of keys not end while `act` runs. */
+  async function whileKeysStay<T>(act: () => Promise<T>): Promise<T> {
+    const { db } = shop.api;
+    await sql`create function fail_key() returns trigger language plpgsql as
+      $$ begin raise exception 'away' using errcode = '57P01'; end $$`.execute(db);
+    await sql`create trigger fail_key before update of status_code, interrupted or delete
+      on idempotency for each row execute function fail_key()`.execute(db);
+    try {
+      return await act();
+    } finally {
+      await sql`drop function fail_key cascade`.execute(db);
+    }
+  }
+  const untilSettled = (ask: () => ReturnType<typeof shop.call>) =>
+    waitFor('a settled key', async () => {
+      const answer = await ask();
+      return answer.body.error?.code === 'IDEMPOTENCY_IN_PROGRESS' ? null : answer;
+    });
+
+  it('is free soon after a request that failed', async () => {
+    const [to, key] = [newAddress(), newKey()];
+    const away = await whileKeysStay(() => whileLedgerFails('57P01', () => shop.send({ to }, key)));
+    expect(refusal(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    const again = await untilSettled(() => shop.send({ to }, key));
+    expect([again.status, isReplay(again)]).toEqual([200, false]);
+  });
+
+  it('answers a request that was done, and soon repeats that answer', async () => {
+    const key = newKey();
+    const create = () =>
+      shop.call('POST', '/segments', { name: key['Idempotency-Key'], type: 'STATIC' }, key);
+    const first = await whileKeysStay(create);
+    expect(first.status).toBe(201);
+    const again = await untilSettled(create);
+    expect([again.status, isReplay(again)]).toEqual([201, true]);
+    expect(again.body).toEqual(first.body);
   });
 });
 
