@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { randomOf } from '../support/random.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { deaths, owners } from './table/deaths.ts';
+import { deaths, freezes, owners } from './table/deaths.ts';
 import type { Fault } from './table/faults.ts';
 import { network } from './table/network.ts';
 import { type Hold, holdAt } from './table/points.ts';
@@ -28,20 +28,35 @@ const campaignSeconds = 4;
 /** After this a play is given up, and what is still under way is named. */
 const settleMs = 150_000;
 
-const all: readonly Fault[] = [...deaths, ...owners, ...network, ...surroundings, ...poison];
+const all: readonly Fault[] = [
+  ...deaths,
+  ...freezes,
+  ...owners,
+  ...network,
+  ...surroundings,
+  ...poison,
+];
 const played = all.filter(({ name }) =>
   only.some((part) => name.toLowerCase().includes(part.trim())),
 );
 
 const world = await useWorld(Math.ceil(recipients / campaignSeconds));
 
+/** What happens in a play, for who looks for the cause of a slow one. */
+const verbose = process.env['FAULT_VERBOSE'] !== undefined;
+function log(line: string): void {
+  if (verbose) process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+}
+
 /** Plays a fault once. Whatever goes wrong is in the row. */
 async function play(fault: Fault, seed: number): Promise<Row> {
   const startedAt = performance.now();
+  await world.restore();
   world.sink.faults = {};
   world.sink.counts.clear();
   world.sink.emails.clear();
   world.sink.taken = 0;
+  log(fault.name);
   const current: Play = {
     world,
     mark: randomUUID().slice(0, 8),
@@ -60,13 +75,19 @@ async function play(fault: Fault, seed: number): Promise<Row> {
   const mendedAt = performance.now();
   await begun;
   let open: (string | null)[] = [];
+  const sayOpen = () => open.filter((one) => one !== null).join(', ');
+  let said = '';
   const isOver = async () => {
     await sleep(100);
     open = await Promise.all(parts.map((part) => part.pending())).catch(() => ['unknown']);
+    if (sayOpen() !== said) {
+      said = sayOpen();
+      log(`${Math.round(performance.now() - mendedAt)} ms: ${said || 'over'}`);
+    }
     return open.every((one) => one === null);
   };
   await waitFor('the end', isOver, settleMs).catch(() => {
-    wrong.push(`after ${settleMs / 1000} s: ${open.filter((one) => one !== null).join(', ')}`);
+    wrong.push(`after ${settleMs / 1000} s: ${sayOpen()}`);
   });
   const settled = (performance.now() - mendedAt) / 1000;
   const tally = addTallies(await Promise.all(parts.map((part) => part.tally())));
@@ -94,6 +115,7 @@ async function breakAndMend(fault: Fault, current: Play, hold: Hold | undefined)
       const from = Math.ceil(current.recipients * (0.05 + 0.5 * current.random()));
       await waitFor(`${from} mails`, () => world.sink.taken >= from, 60_000);
     }
+    log('it breaks');
     mend = await fault.breaks?.(current);
   } finally {
     await hold?.release();

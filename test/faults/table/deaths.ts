@@ -1,7 +1,7 @@
 import { bulk, deletion, importing, systemMail } from './jobs.ts';
 import type { Break, Fault } from './faults.ts';
 import type { Point } from './points.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import type { Program } from '../../support/processes/processes.ts';
 import { campaign, executions, type PartMaker, type Play, sends } from './workload.ts';
 
 /** Processes and servers that die or are stopped: midway, and at named points. */
@@ -21,18 +21,34 @@ const killWorker: Break = async ({ world }) => {
   };
 };
 
-const killTemporal: Break = ({ world }) => world.temporal.kill();
-const killPostgres: Break = async ({ world }) => {
-  await world.postgres.kill();
-  // What its clients could not free while it was away stays claimed.
+/** Asks processes to end, as a deploy does. What they are at may go on: who waits is `mend`. */
+const endApi: Break = async ({ world }) => {
+  const ends = world.apis.splice(0).map((api) => api.stop());
   return async () => {
-    const isFreed = async () => {
-      await world.runOutClaims();
-      return true;
-    };
-    await waitFor('PostgreSQL', () => isFreed().catch(() => false), 60_000);
+    const how = await Promise.all(ends);
+    world.apis.push(await world.startApi());
+    checkOrderly(how);
   };
 };
+
+const endWorker: Break = async ({ world }) => {
+  const workers = world.workers.splice(0);
+  const ends = workers.map((worker) => worker.stop());
+  return async () => {
+    const how = await Promise.all(ends);
+    world.workerLines.push(...workers.flatMap(({ lines }) => lines));
+    world.workers.push(await world.startWorker());
+    checkOrderly(how);
+  };
+};
+
+function checkOrderly(ends: readonly string[]): void {
+  const other = ends.filter((end) => end !== 'exit code 0');
+  if (other.length > 0) throw new Error(`asked to end: ${other.join(', ')}`);
+}
+
+const killTemporal: Break = ({ world }) => world.temporal.kill();
+const killPostgres: Break = ({ world }) => world.postgres.kill();
 
 const victims: readonly [name: string, breaks: Break][] = [
   ['API killed', killApi],
@@ -41,29 +57,40 @@ const victims: readonly [name: string, breaks: Break][] = [
   ['PostgreSQL killed', killPostgres],
 ];
 
-const points: readonly { name: string; at: Point; parts: readonly PartMaker[] }[] = [
+/** `by`: whose statement it is. */
+const points: readonly {
+  name: string;
+  by: 'API' | 'worker';
+  at: Point;
+  parts: readonly PartMaker[];
+}[] = [
   {
     name: 'the audience is frozen',
+    by: 'worker',
     at: { table: 'email', when: 'insert', condition: 'new.campaign_id is not null' },
     parts: [campaign, sends],
   },
   {
     name: 'an execution starts',
+    by: 'API',
     at: { table: 'execution', when: 'insert', condition: 'true' },
     parts: [executions],
   },
   {
     name: 'an event ends a wait',
+    by: 'API',
     at: { table: 'wait', when: 'update', condition: 'new.event_id is not null' },
     parts: [executions],
   },
   {
     name: 'outcomes are recorded',
+    by: 'worker',
     at: { table: 'email', when: 'update', condition: "new.status = 'DELIVERED'" },
     parts: [sends],
   },
   {
     name: 'a page is imported',
+    by: 'worker',
     at: {
       table: 'job',
       when: 'update',
@@ -73,6 +100,7 @@ const points: readonly { name: string; at: Point; parts: readonly PartMaker[] }[
   },
   {
     name: 'a page of a bulk action is done',
+    by: 'worker',
     at: {
       table: 'job',
       when: 'update',
@@ -82,11 +110,13 @@ const points: readonly { name: string; at: Point; parts: readonly PartMaker[] }[
   },
   {
     name: 'a project is deleted',
+    by: 'worker',
     at: { table: 'contact', when: 'delete', condition: 'true' },
     parts: [deletion],
   },
   {
     name: 'system mail is claimed',
+    by: 'worker',
     at: {
       table: 'single_mail',
       when: 'update',
@@ -110,34 +140,23 @@ export const deaths: readonly Fault[] = [
       };
     },
   },
-  {
-    name: 'worker asked to end midway',
-    async breaks({ world }) {
-      const ends = await Promise.all(world.workers.map((worker) => worker.stop()));
-      world.workerLines.push(...world.workers.splice(0).flatMap(({ lines }) => lines));
-      if (ends.some((end) => end !== 'exit code 0')) throw new Error(ends.join());
-      return async () => void world.workers.push(await world.startWorker());
-    },
-  },
-  {
-    name: 'API asked to end midway',
-    async breaks({ world }) {
-      const ends = await Promise.all(world.apis.splice(0).map((api) => api.stop()));
-      if (ends.some((end) => end !== 'exit code 0')) throw new Error(ends.join());
-      return async () => void world.apis.push(await world.startApi());
-    },
-  },
+  { name: 'worker asked to end midway', breaks: endWorker },
+  { name: 'API asked to end midway', breaks: endApi },
   { name: 'PostgreSQL away for 12 s', breaks: ({ world }) => world.postgres.away(12_000) },
   { name: 'Temporal away for 20 s', breaks: ({ world }) => world.temporal.away(20_000) },
-  ...points.flatMap(({ name, at, parts }) =>
-    victims.map(([victim, breaks]) => ({ name: `${victim} as ${name}`, at, parts, breaks })),
-  ),
+  ...points.flatMap(({ name, by, at, parts }) => [
+    ...victims.map(([victim, breaks]) => ({ name: `${victim} as ${name}`, at, parts, breaks })),
+    // Only whose statement it is: to the other one it is any moment.
+    {
+      name: `${by} asked to end as ${name}`,
+      at,
+      parts,
+      breaks: by === 'API' ? endApi : endWorker,
+    },
+  ]),
   {
     name: 'two workers and two APIs, one of each killed midway',
-    async before({ world }) {
-      world.apis.push(await world.startApi());
-      world.workers.push(await world.startWorker());
-    },
+    before: startSecondOfEach,
     async breaks({ world }) {
       const [api, worker] = [world.apis.shift(), world.workers.shift()];
       await Promise.all([api?.kill(), worker?.kill()]);
@@ -147,10 +166,9 @@ export const deaths: readonly Fault[] = [
   },
   {
     name: 'rolling restart of two workers and two APIs',
-    async before({ world }) {
-      world.apis.push(await world.startApi());
-      world.workers.push(await world.startWorker());
-    },
+    // It takes about 25 seconds: work for as long.
+    size: 6,
+    before: startSecondOfEach,
     async breaks({ world }) {
       for (let round = 0; round < 2; round++) {
         world.apis.push(await world.startApi());
@@ -161,11 +179,47 @@ export const deaths: readonly Fault[] = [
         world.workerLines.push(...(left?.lines ?? []));
       }
     },
-    async after({ world }) {
-      await Promise.all([world.apis.pop()?.stop(), world.workers.pop()?.stop()]);
-    },
   },
 ];
+
+async function startSecondOfEach({ world }: Play): Promise<void> {
+  world.apis.push(await world.startApi());
+  world.workers.push(await world.startWorker());
+}
+
+/** Processes that stand still, and then go on as if nothing had been. */
+export const freezes: readonly Fault[] = [
+  {
+    name: 'API frozen for 20 s midway',
+    breaks: ({ world }) => freeze(world.apis),
+    lastsMs: 20_000,
+  },
+  {
+    name: 'worker frozen for 25 s midway',
+    breaks: ({ world }) => freeze(world.workers),
+    lastsMs: 25_000,
+  },
+  {
+    name: 'two workers and two APIs, one of each frozen for 25 s midway',
+    before: startSecondOfEach,
+    breaks: ({ world }) => freeze([...world.apis.slice(0, 1), ...world.workers.slice(0, 1)]),
+    lastsMs: 25_000,
+  },
+  {
+    // Longer than the two minutes that a claim is valid: the others have given it up meanwhile.
+    name: 'two workers and two APIs, one worker frozen for 150 s midway',
+    before: startSecondOfEach,
+    breaks: ({ world }) => freeze(world.workers.slice(0, 1)),
+    lastsMs: 150_000,
+  },
+];
+
+function freeze(programs: readonly Program[]): () => Promise<void> {
+  for (const program of programs) program.signal('SIGSTOP');
+  return async () => {
+    for (const program of programs) program.signal('SIGCONT');
+  };
+}
 
 /** The owner of a campaign changes it while it is sent. */
 export const owners: readonly Fault[] = [

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { createTemplate, createWorkflow } from '../../support/histories/executions.ts';
 import { useFakeSns } from '../../support/fakes/sns.ts';
 import { bounceDetail, sesEvent } from '../../support/fakes/ses-messages.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { Fault } from './faults.ts';
 import { campaignWith, executions, type Part, type Play, sends } from './workload.ts';
 
@@ -100,6 +101,8 @@ async function feedback({ world, mark }: Play): Promise<Part> {
   };
   return {
     async begin() {
+      // Its first reports may come before the worker has heard that it was taken.
+      await waitFor('the mail', () => world.sink.counts.get(to) === 1);
       const same = fake.notification(sesEvent('Bounce', named, bounceDetail('Permanent')));
       const clicks = Array.from({ length: reports }, (_, n) =>
         fake.notification(sesEvent('Click', named, { link: `https://shop.test/${n}` })),

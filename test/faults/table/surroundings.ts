@@ -74,6 +74,7 @@ export const surroundings: readonly Fault[] = [
     name: 'provider breaks every 100th connection after it has taken the message',
     before: ({ world }) => void (world.sink.faults = { dropEvery: 100 }),
   },
+  awayForLong(),
   {
     name: 'provider away for 30 s',
     lastsMs: 30_000,
@@ -84,6 +85,33 @@ export const surroundings: readonly Fault[] = [
     },
   },
 ];
+
+/**
+ * Time goes ten times as fast for mail that waits for the provider: its times, and that of the next
+ * try of the provider, are moved back while the play lasts.
+ */
+function awayForLong(): Fault {
+  const [everyMs, times] = [500, 10];
+  let clock: NodeJS.Timeout;
+  return {
+    name: 'provider away for 10 minutes, at ten times the speed',
+    lastsMs: 60_000,
+    breaks({ world }) {
+      world.sink.faults = { isAway: true };
+      world.lines['worker–SMTP'].cut();
+      const by = sql`make_interval(secs => ${(everyMs * (times - 1)) / 1000}::float8)`;
+      clock = setInterval(() => {
+        void sql`
+          with circuit as (update provider_circuit set next_probe_at = next_probe_at - ${by})
+          update email set due_at = due_at - ${by} where status = 'PENDING' and due_at > now()`
+          .execute(world.db)
+          .catch(() => {});
+      }, everyMs);
+      return async () => void (world.sink.faults = {});
+    },
+    after: () => clearInterval(clock),
+  };
+}
 
 /** About one address in a hundred, always the same ones. */
 function isOneInHundred(address: string): boolean {

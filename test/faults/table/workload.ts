@@ -172,8 +172,11 @@ export const executions: PartMaker = async (play) => {
   });
   const count = Math.max(10, Math.round(recipients / 10));
   const emails = Array.from({ length: count }, (_, index) => `${mark}e-${index}@people.test`);
-  const track = (email: string, event: string) =>
-    world.ask('POST', '/v1/track', { email, event: mark + event }, email + event);
+  const track = async (email: string, event: string) => {
+    const given = { email, event: mark + event };
+    const { status, body } = await world.ask('POST', '/v1/track', given, email + event);
+    if (status !== 200) throw new Error(JSON.stringify(body));
+  };
   const listStatuses = async () =>
     (
       await world.db

@@ -22,8 +22,11 @@ import { waitFor } from '../../support/wait-for.ts';
 
 /** A server of the world that can be taken away. */
 export interface Server {
-  /** As the kernel does it: no warning. It is started again after half a second. */
-  kill(): Promise<void>;
+  /**
+   * As the kernel does it: no warning. It is started again after half a second. Resolves with what
+   * waits for that.
+   */
+  kill(): Promise<() => Promise<void>>;
   /** Stops it in order, and starts it again after a while. */
   away(ms: number): Promise<void>;
 }
@@ -59,6 +62,8 @@ export interface World {
    * answered it, as a careful client does.
    */
   ask(method: string, path: string, body: unknown, key: string): Promise<TestAnswer>;
+  /** Back to one running process of each kind. */
+  restore(): Promise<void>;
   /** As if the minutes had passed after which the claims of a dead process are free. */
   runOutClaims(): Promise<void>;
 }
@@ -120,6 +125,10 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
         ...env,
       }),
     ask: (...request) => ask(world, ...request),
+    async restore() {
+      world.apis = await onlyOne(world.apis, world.startApi);
+      world.workers = await onlyOne(world.workers, world.startWorker);
+    },
     async runOutClaims() {
       const past = new Date(Date.now() - 60 * 60_000);
       await db
@@ -137,6 +146,12 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
   return world;
 }
 
+async function onlyOne<P extends Program>(programs: P[], start: () => Promise<P>): Promise<P[]> {
+  const [first, ...others] = programs.filter((program) => program.isRunning());
+  await Promise.all(others.map((program) => program.stop()));
+  return [first ?? (await start())];
+}
+
 async function usePostgres(dataDir: string): Promise<Server & { url: string }> {
   const { port, release } = await claimFreePort();
   atEnd(release);
@@ -146,7 +161,10 @@ async function usePostgres(dataDir: string): Promise<Server & { url: string }> {
   atEnd(() => server.stop());
   return {
     url: server.url,
-    kill: () => killGroup(join(dataDir, 'cluster/postmaster.pid')),
+    async kill() {
+      await killGroup(join(dataDir, 'cluster/postmaster.pid'));
+      return again(server, async () => void (server = await start()));
+    },
     async away(ms) {
       await server.stop();
       await sleep(ms);
@@ -172,7 +190,10 @@ async function useTemporal(
   atEnd(() => server.stop());
   return {
     address: server.address,
-    kill: () => killGroup(join(dataDir, 'temporal.pid')),
+    async kill() {
+      await killGroup(join(dataDir, 'temporal.pid'));
+      return again(server, async () => void (server = await start()));
+    },
     async away(ms) {
       await server.stop();
       await sleep(ms);
@@ -180,6 +201,17 @@ async function useTemporal(
     },
   };
 }
+
+/** Its own supervisor would wait longer after each death. */
+function again(killed: { stop(): Promise<void> }, start: () => Promise<void>) {
+  const started = killed
+    .stop()
+    .then(() => sleep(restartMs))
+    .then(start);
+  return () => started;
+}
+
+const restartMs = 500;
 
 /** Kills a server and its children: each is started in a process group of its own. */
 async function killGroup(pidFile: string): Promise<void> {
