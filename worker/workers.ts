@@ -148,9 +148,9 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
         ...stepActivities(services, options.workflowConcurrency),
         ...withHeartbeats(countedSweep(createSweepActivities(services), services.metrics)),
-        ...createRemovalActivities(services).control,
+        ...withHeartbeats(createRemovalActivities(services).control),
         ...createCampaignControl(services),
-        ...createDomainActivities(services),
+        ...withHeartbeats(createDomainActivities(services)),
       },
       maxConcurrentWorkflowTaskExecutions: workflowTasksMax,
       maxConcurrentActivityTaskExecutions: options.workflowConcurrency,

@@ -48,7 +48,11 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
     heartbeatTimeout: '15 seconds',
   });
   const { LIST_REMOVED_PROJECTS, STOP_PROJECT_RUNS, FORGET_PROJECT } =
-    proxyActivities<RemovalControl>(options);
+    proxyActivities<RemovalControl>({
+      ...options,
+      // A worker of the version before has no heartbeats here. Doing a part twice is harmless.
+      heartbeatTimeout: '30 seconds',
+    });
   const activities = { DELETE_PROJECT_DATA, STOP_PROJECT_RUNS, FORGET_PROJECT };
   let changed = false;
   setHandler(changedSignal, () => {

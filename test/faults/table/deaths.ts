@@ -115,6 +115,12 @@ const points: readonly {
     parts: [deletion],
   },
   {
+    name: 'a deleted project is forgotten',
+    by: 'worker',
+    at: { table: 'project', when: 'delete', condition: 'true' },
+    parts: [deletion],
+  },
+  {
     name: 'system mail is claimed',
     by: 'worker',
     at: {

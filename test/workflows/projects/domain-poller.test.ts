@@ -13,6 +13,7 @@ import {
   publishOwnership,
 } from '../../support/fakes/domain-records.ts';
 import { useEngine } from '../../support/engine.ts';
+import { listUnwatched } from '../../support/heartbeats.ts';
 import { sesSettings, useFakeSes } from '../../support/fakes/ses.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -85,6 +86,7 @@ describe('the run of a domain', () => {
     expect(minutes).toBeLessThanOrEqual(5);
     expect(minutes).toBeGreaterThan(4.5);
     expect(summary).toBe('Next DNS check');
+    expect(await listUnwatched(engine, `domain-${domain.id}`)).toEqual([]);
   });
 
   it('verifies a domain whose records have appeared, and checks it daily then', async () => {

@@ -18,6 +18,7 @@ import {
   statusOf,
 } from '../../support/projects/busy-project.ts';
 import { useEngine } from '../../support/engine.ts';
+import { listUnwatched } from '../../support/heartbeats.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
@@ -95,6 +96,7 @@ describe('a deletion', () => {
       engine.api.db,
     );
     expect(Number(left.rows[0]?.count)).toBe(0);
+    expect(await listUnwatched(engine, `project-delete-${project.id}`)).toEqual([]);
   });
 
   it('leaves mail that is being handed over until that is settled', async () => {
