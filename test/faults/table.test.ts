@@ -69,25 +69,29 @@ async function play(fault: Fault, seed: number): Promise<Row> {
   await fault.before?.(current);
   const makers = fault.parts ?? [campaign, executions, sends];
   const parts = await Promise.all(makers.map((make) => make(current)));
+  const listOpen = () =>
+    Promise.all(parts.map((part) => part.pending())).then(
+      (open) => open.filter((one) => one !== null).join(', '),
+      () => 'unknown',
+    );
   const hold = fault.at && (await holdAt(world, fault.at));
+  const saying = verbose ? setInterval(() => void listOpen().then(log), 5_000) : undefined;
   const begun = noted(Promise.all(parts.map((part) => part.begin())));
   await noted(breakAndMend(fault, current, hold));
   const mendedAt = performance.now();
+  log('it is mended');
   await begun;
-  let open: (string | null)[] = [];
-  const sayOpen = () => open.filter((one) => one !== null).join(', ');
-  let said = '';
+  clearInterval(saying);
+  let open = '';
   const isOver = async () => {
     await sleep(100);
-    open = await Promise.all(parts.map((part) => part.pending())).catch(() => ['unknown']);
-    if (sayOpen() !== said) {
-      said = sayOpen();
-      log(`${Math.round(performance.now() - mendedAt)} ms: ${said || 'over'}`);
-    }
-    return open.every((one) => one === null);
+    const now = await listOpen();
+    if (now !== open) log(now);
+    open = now;
+    return open === '';
   };
   await waitFor('the end', isOver, settleMs).catch(() => {
-    wrong.push(`after ${settleMs / 1000} s: ${sayOpen()}`);
+    wrong.push(`after ${settleMs / 1000} s: ${open}`);
   });
   const settled = (performance.now() - mendedAt) / 1000;
   const tally = addTallies(await Promise.all(parts.map((part) => part.tally())));

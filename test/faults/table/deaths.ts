@@ -173,7 +173,7 @@ export const deaths: readonly Fault[] = [
   {
     name: 'rolling restart of two workers and two APIs',
     // It takes about 25 seconds: work for as long.
-    size: 6,
+    size: 4,
     before: startSecondOfEach,
     async breaks({ world }) {
       for (let round = 0; round < 2; round++) {
