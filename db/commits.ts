@@ -1,11 +1,6 @@
 import type { Kysely } from 'kysely';
+import type { NotedRun } from '../domain/runs.ts';
 import type { DB } from './tables.ts';
-
-/** A Temporal workflow that must be told of a change, and its project (null: the platform). */
-export interface NotedRun {
-  runId: string;
-  projectId: string | null;
-}
 
 type Handle = Kysely<DB>;
 type Receiver = (runs: readonly NotedRun[]) => void;

@@ -84,19 +84,27 @@ export interface SentEntry {
   started?: StartedRun;
 }
 
+/** A Temporal workflow that must be told of a change, and its project (null: the platform). */
+export interface NotedRun {
+  runId: string;
+  projectId: string | null;
+  /** An execution is to be started. In a burst, such runs wait for the workers. */
+  isStart?: boolean;
+}
+
 /**
  * Sends Temporal what was committed, without making the caller wait. What it cannot send (the
  * server is unavailable, this process dies) is sent later, by any process: the rows say what is due.
  */
 export interface Dispatcher {
   /** Sends what is due for these runs. */
-  handOn(runs: readonly { runId: string; projectId: string | null }[]): void;
-  /** Sends what other processes should have sent by now. */
+  handOn(runs: readonly NotedRun[]): void;
+  /** Begins to send what other processes should have sent by now. */
   handOnOverdue(): Promise<void>;
   /** Does that every ten seconds, until it is closed. */
   watch(): void;
   /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
-  /** Resolves when everything handed on so far was sent or given up. */
+  /** Resolves when everything handed on so far was sent, or left in the outbox. */
   close(): Promise<void>;
 }

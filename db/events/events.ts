@@ -34,18 +34,11 @@ export async function recordEvents(
   options: { contactsLocked?: boolean; executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
   if (!options.contactsLocked) await lockContacts(tx, events);
-  const given = JSON.stringify(
-    events.map((event) => ({
-      contact_id: event.contactId,
-      email_id: event.emailId ?? null,
-      name: event.name,
-      data: event.data,
-    })),
-  );
+  const given = recordsOf(events);
   // One statement: its snapshot is taken after the locks above.
   const { rows } = await sql<{
     recorded: { id: string; created_at: string }[];
-    runs: string[];
+    runs: { runId: string; isStart: boolean }[];
   }>`
     with given as (
       select contact_id, email_id, name, data from jsonb_to_recordset(${given}::jsonb)
@@ -99,14 +92,26 @@ export async function recordEvents(
     select
       (select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
         from recorded) as recorded,
-      array(select run_id from enqueued) as runs`.execute(tx);
+      (select coalesce(json_agg(json_build_object('runId', run_id, 'isStart', action = 'start')), '[]')
+        from enqueued) as runs`.execute(tx);
   const [row] = rows;
   if (!row) throw new Error('recordEvents: no answer');
   noteRuns(
     tx,
-    row.runs.map((runId) => ({ runId, projectId })),
+    row.runs.map((run) => ({ ...run, projectId })),
   );
   return row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) }));
+}
+
+function recordsOf(events: readonly NewEvent[]): string {
+  return JSON.stringify(
+    events.map(({ contactId, emailId = null, name, data }) => ({
+      contact_id: contactId,
+      email_id: emailId,
+      name,
+      data,
+    })),
+  );
 }
 
 /**
@@ -142,7 +147,7 @@ function enqueueing(projectId: string) {
           from matched
           join step_execution on step_execution.id = matched.step_execution_id
       ${replacingEarlier}
-      returning run_id`;
+      returning run_id, action`;
 }
 
 async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<void> {

@@ -1,6 +1,7 @@
 import type { SentEntry } from '../../domain/runs.ts';
+import type { OpenStart } from '../../domain/workflow/execution.ts';
 import type { Database } from '../database.ts';
-import { listExecutionStarts } from '../workflows/starts.ts';
+import { listExecutionStarts, listUnbegun } from '../workflows/starts.ts';
 import { claimOverdue, listPending, markSent } from './outbox.ts';
 
 /** The dispatcher's reads and writes: the `DispatchStore` of `workflows/client/dispatcher.ts`. */
@@ -9,6 +10,7 @@ export function dispatchStore(db: Database) {
     listPending: (runIds: readonly string[]) => listPending(db, runIds),
     listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
     markSent: (sent: readonly SentEntry[]) => markSent(db, sent),
-    claimOverdue: (max: number) => claimOverdue(db, max),
+    claimOverdue: () => claimOverdue(db),
+    listUnbegun: (starts: readonly OpenStart[]) => listUnbegun(db, starts),
   };
 }

@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import {
+  type NotedRun,
   type OutboxEntry,
   type RunInputs,
   type RunKind,
@@ -71,6 +72,7 @@ export async function enqueueExecutions(
   const runs = executions.map(({ id, project_id: projectId }) => ({
     runId: executionRunId(id),
     projectId,
+    isStart: action === 'start',
   }));
   await sql`
     insert into outbox (run_id, project_id, kind, action)
@@ -121,12 +123,40 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
         and execution.dispatch_generation = run.generation`.execute(db);
 }
 
-/** Claims entries that should have been sent by now, for the caller to send. */
-export async function claimOverdue(db: Database, max: number) {
-  const { rows } = await sql<{ runId: string; projectId: string | null }>`
+/** Overdue entries of one project that are claimed at once, and of all. */
+const projectClaimMax = 100;
+const claimMax = 500;
+
+/**
+ * Claims entries that should have been sent by now, for the caller to send. Every project gets its
+ * turn: what another one has left behind, however much it is, delays nobody.
+ * @returns the runs, and whether there may be more.
+ */
+export async function claimOverdue(db: Database): Promise<{ runs: NotedRun[]; isMore: boolean }> {
+  // One step in the index for each project, not one for each entry.
+  const next = (after: RawBuilder<unknown>) => sql`
+    (select project_id from outbox where ${after} order by project_id limit 1)`;
+  const due = (owner: RawBuilder<unknown>) => sql`
+    (select run_id from outbox where ${owner} and due_at < now()
+      order by due_at limit ${projectClaimMax} for update skip locked)`;
+  const { rows } = await sql<{ runId: string; projectId: string | null; action: string }>`
+    with recursive project(id) as (
+      select project_id from ${next(sql`project_id is not null`)} first
+      union all
+      select ${next(sql`project_id > project.id`)} from project where project.id is not null
+    ), overdue as (
+      select run_id from ${due(sql`project_id is null`)} platform
+      union all
+      select run_id from project, lateral ${due(sql`project_id = project.id`)} own
+    ), claimed as (
+      select run_id from overdue limit ${claimMax}
+    )
     update outbox set due_at = now() + interval '30 seconds'
-      where run_id in (select run_id from outbox
-        where due_at < now() order by due_at limit ${max} for update skip locked)
-      returning run_id as "runId", project_id as "projectId"`.execute(db);
-  return rows;
+      from claimed where outbox.run_id = claimed.run_id
+      returning outbox.run_id as "runId", project_id as "projectId", action`.execute(db);
+  const counts = new Map<string | null, number>();
+  for (const { projectId } of rows) counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+  const isMore = rows.length === claimMax || [...counts.values()].includes(projectClaimMax);
+  const runs = rows.map(({ action, ...run }) => ({ ...run, isStart: action === 'start' }));
+  return { runs, isMore };
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { DueStart, StartedRun } from '../../domain/workflow/execution.ts';
+import type { DueStart, OpenStart, StartedRun } from '../../domain/workflow/execution.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -49,16 +49,36 @@ export async function listExecutionStarts(
       'execution.temporal_run_id as failedRunId',
       'execution.dispatch_generation as generation',
       'execution.status',
+      sql<string>`execution.updated_at::text`.as('updatedAt'),
     ])
     .where('execution.id', '=', anyOf(ids))
     .execute();
-  return rows.map(({ currentStepId, failedRunId, generation, status, since, ...row }) => {
-    const start = { ...row, graph: row.graph as unknown as Graph, format: 2 as const };
-    const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
-    const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since };
-    const hasEnded = !activeStatuses.some((active) => active === status);
-    return { start: resume ? { ...start, resume } : start, generation, failedRunId, hasEnded };
-  });
+  return rows.map(
+    ({ currentStepId, failedRunId, generation, status, since, updatedAt, ...row }) => {
+      const start = { ...row, graph: row.graph as unknown as Graph, format: 2 as const };
+      const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
+      const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since };
+      const hasEnded = !activeStatuses.some((active) => active === status);
+      return {
+        start: resume ? { ...start, resume } : start,
+        generation,
+        failedRunId,
+        hasEnded,
+        updatedAt,
+      };
+    },
+  );
+}
+
+/** The executions among these that are as they were when they were sent: nobody has begun them. */
+export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from execution join unnest(
+        ${starts.map(({ executionId }) => executionId)}::uuid[],
+        ${starts.map(({ updatedAt }) => updatedAt)}::timestamptz[]) as sent(id, updated_at)
+      using (id, updated_at)
+      where status = 'RUNNING'`.execute(db);
+  return rows.map(({ id }) => id);
 }
 
 /**

@@ -34,7 +34,12 @@ export interface DueStart {
   failedRunId: string | null;
   /** Its run ended before its start was recorded. */
   hasEnded: boolean;
+  /** When the execution was last changed, to the microsecond. */
+  updatedAt: string;
 }
+
+/** A start that Temporal was sent. While the execution is unchanged, no worker has begun it. */
+export type OpenStart = Pick<DueStart, 'updatedAt'> & { executionId: string };
 
 /** A run that belongs to a start of its execution. */
 export interface StartedRun {

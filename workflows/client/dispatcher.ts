@@ -2,12 +2,13 @@ import type { Client } from '@temporalio/client';
 import pLimit from 'p-limit';
 import {
   type DueStart,
+  type OpenStart,
   executionOfRun,
   executionRunId,
   projectOfDelivery,
   type StartedRun,
 } from '../../domain/workflow/execution.ts';
-import type { Dispatcher, OutboxEntry, SentEntry } from '../../domain/runs.ts';
+import type { Dispatcher, NotedRun, OutboxEntry, SentEntry } from '../../domain/runs.ts';
 import {
   cancelExecution,
   startExecution,
@@ -16,13 +17,16 @@ import {
   signalRun,
 } from './runs.ts';
 import { withDeadline } from './connection.ts';
+import { createFairQueue } from './fair-queue.ts';
+import { createStartWindow, type StartWindow } from './start-window.ts';
 
 /** What the dispatcher reads from and writes to the database. */
 export interface DispatchStore {
   listPending(runIds: readonly string[]): Promise<OutboxEntry[]>;
   listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
   markSent(sent: readonly SentEntry[]): Promise<void>;
-  claimOverdue(max: number): Promise<{ runId: string; projectId: string | null }[]>;
+  claimOverdue(): Promise<{ runs: NotedRun[]; isMore: boolean }>;
+  listUnbegun(starts: readonly OpenStart[]): Promise<string[]>;
 }
 
 export interface DispatcherOptions {
@@ -39,8 +43,6 @@ export interface DispatcherOptions {
  * starts of one project could delay the steps of all others.
  */
 const callsMaxUsual = 8;
-/** Runs that may wait in memory. Those beyond that are sent when they are overdue. */
-const queueMax = 20_000;
 /**
  * Signals for one project within this time become one, in milliseconds. It doubles while mail keeps
  * coming: a delivery is running already then, and a signal costs as much as a mail.
@@ -49,69 +51,59 @@ const signalGapMs = 25;
 const signalGapMaxMs = 400;
 /** Rows read at once. */
 const pageSize = 50;
-/** Overdue rows claimed at once, and how many may wait in memory before more are claimed. */
-const claimSize = 500;
+/** Pause before the next look whether the workers have begun what was started, in milliseconds. */
+const lookEveryMs = 50;
 /** Pause between two looks for overdue rows, in milliseconds: one short query by index. */
 const watchEveryMs = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
-  const waiting = createFairQueue();
+  const window = createStartWindow((starts) => store.listUnbegun(starts));
+  const starts = createLane(options, { window, whenEmpty: claimMore });
+  // Running executions and other runs go on, however many are to be started.
+  const others = createLane(options);
   const deliveries = createDeliverySignals(options);
-  /** Whether everything could be sent. */
-  let busy: Promise<boolean> | null = null;
+  /** Whether the outbox may have more than memory. */
+  let isMore = false;
+  let isClosing = false;
   let watching: NodeJS.Timeout | null = null;
 
-  async function drain(): Promise<boolean> {
-    // Let other callers of the same tick add theirs: one read serves them all.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.size() > 0) await sendPage(options, waiting.take(pageSize));
-    return true;
-  }
-
-  function work(): void {
-    busy ??= drain()
-      .catch((error: unknown) => {
-        waiting.clear();
-        log.warn({ error }, 'Temporal could not be reached; the outbox keeps what is due');
-        return false;
-      })
-      .finally(() => {
-        busy = null;
-        if (waiting.size() > 0) work();
-      });
-  }
-
-  function handOn(runs: Parameters<Dispatcher['handOn']>[0]): void {
-    for (const { runId, projectId } of runs) {
-      const delivered = projectOfDelivery(runId);
+  function handOn(runs: readonly NotedRun[]): void {
+    for (const run of runs) {
+      const delivered = projectOfDelivery(run.runId);
       if (delivered !== null) deliveries.signal(delivered);
-      else if (waiting.size() < queueMax) waiting.add(projectId ?? '', runId);
+      else if (!(run.isStart ? starts : others).add(run)) isMore = true;
     }
-    if (waiting.size() > 0) work();
   }
 
   async function handOnOverdue(): Promise<void> {
-    // Memory is bounded here: what is not claimed waits in the outbox.
-    while (waiting.size() < claimSize) {
-      const overdue = await store.claimOverdue(claimSize);
-      handOn(overdue);
-      if (overdue.length < claimSize || (await busy) === false) return;
-    }
+    const overdue = await store.claimOverdue();
+    isMore ||= overdue.isMore;
+    handOn(overdue.runs);
+  }
+
+  async function look(): Promise<void> {
+    await handOnOverdue().catch((error: unknown) =>
+      log.warn({ error }, 'The outbox could not be read'),
+    );
+  }
+
+  function claimMore(): void {
+    if (!isMore || isClosing) return;
+    isMore = false;
+    void look();
   }
 
   return {
     handOn,
     handOnOverdue,
     watch() {
-      const look = async () => {
-        await handOnOverdue().catch((error: unknown) =>
-          log.warn({ error }, 'The outbox could not be read'),
-        );
-        if (watching) watching = setTimeout(look, watchEveryMs);
+      const lookAgain = async () => {
+        await look();
+        if (watching) watching = setTimeout(lookAgain, watchEveryMs);
       };
       // At another moment than the other processes.
-      watching = setTimeout(look, Math.random() * watchEveryMs);
+      watching = setTimeout(lookAgain, Math.random() * watchEveryMs);
     },
     async startNow(executionId) {
       const [entry] = await store.listPending([executionRunId(executionId)]);
@@ -130,30 +122,101 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
     },
     async close() {
+      isClosing = true;
       if (watching) clearTimeout(watching);
       watching = null;
+      await Promise.all([starts.close(), others.close(), deliveries.close()]);
+    },
+  };
+}
+
+interface Lane {
+  /** Returns false when there is no room for one more. */
+  add(run: NotedRun): boolean;
+  /** Resolves when all that may be sent was sent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Sends runs in pages, one after the other.
+ * @param options.window how many starts may wait for a worker
+ * @param options.whenEmpty called when all was sent
+ */
+function createLane(
+  options: DispatcherOptions,
+  { window, whenEmpty }: { window?: StartWindow; whenEmpty?: () => void } = {},
+): Lane {
+  const waiting = createFairQueue();
+  let busy: Promise<void> | null = null;
+  let isClosing = false;
+
+  async function drain(): Promise<void> {
+    // Let other callers of the same tick add theirs: one read serves them all.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (waiting.size() > 0) {
+      const runIds = waiting.take(pageSize, window?.open);
+      if (runIds.length > 0) {
+        await sendPage(options, runIds, window);
+        continue;
+      }
+      if (isClosing) return waiting.clear();
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      await window?.look();
+    }
+    whenEmpty?.();
+  }
+
+  function work(): void {
+    busy ??= drain()
+      .catch((error: unknown) => {
+        waiting.clear();
+        options.log.warn({ error }, 'Temporal could not be reached; the outbox keeps what is due');
+      })
+      .finally(() => {
+        busy = null;
+        if (waiting.size() > 0) work();
+      });
+  }
+
+  return {
+    add(run) {
+      const isIn = waiting.add(run);
+      work();
+      return isIn;
+    },
+    async close() {
+      isClosing = true;
       while (busy) await busy;
-      await deliveries.close();
     },
   };
 }
 
 /** Sends what is due for a page of runs. @throws when nothing could be sent. */
-async function sendPage(options: DispatcherOptions, runIds: readonly string[]): Promise<void> {
+async function sendPage(
+  options: DispatcherOptions,
+  runIds: readonly string[],
+  window?: StartWindow,
+): Promise<void> {
   const { store } = options;
-  const entries = await store.listPending(runIds);
-  const starting = entries.filter(({ action }) => action === 'start');
-  const starts = await store.listStarts(starting.map(({ runId }) => executionOfRun(runId) ?? ''));
-  const startOf = new Map(starts.map((due) => [due.start.executionId, due]));
   const sent: SentEntry[] = [];
+  const open = new Map<string, OpenStart>();
   try {
+    const entries = await store.listPending(runIds);
+    const starting = entries.filter(({ action }) => action === 'start');
+    const starts = await store.listStarts(starting.map(({ runId }) => executionOfRun(runId) ?? ''));
+    const startOf = new Map(starts.map((due) => [due.start.executionId, due]));
     await inParallel(
       options,
       entries.map((entry) => async () => {
-        sent.push(await send(options, entry, startOf));
+        const one = await send(options, entry, startOf);
+        sent.push(one);
+        const executionId = one.started?.executionId;
+        const due = executionId && startOf.get(executionId);
+        if (due) open.set(entry.runId, { executionId, updatedAt: due.updatedAt });
       }),
     );
   } finally {
+    window?.sent(runIds, open);
     if (sent.length > 0) await store.markSent(sent);
   }
 }
@@ -193,47 +256,6 @@ async function startRun(
 ): Promise<StartedRun> {
   const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
   return { executionId: due.start.executionId, generation: due.generation, runId };
-}
-
-interface FairQueue {
-  size(): number;
-  add(projectId: string, runId: string): void;
-  /** Takes up to `max` runs, from the projects in turn. */
-  take(max: number): string[];
-  clear(): void;
-}
-
-/** Runs by project, each once. */
-function createFairQueue(): FairQueue {
-  const projects = new Map<string, Set<string>>();
-  let size = 0;
-  return {
-    size: () => size,
-    add(projectId, runId) {
-      const runs = projects.get(projectId) ?? new Set();
-      projects.set(projectId, runs);
-      if (!runs.has(runId)) size += 1;
-      runs.add(runId);
-    },
-    take(max) {
-      const taken: string[] = [];
-      for (const [projectId, runs] of projects) {
-        const [runId] = runs;
-        if (runId === undefined || taken.length === max) break;
-        runs.delete(runId);
-        size -= 1;
-        taken.push(runId);
-        // To the end of the line, where this loop comes by again.
-        projects.delete(projectId);
-        if (runs.size > 0) projects.set(projectId, runs);
-      }
-      return taken;
-    },
-    clear() {
-      projects.clear();
-      size = 0;
-    },
-  };
 }
 
 interface DeliverySignals {

@@ -147,7 +147,7 @@ describe('a request that was sent', () => {
 
   it('is claimed by one process only, and not before the grace has passed', async () => {
     const runId = await signal(randomUUID());
-    const claim = async () => (await claimOverdue(db, 1000)).map((claimed) => claimed.runId);
+    const claim = async () => (await claimOverdue(db)).runs.map(({ runId }) => runId);
     expect(await claim()).not.toContain(runId);
     await db
       .updateTable('outbox')
@@ -156,6 +156,24 @@ describe('a request that was sent', () => {
       .execute();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.flat().filter((claimed) => claimed === runId)).toHaveLength(1);
+  });
+
+  it('is claimed in turns: what another project has left behind delays nobody', async () => {
+    const left = (owner: string | null, count: number, age: string) =>
+      sql`
+      insert into outbox (run_id, project_id, kind, action, due_at)
+        select gen_random_uuid()::text, ${owner}::uuid, 'campaignSend', 'signal',
+            now() - ${age}::interval
+          from generate_series(1, ${count}::int)`.execute(db);
+    const [much, little] = [randomUUID(), randomUUID()];
+    await left(much, 600, '1 hour');
+    await left(little, 1, '1 minute');
+    await left(null, 1, '1 minute');
+    const { runs, isMore } = await claimOverdue(db);
+    const of = (owner: string | null) => runs.filter(({ projectId }) => projectId === owner).length;
+    expect([of(much), of(little), of(null)]).toEqual([100, 1, 1]);
+    expect(isMore).toBe(true);
+    await db.deleteFrom('outbox').where('kind', '=', 'campaignSend').execute();
   });
 });
 

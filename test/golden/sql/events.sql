@@ -110,11 +110,11 @@ with given as (
   on conflict (run_id) do update
   set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
       outbox.generation + 1, due_at = excluded.due_at
-  returning run_id )
+  returning run_id, action )
 select (
   select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
-  from recorded) as recorded, array(
-  select run_id
+  from recorded) as recorded, (
+  select coalesce(json_agg(json_build_object('runId', run_id, 'isStart', action = 'start')), '[]')
   from enqueued) as runs
 
 with page as (

@@ -19,16 +19,48 @@ select outbox.action, outbox.created_at, outbox.due_at, outbox.generation, outbo
 from outbox
 where run_id = any($1::text[])
 
+with recursive project(id) as (
+  select project_id
+  from (
+    select project_id
+    from outbox
+    where project_id is not null
+    order by project_id
+    limit 1) first
+  union all
+  select (
+    select project_id
+    from outbox
+    where project_id > project.id
+    order by project_id
+    limit 1)
+  from project
+  where project.id is not null ), overdue as (
+  select run_id
+  from (
+    select run_id
+    from outbox
+    where project_id is null and due_at < now()
+    order by due_at
+    limit $1
+    for update skip locked) platform
+  union all
+  select run_id
+  from project, lateral (
+    select run_id
+    from outbox
+    where project_id = project.id and due_at < now()
+    order by due_at
+    limit $2
+    for update skip locked) own ), claimed as (
+  select run_id
+  from overdue
+  limit $3 )
 update outbox
 set due_at = now() + interval '30 seconds'
-where run_id in (
-  select run_id
-  from outbox
-  where due_at < now()
-  order by due_at
-  limit $1
-  for update skip locked)
-returning run_id as "runId", project_id as "projectId"
+from claimed
+where outbox.run_id = claimed.run_id
+returning outbox.run_id as "runId", project_id as "projectId", action
 
 with sent as (
   delete from outbox using unnest( $1::text[], $2::int[]) as sent(run_id, generation)

@@ -97,7 +97,7 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
   from step_execution
   where execution_id = execution.id) as since, version.graph as graph, execution.current_step_id as
       "currentStepId", execution.temporal_run_id as "failedRunId", execution.dispatch_generation as
-      generation, execution.status
+      generation, execution.status, execution.updated_at::text as "updatedAt"
 from execution
 inner join workflow_version as version on version.workflow_id = execution.workflow_id and
     version.version = execution.workflow_version

@@ -1,0 +1,51 @@
+import type { NotedRun } from '../../domain/runs.ts';
+
+/** Runs of one project that may wait in memory, and of all. The outbox keeps those beyond that. */
+const projectQueueMax = 1_000;
+const queueMax = 20_000;
+
+/** Runs by project, each once. */
+export interface FairQueue {
+  size(): number;
+  /** Returns false when there is no room. */
+  add(run: NotedRun): boolean;
+  /** Takes up to `max` runs, from the projects in turn; none of a project that may have no more. */
+  take(max: number, mayTake?: (run: NotedRun) => boolean): string[];
+  clear(): void;
+}
+
+export function createFairQueue(): FairQueue {
+  const projects = new Map<string | null, Set<string>>();
+  let size = 0;
+  return {
+    size: () => size,
+    add({ projectId, runId }) {
+      const runs = projects.get(projectId) ?? new Set();
+      if (runs.has(runId)) return true;
+      if (size >= queueMax || runs.size >= projectQueueMax) return false;
+      projects.set(projectId, runs);
+      runs.add(runId);
+      size += 1;
+      return true;
+    },
+    take(max, mayTake = () => true) {
+      const taken: string[] = [];
+      for (const [projectId, runs] of projects) {
+        const [runId] = runs;
+        if (runId === undefined || taken.length === max) break;
+        if (!mayTake({ projectId, runId })) continue;
+        runs.delete(runId);
+        size -= 1;
+        taken.push(runId);
+        // To the end of the line, where this loop comes by again.
+        projects.delete(projectId);
+        if (runs.size > 0) projects.set(projectId, runs);
+      }
+      return taken;
+    },
+    clear() {
+      projects.clear();
+      size = 0;
+    },
+  };
+}

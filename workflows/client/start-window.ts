@@ -1,0 +1,67 @@
+import type { NotedRun } from '../../domain/runs.ts';
+import type { OpenStart } from '../../domain/workflow/execution.ts';
+
+/**
+ * Starts that one process has sent and the workers have not begun. More would not begin any sooner:
+ * they would wait in Temporal's queues, where they delay the steps of all others.
+ */
+const startsMax = 32;
+/** After this, in milliseconds, a start no longer counts: then the workers are away. */
+const startMs = 10_000;
+
+/** Limits the starts that wait for a worker. A burst of them waits in the outbox. */
+export interface StartWindow {
+  /** Whether one more of this project may be sent; if so, it counts from now on. */
+  open(run: NotedRun): boolean;
+  /** Says which of the runs were sent; the others no longer count. */
+  sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
+  /** Looks which have begun. */
+  look(): Promise<void>;
+}
+
+/**
+ * @param listUnbegun those of the starts that no worker has begun
+ */
+export function createStartWindow(
+  listUnbegun: (starts: readonly OpenStart[]) => Promise<string[]>,
+): StartWindow {
+  const counted = new Map<string, { projectId: string | null; at: number; start?: OpenStart }>();
+  const held = new Map<string | null, number>();
+
+  function forget(runId: string): void {
+    const run = counted.get(runId);
+    if (!run) return;
+    counted.delete(runId);
+    const left = (held.get(run.projectId) ?? 0) - 1;
+    if (left > 0) held.set(run.projectId, left);
+    else held.delete(run.projectId);
+  }
+
+  return {
+    open({ projectId, runId }) {
+      // The rule of `Shares`: a project alone gets half, and there is room for whoever comes next.
+      const own = held.get(projectId) ?? 0;
+      if (own + 1 > startsMax - counted.size) return false;
+      counted.set(runId, { projectId, at: Date.now() });
+      held.set(projectId, own + 1);
+      return true;
+    },
+    sent(runIds, starts) {
+      for (const runId of runIds) {
+        const run = counted.get(runId);
+        const start = starts.get(runId);
+        if (run && start) run.start = start;
+        else forget(runId);
+      }
+    },
+    async look() {
+      const sent = [...counted].flatMap(([runId, { at, start }]) =>
+        start ? [{ runId, at, start }] : [],
+      );
+      const unbegun = new Set(await listUnbegun(sent.map(({ start }) => start)));
+      for (const { runId, at, start } of sent) {
+        if (!unbegun.has(start.executionId) || Date.now() - at > startMs) forget(runId);
+      }
+    },
+  };
+}
