@@ -56,12 +56,12 @@ export const campaign: Benchmark = {
   },
 };
 
-interface Round {
+export interface Round {
   perSecond: number;
   cpu: CpuSeconds;
 }
 
-async function measured<T>(
+export async function measured<T>(
   pids: Readonly<Record<string, number>>,
   recipients: number,
   work: () => Promise<T>,
@@ -75,7 +75,7 @@ async function measured<T>(
 }
 
 /** Sends a campaign to everybody. Answers its id. @throws Error when not each got it once */
-async function send(
+export async function send(
   stack: Stack,
   project: Project,
   sink: ChildProcess,

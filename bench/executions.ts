@@ -96,7 +96,7 @@ function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep
   return shape.at(-1) === 'EXIT' ? steps : [...steps, ...noted];
 }
 
-async function prepareEverpost(stack: Stack, shape: readonly BenchStep[]): Promise<Subject> {
+export async function prepareEverpost(stack: Stack, shape: readonly BenchStep[]): Promise<Subject> {
   const { pool } = stack;
   const project = await createProject(stack.apiUrl);
   const workflowId = await createWorkflow(project, 'started', shape);
@@ -143,7 +143,7 @@ function prepareBare(bare: Bare, steps: readonly BareStep[]): Subject {
   };
 }
 
-async function round(
+export async function round(
   run: BenchmarkRun,
   subject: Subject,
   count: number,

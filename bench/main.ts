@@ -7,6 +7,7 @@ import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
 import { imports } from './import.ts';
 import { latency } from './latency.ts';
+import { scaling } from './scaling.ts';
 import { segments } from './segments.ts';
 import { start } from './start.ts';
 import { track } from './track.ts';
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   segments,
   events,
   activity,
+  scaling,
 };
 
 const [name, ...args] = process.argv.slice(2);

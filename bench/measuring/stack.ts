@@ -10,6 +10,7 @@ import { startPostgres } from '../../dev/servers/postgres.ts';
 import { end, launch } from '../../dev/servers/processes.ts';
 import { readyMessage } from '../../dev/servers/supervisor.ts';
 import { startTemporal } from '../../dev/servers/temporal.ts';
+import { startTemporalOnPostgres } from '../../dev/servers/temporal-postgres.ts';
 import type { BenchmarkRun } from './benchmark.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -22,9 +23,14 @@ export interface Stack {
   pool: pg.Pool;
   /** Process ids of `api`, `worker`, `temporal` and `postgres`. */
   pids: Readonly<Record<'api' | 'worker' | 'temporal' | 'postgres', number>>;
+  /** Ends everything before the benchmark ends, so that another stack may have the machine. */
+  stop(): Promise<void>;
   /** Starts one more Node program of the repository; resolves when it says that it is ready. */
   startProgram(name: string, file: string, env?: Record<string, string>): Promise<ChildProcess>;
 }
+
+/** Temporal's development server, or that of production with its state in PostgreSQL. */
+export type TemporalKind = 'dev' | 'postgresql';
 
 /** Options of every benchmark that has a stack. */
 export const stackOptions = {
@@ -39,17 +45,26 @@ export const stackOptions = {
  * worker. All is durable as in production; the request limits and the sending limits are off,
  * because they would be what is measured.
  * @param settings more environment variables of all programs.
+ * @param kind the server of Temporal: its development server, or that of production on PostgreSQL
  */
 export async function startStack(
-  run: BenchmarkRun,
+  whole: BenchmarkRun,
   settings: Record<string, string> = {},
+  kind: TemporalKind = 'dev',
 ): Promise<Stack> {
+  const cleanups: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  };
+  whole.defer(stop);
+  const run = { ...whole, defer: (cleanup: () => Promise<unknown>) => void cleanups.push(cleanup) };
   const directory = await mkdtemp(join(tmpdir(), 'everpost-bench-'));
   run.defer(() => rm(directory, { recursive: true, force: true }));
   await mkdir(join(directory, 'logs'));
+  const starting = startDatabase(run, directory);
   const [postgres, temporal] = await Promise.all([
-    startDatabase(run, directory),
-    startServer(run, directory),
+    starting,
+    startServer(run, directory, kind === 'postgresql' ? starting : null),
   ]);
   const port = await freePort(run);
   const apiUrl = `http://127.0.0.1:${port}`;
@@ -88,6 +103,7 @@ export async function startStack(
       postgres: await readPid(join(directory, 'postgres', 'cluster', 'postmaster.pid')),
     },
     startProgram,
+    stop,
   };
 }
 
@@ -120,15 +136,21 @@ async function startDatabase(run: BenchmarkRun, directory: string) {
   return starting;
 }
 
-async function startServer(run: BenchmarkRun, directory: string) {
-  const starting = startTemporal({
+async function startServer(
+  run: BenchmarkRun,
+  directory: string,
+  database: Promise<{ url: string }> | null,
+) {
+  const given = {
     dataDir: join(directory, 'temporal'),
     port: await freePort(run),
-    uiPort: await freePort(run),
     log: logFile(directory, 'temporal'),
-    onNotice: (sentence) => console.log(sentence),
+    onNotice: (sentence: string) => console.log(sentence),
     signal: run.signal,
-  });
+  };
+  const starting = database
+    ? database.then(({ url }) => startTemporalOnPostgres({ ...given, postgresUrl: url }))
+    : startTemporal({ ...given, uiPort: await freePort(run) });
   run.defer(() => starting.then((server) => server.stop()).catch(() => undefined));
   return starting;
 }
