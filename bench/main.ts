@@ -7,6 +7,7 @@ import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
 import { imports } from './import.ts';
 import { latency } from './latency.ts';
+import { pauses } from './pauses.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './segments.ts';
 import { start } from './start.ts';
@@ -20,6 +21,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   executions,
   campaign,
   fairness,
+  pauses,
   import: imports,
   start,
   contacts,

@@ -99,5 +99,5 @@ async function request(
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path} ${response.status}: ${text}`);
   const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
-  return { body: JSON.parse(text) as Answer, cookie };
+  return { body: (text === '' ? {} : JSON.parse(text)) as Answer, cookie };
 }
