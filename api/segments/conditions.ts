@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { listSegmentConditions } from '../../db/segments/segments.ts';
+import { listSegmentReferences } from '../../db/segments/segments.ts';
 import { Problem } from '../../domain/errors.ts';
 import { type Condition, type Filter, operators, unitMs } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
@@ -110,7 +110,9 @@ export async function refuseBadReferences(
     ...mention,
     field: `${given.field}.${mention.field}`,
   }));
-  const errors = segmentProblems(placed, await listSegmentConditions(db, projectId), selfId);
+  const ids = given.mentions.map(({ segmentId }) => segmentId);
+  const segments = await listSegmentReferences(db, projectId, ids);
+  const errors = segmentProblems(placed, segments, selfId);
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 

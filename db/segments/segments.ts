@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
-import { type Condition, segmentIdsOf } from '../../domain/filter/filter.ts';
-import type { Segments } from '../../domain/filter/parse.ts';
+import { type Condition, segmentIdsIn, segmentIdsOf } from '../../domain/filter/filter.ts';
+import type { SegmentReferences, Segments } from '../../domain/filter/parse.ts';
+import { isUuid } from '../../domain/ids.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, orderOf, type RowSize } from '../expressions.ts';
@@ -95,23 +96,57 @@ export async function listDynamicSegments(
   return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
 }
 
-/** The conditions of all segments of a project. */
-export async function listSegmentConditions(db: Database, projectId: string): Promise<Segments> {
-  const rows = await db
-    .selectFrom('segment')
-    .select(['id', 'condition'])
-    .where('project_id', '=', projectId)
-    .execute();
-  return new Map(rows.map(({ id, condition }) => [id, condition as unknown as Condition | null]));
+/**
+ * What segments of a project refer to which others: those that name any, and these. Conditions may
+ * be large, so only their fields are read.
+ */
+export async function listSegmentReferences(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<SegmentReferences> {
+  const { rows } = await sql<{ id: string; fields: string[] }>`
+    select id, coalesce(jsonb_path_query_array(condition, ${namedFields}), '[]') as fields
+      from segment
+      where project_id = ${projectId}
+        and (id = ${anyOf(ids.filter(isUuid))} or jsonb_path_exists(condition, ${namedFields}))`.execute(
+    db,
+  );
+  return new Map(rows.map(({ id, fields }) => [id, segmentIdsIn(fields)]));
 }
 
-/** The conditions needed to evaluate one: those of all segments if it names any. */
+/** Fields of the filters of a condition that name a segment. */
+const namedFields = sql.lit('$.**.field ? (@ starts with "segment.")');
+
+/**
+ * The conditions needed to evaluate one: those of the segments that it names, directly or through
+ * others, `limits.segmentReach` at most.
+ */
 export async function listConditionsFor(
   db: Database,
   projectId: string,
   condition: Condition,
 ): Promise<Segments> {
-  return segmentIdsOf(condition).length === 0 ? new Map() : listSegmentConditions(db, projectId);
+  const known = new Map<string, Condition | null>();
+  const asked = new Set<string>();
+  let ids = segmentIdsOf(condition);
+  while (ids.length > 0) {
+    for (const id of ids) asked.add(id);
+    const rows = await db
+      .selectFrom('segment')
+      .select(['id', 'condition'])
+      .where('project_id', '=', projectId)
+      .where('id', '=', anyOf(ids.filter(isUuid)))
+      .execute();
+    const found = rows.map((row) => ({
+      ...row,
+      condition: row.condition as unknown as Condition | null,
+    }));
+    for (const { id, condition: own } of found) known.set(id, own);
+    const next = found.flatMap(({ condition: own }) => (own ? segmentIdsOf(own) : []));
+    ids = [...new Set(next)].filter((id) => !asked.has(id));
+  }
+  return known;
 }
 
 export async function insertSegment(

@@ -168,6 +168,11 @@ export function filtersOf(condition: Condition): Filter[] {
 
 /** The ids of the segments that a condition names directly, each once. */
 export function segmentIdsOf(condition: Condition): string[] {
-  const fields = filtersOf(condition).map(({ field }) => fieldOf(field));
+  return segmentIdsIn(filtersOf(condition).map(({ field }) => field));
+}
+
+/** The ids of the segments among the fields of filters, each once. */
+export function segmentIdsIn(texts: readonly string[]): string[] {
+  const fields = texts.map(fieldOf);
   return [...new Set(fields.flatMap((field) => (field?.kind === 'segment' ? [field.id] : [])))];
 }

@@ -10,7 +10,6 @@ import {
   type Operator,
   operators,
   operatorsOf,
-  segmentIdsOf,
   type Unit,
   unitMs,
 } from './filter.ts';
@@ -32,8 +31,11 @@ export interface SegmentMention {
   segmentId: string;
 }
 
-/** The segments of a project: id → condition, null for a segment of hand-picked members. */
+/** Conditions of segments by id, null for a segment of hand-picked members. */
 export type Segments = ReadonlyMap<string, Condition | null>;
+
+/** Segments by id, with the ids of those that the condition of each names. */
+export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Parses a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
@@ -55,12 +57,12 @@ export function parseCondition(input: unknown, field: string): ParsedCondition {
 /**
  * Problems of the segments that a condition names: unknown ones, circular references to the segment
  * of the condition, and too many of them, here or in a segment that names this one.
- * @param segments all segments of the project.
+ * @param segments the named ones, and all of the project that refer to others.
  * @param selfId the segment that is being changed; absent for a new one, and for audiences.
  */
 export function segmentProblems(
   mentions: readonly SegmentMention[],
-  segments: Segments,
+  segments: SegmentReferences,
   selfId?: string,
 ): FieldProblem[] {
   const [first] = mentions;
@@ -82,7 +84,7 @@ export function segmentProblems(
 /** True when the condition, or a segment that refers to its segment, reaches too many segments. */
 function reachesTooFar(
   mentions: readonly SegmentMention[],
-  segments: Segments,
+  segments: SegmentReferences,
   selfId: string | undefined,
 ): boolean {
   const below = reachableSegments(
@@ -91,15 +93,13 @@ function reachesTooFar(
   );
   if (below.size > limits.segmentReach) return true;
   if (selfId === undefined) return false;
-  const named = new Map<string, string[]>();
-  for (const [id, condition] of segments) {
-    if (condition) named.set(id, segmentIdsOf(condition));
+  const namedBy = new Map<string, string[]>();
+  for (const [id, names] of segments) {
+    for (const name of names) namedBy.set(name, [...(namedBy.get(name) ?? []), id]);
   }
   const above = new Set([selfId]);
   // Iterating a Set also visits items added meanwhile.
-  for (const id of above) {
-    for (const [other, names] of named) if (names.includes(id)) above.add(other);
-  }
+  for (const id of above) for (const other of namedBy.get(id) ?? []) above.add(other);
   above.delete(selfId);
   return [...above].some((id) => {
     const reached = reachableSegments([id], segments);
@@ -109,12 +109,14 @@ function reachesTooFar(
 }
 
 /** The given segments with all that they refer to, directly or indirectly. */
-export function reachableSegments(from: readonly string[], segments: Segments): Set<string> {
+export function reachableSegments(
+  from: readonly string[],
+  segments: SegmentReferences,
+): Set<string> {
   const reached = new Set(from);
   // Iterating a Set also visits items added meanwhile.
   for (const id of reached) {
-    const condition = segments.get(id);
-    if (condition) for (const next of segmentIdsOf(condition)) reached.add(next);
+    for (const next of segments.get(id) ?? []) reached.add(next);
   }
   return reached;
 }

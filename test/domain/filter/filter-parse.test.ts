@@ -11,7 +11,7 @@ import {
   parseCondition,
   reachableSegments,
   segmentProblems,
-  type Segments,
+  type SegmentReferences,
 } from '../../../domain/filter/parse.ts';
 
 const filter = (field: string, operator: string, value?: unknown, unit?: string) => ({
@@ -226,12 +226,12 @@ describe('segments', () => {
       },
     ],
   });
-  const segments: Segments = new Map([
-    [uuid(1), naming(2)],
-    [uuid(2), naming(3)],
-    [uuid(3), null],
-    [uuid(4), naming(5)],
-    [uuid(5), naming(4)],
+  const segments: SegmentReferences = new Map([
+    [uuid(1), [uuid(2)]],
+    [uuid(2), [uuid(3)]],
+    [uuid(3), []],
+    [uuid(4), [uuid(5)]],
+    [uuid(5), [uuid(4)]],
   ]);
   const problems = (named: number[], self?: number) =>
     segmentProblems(
