@@ -18,8 +18,8 @@ export const pauses: Benchmark = {
   options: {
     /** Executions, members, mails, contacts of each. */
     rows: '100000',
-    /** Seconds for which the idle system is measured. */
-    idle: '15',
+    /** Seconds for which the idle system is measured before each. */
+    idle: '5',
     ...stackOptions,
   },
   async run(run) {
@@ -35,21 +35,28 @@ export const pauses: Benchmark = {
     await insertContacts(stack, small, 1_000);
     // The first ones compile code and open connections.
     await measure(stack, [large, small], () => sleep(3_000));
-    const idle = await measure(stack, [large, small], () => sleep(run.count('idle') * 1_000));
-    const lines = [lineOf('idle', idle)];
+    const lines: string[][] = [];
     for (const { name, prepare, isOver = async () => true, act } of actions(stack, large, rows)) {
       const id = await prepare();
-      await stack.pool.query('analyze');
+      await stack.pool.query('vacuum analyze');
+      const idle = await measure(stack, [large, small], () => sleep(run.count('idle') * 1_000));
+      lines.push(lineOf('idle', idle));
       const measured = await measure(stack, [large, small], async () => {
         await act(id);
         const end = Date.now() + 120_000;
         while (!(await isOver(id)) && Date.now() < end) await sleep(500);
       });
       lines.push(lineOf(name, measured));
+      console.log(
+        lines
+          .slice(-2)
+          .map((line) => line.join('  '))
+          .join('\n'),
+      );
     }
     console.log(`Requests to /v1/track, /contacts and /v1/send, in milliseconds; ${rows} rows.\n`);
     printTable([
-      ['', 's', 'own p50', 'p99', 'most', "other's p50", 'p99', 'most', 'failed', 'API MB'],
+      ['', 's', 'own p50', 'p99', 'most', "other's p50", 'p99', 'most', 'lock', 'failed', 'API MB'],
       ...lines,
     ]);
   },
@@ -64,12 +71,12 @@ interface Action {
   isOver?(id: string): Promise<boolean>;
 }
 
-function actions({ pool, databaseUrl }: Stack, project: Project, rows: number): Action[] {
+/** What inserts the rows, and asks for them. */
+function fixtures({ pool }: Stack, project: Project, rows: number) {
   const value = async (text: string, values: unknown[]) =>
     Object.values((await pool.query<Record<string, unknown>>(text, values)).rows[0] ?? {})[0];
   const isNone = async (text: string, values: unknown[]) =>
     (await value(`select not exists (select ${text})`, values)) === true;
-  const isRemoved = (id: string) => isNone('from removal where id = $1', [id]);
   const workflow = async (status: string) => {
     const { id } = await project.call('POST', '/workflows', { name: 'Large', eventName: 'none' });
     await pool.query(
@@ -120,6 +127,12 @@ function actions({ pool, databaseUrl }: Stack, project: Project, rows: number): 
     const { id } = await project.call('POST', '/segments', { name: 'Large', ...given });
     return String(id);
   };
+  return { value, isNone, workflow, campaign, segment };
+}
+
+function actions(stack: Stack, project: Project, rows: number): Action[] {
+  const { value, isNone, workflow, campaign, segment } = fixtures(stack, project, rows);
+  const isRemoved = (id: string) => isNone('from removal where id = $1', [id]);
   const isPro = {
     operator: 'AND',
     conditions: [{ field: 'data.plan', operator: 'equals', value: 'pro' }],
@@ -173,35 +186,42 @@ function actions({ pool, databaseUrl }: Stack, project: Project, rows: number): 
       isOver: () =>
         isNone(`from contact where project_id = $1 and email like 'no-%'`, [project.id]),
     },
-    {
-      name: 'disable the project',
-      prepare: async () => {
-        await pool.query(
-          `insert into contact (project_id, email, subscribed)
-            select $1, 'again-' || n || '@people.example', true from generate_series(1, $2::int) n`,
-          [project.id, rows],
-        );
-        await campaign('PAUSED', 'PENDING');
-        return workflow('WAITING');
-      },
-      async act() {
-        const { db, close } = openDatabase(databaseUrl);
-        await transact(db, (tx) => disableProject(tx, project.id, 'MANUAL')).finally(close);
-      },
-      isOver: () =>
-        isNone(
-          `from execution where project_id = $1 and status = 'WAITING'
-            union all select from email where project_id = $1 and status = 'PENDING'`,
-          [project.id],
-        ),
-    },
+    disabling(stack, project, rows),
   ];
+}
+
+function disabling(stack: Stack, project: Project, rows: number): Action {
+  const { isNone, workflow, campaign } = fixtures(stack, project, rows);
+  return {
+    name: 'disable the project',
+    prepare: async () => {
+      await stack.pool.query(
+        `insert into contact (project_id, email, subscribed)
+          select $1, 'again-' || n || '@people.example', true from generate_series(1, $2::int) n`,
+        [project.id, rows],
+      );
+      await campaign('PAUSED', 'PENDING');
+      return workflow('WAITING');
+    },
+    async act() {
+      const { db, close } = openDatabase(stack.databaseUrl);
+      await transact(db, (tx) => disableProject(tx, project.id, 'MANUAL')).finally(close);
+    },
+    isOver: () =>
+      isNone(
+        `from execution where project_id = $1 and status = 'WAITING'
+          union all select from email where project_id = $1 and status = 'PENDING'`,
+        [project.id],
+      ),
+  };
 }
 
 interface Measured {
   seconds: number;
   /** Milliseconds of each request, by project. */
   latencies: number[][];
+  /** The longest that a statement was seen to wait for a lock, in milliseconds. */
+  lockMs: number;
   failed: number;
   apiMegabytes: number | null;
 }
@@ -211,12 +231,12 @@ const pauseMs = 25;
 
 /** Sends requests of each project, one of each kind at a time, until `work` is over. */
 async function measure(
-  { pids }: Stack,
+  { pids, pool }: Stack,
   projects: readonly Project[],
   work: () => Promise<unknown>,
 ): Promise<Measured> {
   const latencies: number[][] = projects.map(() => []);
-  let [isOver, failed] = [false, 0];
+  let [isOver, failed, lockMs] = [false, 0, 0];
   const loops = projects.flatMap((project, index) =>
     requests(project).map(async (request) => {
       for (let count = 0; !isOver; count += 1) {
@@ -227,11 +247,22 @@ async function measure(
       }
     }),
   );
+  async function watchLocks(): Promise<void> {
+    while (!isOver) {
+      const { rows } = await pool.query<{ ms: number | null }>(
+        `select (extract(epoch from max(clock_timestamp() - waitstart)) * 1000)::float8 as ms
+          from pg_locks where not granted`,
+      );
+      lockMs = Math.max(lockMs, rows[0]?.ms ?? 0);
+      await sleep(pauseMs);
+    }
+  }
+  const watching = watchLocks();
   const startedAt = performance.now();
   await work().finally(() => (isOver = true));
   const seconds = (performance.now() - startedAt) / 1000;
-  await Promise.all(loops);
-  return { seconds, latencies, failed, apiMegabytes: await megabytesOf(pids.api) };
+  await Promise.all([...loops, watching]);
+  return { seconds, latencies, lockMs, failed, apiMegabytes: await megabytesOf(pids.api) };
 }
 
 const requests = (project: Project): ((count: number) => Promise<unknown>)[] => [
@@ -247,11 +278,19 @@ const requests = (project: Project): ((count: number) => Promise<unknown>)[] => 
     }),
 ];
 
-function lineOf(name: string, { seconds, latencies, failed, apiMegabytes }: Measured): string[] {
+function lineOf(name: string, measured: Measured): string[] {
+  const { seconds, latencies, lockMs, failed, apiMegabytes } = measured;
   const figures = latencies.flatMap((ms) =>
     [median(ms), percentile(ms, 0.99), percentile(ms, 1)].map(figure),
   );
-  return [name, figure(seconds), ...figures, String(failed), figure(apiMegabytes ?? Number.NaN)];
+  return [
+    name,
+    figure(seconds),
+    ...figures,
+    figure(lockMs),
+    String(failed),
+    figure(apiMegabytes ?? Number.NaN),
+  ];
 }
 
 /** The memory of a process now; null where /proc does not say. */
