@@ -3,6 +3,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../domain/errors.ts';
 import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
+import { deleteInPages } from './pages.ts';
 
 /** A key that one request holds, until it stores its response, releases it or is replaced. */
 export interface KeyClaim {
@@ -211,14 +212,8 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
     update idempotency set interrupted = true where ${held(claim)} and not ${isEmpty}`.execute(db);
 }
 
-/** Removes keys older than `ttlHours`; returns how many. */
-export async function deleteExpiredIdempotencyKeys(
-  db: Database,
-  ttlHours: number,
-): Promise<number> {
-  const result = await db
-    .deleteFrom('idempotency')
-    .where('created_at', '<', sql<Date>`now() - make_interval(hours => ${ttlHours}::int)`)
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
+/** Deletes keys older than `ttlHours`. */
+export async function deleteExpiredIdempotencyKeys(db: Database, ttlHours: number): Promise<void> {
+  const where = sql<boolean>`created_at < now() - make_interval(hours => ${ttlHours}::int)`;
+  await deleteInPages(db, { table: 'idempotency', where, rows: 1000 });
 }

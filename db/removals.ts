@@ -1,5 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Database, transact } from './database.ts';
+import { deletePage } from './pages.ts';
 
 /**
  * What belongs to a deleted workflow or segment, maybe a million rows. The deletion leaves a row of
@@ -89,16 +90,4 @@ export async function deleteRemovalPage(db: Database, id: string): Promise<boole
     await tx.deleteFrom('removal').where('id', '=', id).execute();
     return true;
   });
-}
-
-/** Deletes up to `rows` rows of a table. Returns how many. */
-export async function deletePage(
-  db: Database,
-  { table, where, rows }: { table: string; where: RawBuilder<boolean>; rows: number },
-): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from ${sql.table(table)}
-      where ctid = any (array(
-        select ctid from ${sql.table(table)} where ${where} limit ${rows}))`.execute(db);
-  return Number(numAffectedRows ?? 0);
 }

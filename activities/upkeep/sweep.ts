@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
@@ -73,7 +74,9 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   securityLogDays: number;
 }
 
-/** How long one sweep goes on with cancelling all executions of a workflow, in milliseconds. */
+/** How long a sweep waits until overdue rows were sent, in milliseconds: they are sent all the same. */
+const sendingMs = 10_000;
+/** How long one sweep goes on with cancelling very many executions, in milliseconds. */
 const cancellingMs = 20_000;
 /** How long it deletes what belongs to deleted workflows and segments, in milliseconds. */
 const removingMs = 20_000;
@@ -86,7 +89,9 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
   const { db, dispatcher } = services;
   const tasks: SweepTasks = {
     async DISPATCH_FORGOTTEN() {
-      await dispatcher.handOnOverdue();
+      const sending = dispatcher.handOnOverdue();
+      // One project's backlog of 100,000 rows takes minutes.
+      await Promise.race([sending, sleep(sendingMs, undefined, { ref: false })]);
       const projectIds = await listForgottenDeliveries(db, pageSize);
       dispatcher.handOn(
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
@@ -101,9 +106,10 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await signalStalledSystemMail(db, pageSize);
     },
     async CANCEL_LATE_EXECUTIONS() {
-      while ((await cancelLateExecutions(db, pageSize)) === pageSize);
       const end = Date.now() + cancellingMs;
-      await continueCancellations(db, () => Date.now() > end);
+      const isOver = () => Date.now() > end;
+      while (!isOver() && (await cancelLateExecutions(db, pageSize)) === pageSize);
+      await continueCancellations(db, isOver);
     },
     async CONTINUE_REMOVALS() {
       const end = Date.now() + removingMs;

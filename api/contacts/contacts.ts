@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleteContacts } from '../../db/contacts/deletion.ts';
+import { deleteContactHistory, deleteContacts } from '../../db/contacts/deletion.ts';
 import {
   type ContactRow,
   countContacts,
@@ -214,6 +214,7 @@ export const deleteContact = endpoint({
   response: z.void(),
   problems: ['CONTACT_NOT_FOUND'],
   async handle({ db, caller, params: { id } }) {
+    await deleteContactHistory(db, caller.projectId, [id]);
     const deleted = await transact(db, (tx) => deleteContacts(tx, caller.projectId, [id]));
     if (deleted.length === 0) throw notFound('CONTACT', id);
   },

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { deleteInPages } from '../pages.ts';
 
 /** The payment provider's data about projects. */
 
@@ -23,10 +24,8 @@ export async function lockCustomer(tx: Database, customer: string): Promise<void
 
 /** Deletes events that the provider no longer repeats. */
 export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
-  await db
-    .deleteFrom('payment_receipt')
-    .where('created_at', '<', sql<Date>`now() - interval '30 days'`)
-    .execute();
+  const where = sql<boolean>`created_at < now() - interval '30 days'`;
+  await deleteInPages(db, { table: 'payment_receipt', where, rows: 5000 });
 }
 
 /** The project of a customer. */

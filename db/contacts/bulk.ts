@@ -7,7 +7,7 @@ import type {
   ContactError,
 } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
-import { deleteContacts } from './deletion.ts';
+import { deleteContactHistory, deleteContacts } from './deletion.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { recordEvents } from '../events/events.ts';
@@ -109,6 +109,7 @@ async function insertMatching(
 
 /** Processes and counts the next batch, both or neither. False: the job has ended. */
 export async function recordBulkBatch(db: Database, job: JobRef): Promise<boolean> {
+  await deleteContactHistory(db, job.projectId, await listContactsToDelete(db, job));
   return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     const batch = row && (await takeBatch(tx, job.jobId));
@@ -118,6 +119,23 @@ export async function recordBulkBatch(db: Database, job: JobRef): Promise<boolea
     await noteBatch(tx, row, batch.contact_ids.length, outcome);
     return true;
   });
+}
+
+/** The contacts of the next batch, if it deletes them. */
+async function listContactsToDelete(db: Database, { projectId, jobId }: JobRef): Promise<string[]> {
+  const batch = await db
+    .selectFrom('job_batch')
+    .innerJoin('job', 'job.id', 'job_batch.job_id')
+    .innerJoin('project', 'project.id', 'job.project_id')
+    .select('job_batch.contact_ids')
+    .where('job.id', '=', jobId)
+    .where('job.project_id', '=', projectId)
+    .where(sql<boolean>`job.data ->> 'operation' = 'delete'`)
+    .where('project.disabled_reason', 'is', null)
+    .orderBy('job_batch.number')
+    .limit(1)
+    .executeTakeFirst();
+  return batch?.contact_ids ?? [];
 }
 
 async function takeBatch(tx: Database, jobId: string) {

@@ -1,12 +1,49 @@
+import { sql } from 'kysely';
 import { executionRunId } from '../../domain/workflow/execution.ts';
 import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { deletePage } from '../pages.ts';
 import { activeStatuses } from '../workflows/executions.ts';
+
+/** Rows of each kind that go with their contacts in one transaction. */
+const historyMax = 5000;
+
+/** What has come to its end: nothing works on these rows any more. */
+const history = [
+  {
+    table: 'event',
+    isPast: sql<boolean>`id not in (select event_id from wait where event_id is not null)`,
+  },
+  { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
+  { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },
+];
+
+/**
+ * Deletes the past of contacts that are about to be deleted, page by page, until so little is left
+ * that one transaction can delete it with them. Most contacts have less. One may have a million
+ * events: then deleting it would take longer than a statement may.
+ */
+export async function deleteContactHistory(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<void> {
+  for (const { table, isPast } of history) {
+    const where = sql<boolean>`contact_id = ${anyOf(ids)} and project_id = ${projectId}
+      and ${isPast}`;
+    for (;;) {
+      const { rows: more } = await sql`
+        select from ${sql.table(table)} where ${where} limit 1 offset ${historyMax}`.execute(db);
+      if (more.length === 0) break;
+      await deletePage(db, { table, where, rows: historyMax });
+    }
+  }
+}
 
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
- * caller's transaction. A trigger puts the runs of active executions into the outbox, to be
+ * caller's transaction; before it, call `deleteContactHistory`. A trigger puts the runs of active executions into the outbox, to be
  * cancelled. Returns the ids of those that existed.
  */
 export async function deleteContacts(

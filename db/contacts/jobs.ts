@@ -5,6 +5,7 @@ import type { RunKind } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { enqueue } from '../outbox/outbox.ts';
+import { deleteInPages } from '../pages.ts';
 import type { Job } from '../tables.ts';
 
 export type JobRow = Selectable<Job>;
@@ -216,7 +217,6 @@ export async function signalStalledJobs(db: Database, max: number): Promise<void
 
 /** Deletes jobs that ended too long ago to be read. */
 export async function deleteOldJobs(db: Database): Promise<void> {
-  await sql`
-    delete from job where finished_at
-      < now() - make_interval(days => ${limits.jobDays}::int)`.execute(db);
+  const where = sql<boolean>`finished_at < now() - make_interval(days => ${limits.jobDays}::int)`;
+  await deleteInPages(db, { table: 'job', where, rows: 500 });
 }

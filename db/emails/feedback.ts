@@ -11,6 +11,7 @@ import {
 import type { Measure } from '../../domain/sender/reputation.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Database } from '../database.ts';
+import { deleteInPages } from '../pages.ts';
 import { recordEvents } from '../events/events.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
@@ -264,5 +265,6 @@ export async function recordSimulatedFeedback(
 
 /** SNS repeats a notification for hours at most, never after 30 days. */
 export async function deleteOldSnsReceipts(db: Database): Promise<void> {
-  await sql`delete from sns_receipt where created_at < now() - interval '30 days'`.execute(db);
+  const where = sql<boolean>`created_at < now() - interval '30 days'`;
+  await deleteInPages(db, { table: 'sns_receipt', where, rows: 5000 });
 }

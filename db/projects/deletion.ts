@@ -5,7 +5,8 @@ import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../contacts/jobs.ts';
 import { enqueue, signalCampaign } from '../outbox/outbox.ts';
-import { deletePage, deleteRemovalPage, listRemovalIds } from '../removals.ts';
+import { deletePage } from '../pages.ts';
+import { deleteRemovalPage, listRemovalIds } from '../removals.ts';
 
 /**
  * Reset and deletion of a project. One short transaction makes its row unreachable; a run then

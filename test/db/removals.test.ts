@@ -4,7 +4,7 @@ import { continueRemovals } from '../../db/removals.ts';
 import { useShop } from '../support/projects/shop.ts';
 import { tasksOf } from '../support/sweep-now.ts';
 
-/** What belongs to a deleted workflow or segment is gone for its readers at once, and then in pages. */
+/** What belongs to something deleted goes in pages; of a workflow or segment nobody finds it by then. */
 
 const shop = await useShop();
 const { db } = shop.api;
@@ -59,6 +59,19 @@ it('executions of a workflow', async () => {
   expect(await rowsIn('execution', 'workflow_id', id)).toBe(0);
   expect(await rowsIn('workflow_version', 'workflow_id', id)).toBe(0);
   expect(await rowsIn('removal', 'id', id)).toBe(0);
+});
+
+it('the past of a contact with very many events, before the contact', async () => {
+  const { body: contact } = await shop.call('POST', '/contacts', { email: 'busy@people.test' });
+  await sql`
+    insert into event (project_id, contact_id, name)
+      select ${shop.project.id}, ${contact.id}, 'busy' from generate_series(1, 12000)`.execute(db);
+  expect((await shop.call('DELETE', `/contacts/${contact.id}`)).status).toBe(204);
+  expect(await rowsIn('event', 'contact_id', contact.id)).toBe(0);
+  // Each statement notes how many events it has deleted.
+  const { rows } = await sql<{ count: number }>`
+    select count::int from event_tally where name = 'busy' order by count`.execute(db);
+  expect(rows.map(({ count }) => count)).toEqual([-5_000, -5_000, -2_000, 12_000]);
 });
 
 it('members of a segment', async () => {

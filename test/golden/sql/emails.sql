@@ -17,7 +17,11 @@ where id in (
   for update skip locked )
 
 delete from sns_receipt
-where created_at < now() - interval '30 days'
+where created_at < now() - interval '30 days' and ctid = any (array(
+    select ctid
+    from sns_receipt
+    where created_at < now() - interval '30 days'
+    limit $1))
 
 insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
     headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id)

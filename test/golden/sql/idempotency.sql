@@ -1,5 +1,9 @@
 delete from idempotency
-where created_at < now() - make_interval(hours => $1::int)
+where created_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from idempotency
+    where created_at < now() - make_interval(hours => $2::int)
+    limit $3))
 
 insert into idempotency (owner_id, key, request, body_hash, use_id, created_at)
 values ($1, $2, $3, $4, $5, clock_timestamp())

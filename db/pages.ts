@@ -1,0 +1,26 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from './database.ts';
+
+/** Deleting many rows in short statements: each holds locks and memory for its own rows only. */
+
+interface Page {
+  table: string;
+  where: RawBuilder<boolean>;
+  /** Rows deleted at once. */
+  rows: number;
+}
+
+/** Deletes up to `rows` rows of a table. Returns how many. */
+export async function deletePage(db: Database, { table, where, rows }: Page): Promise<number> {
+  // Checked again: the row may have changed since it was found.
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)}
+      where ${where} and ctid = any (array(
+        select ctid from ${sql.table(table)} where ${where} limit ${rows}))`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Deletes all rows of a table that meet a condition, page by page. */
+export async function deleteInPages(db: Database, page: Page): Promise<void> {
+  while ((await deletePage(db, page)) === page.rows);
+}
