@@ -154,6 +154,7 @@ export function startWorker(made: Made, name: string): Process {
     tracking: null,
     billingRules: null,
     log: quiet,
+    metrics: { countOutcomes() {} },
     apiUrl: 'https://api.test',
     renderer,
     webhookAttemptsMax: 1,
