@@ -5,7 +5,7 @@ import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
 import { type CpuSeconds, cpuBetween, readCpu } from './measuring/cpu.ts';
 import { figure, printTable } from './measuring/numbers.ts';
 import { createProject } from './measuring/project.ts';
-import { freePort, stackOptions, startStack, type TemporalKind } from './measuring/stack.ts';
+import { freePort, stackOptions, startStack } from './measuring/stack.ts';
 
 /**
  * What a message of a campaign and an execution cost with one worker and with two, on Temporal's
@@ -20,6 +20,8 @@ export const scaling: Benchmark = {
     parallel: '32',
     temporal: 'dev,postgresql',
     workers: '1,2',
+    /** History shards of the server on PostgreSQL. */
+    shards: '4',
     /** Seconds of watching when nothing is to be done. */
     rest: '20',
     ...stackOptions,
@@ -42,10 +44,10 @@ interface Row {
   rest: CpuSeconds;
 }
 
-async function playOn(run: BenchmarkRun, kind: TemporalKind): Promise<Row[]> {
+async function playOn(run: BenchmarkRun, kind: keyof typeof names): Promise<Row[]> {
   const port = await freePort(run);
   const settings = { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(port) };
-  const stack = await startStack(run, settings, kind);
+  const stack = await startStack(run, settings, kind === 'dev' ? null : run.count('shards'));
   const sink = await stack.startProgram('sink', 'bench/reference/sink.ts', { PORT: String(port) });
   const recipients = run.count('recipients');
   const project = await createProject(stack.apiUrl);

@@ -29,9 +29,6 @@ export interface Stack {
   startProgram(name: string, file: string, env?: Record<string, string>): Promise<ChildProcess>;
 }
 
-/** Temporal's development server, or that of production with its state in PostgreSQL. */
-export type TemporalKind = 'dev' | 'postgresql';
-
 /** Options of every benchmark that has a stack. */
 export const stackOptions = {
   /** More environment variables of the API and the worker: NAME=value,NAME=value. */
@@ -45,12 +42,13 @@ export const stackOptions = {
  * worker. All is durable as in production; the request limits and the sending limits are off,
  * because they would be what is measured.
  * @param settings more environment variables of all programs.
- * @param kind the server of Temporal: its development server, or that of production on PostgreSQL
+ * @param historyShards those of Temporal's server of production, which then keeps its state in that
+ *   PostgreSQL; null: its development server
  */
 export async function startStack(
   whole: BenchmarkRun,
   settings: Record<string, string> = {},
-  kind: TemporalKind = 'dev',
+  historyShards: number | null = null,
 ): Promise<Stack> {
   const cleanups: (() => Promise<unknown>)[] = [];
   const stop = async () => {
@@ -64,7 +62,7 @@ export async function startStack(
   const starting = startDatabase(run, directory);
   const [postgres, temporal] = await Promise.all([
     starting,
-    startServer(run, directory, kind === 'postgresql' ? starting : null),
+    startServer(run, directory, historyShards === null ? null : { historyShards, starting }),
   ]);
   const port = await freePort(run);
   const apiUrl = `http://127.0.0.1:${port}`;
@@ -139,7 +137,7 @@ async function startDatabase(run: BenchmarkRun, directory: string) {
 async function startServer(
   run: BenchmarkRun,
   directory: string,
-  database: Promise<{ url: string }> | null,
+  production: { historyShards: number; starting: Promise<{ url: string }> } | null,
 ) {
   const given = {
     dataDir: join(directory, 'temporal'),
@@ -148,8 +146,14 @@ async function startServer(
     onNotice: (sentence: string) => console.log(sentence),
     signal: run.signal,
   };
-  const starting = database
-    ? database.then(({ url }) => startTemporalOnPostgres({ ...given, postgresUrl: url }))
+  const starting = production
+    ? production.starting.then(({ url: postgresUrl }) =>
+        startTemporalOnPostgres({
+          ...given,
+          postgresUrl,
+          historyShards: production.historyShards,
+        }),
+      )
     : startTemporal({ ...given, uiPort: await freePort(run) });
   run.defer(() => starting.then((server) => server.stop()).catch(() => undefined));
   return starting;
