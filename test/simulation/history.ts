@@ -48,7 +48,7 @@ export async function playHistory(
   const temporal = new SimulatedTemporal(sim, code);
   const provider = new SimulatedProvider(sim);
   const unknownPolicy = sim.random() < 0.5 ? ('fail' as const) : ('resend' as const);
-  const made = { sim, db: server.db, temporal, provider, unknownPolicy };
+  const made = { sim, db: server.db, temporal, provider, unknownPolicy, left: [] };
   const apis: SimulatedApi[] = [];
   const failures: string[] = [];
 
@@ -78,6 +78,7 @@ export async function playHistory(
     keep(`worker${'ab'[n]}`, (name) => startWorker(made, name));
   }
   sim.deaths = Math.floor(sim.random() * 4);
+  sim.stops = sim.random() < 0.5 ? 1 : 0;
   void sim.in(temporal.process, () => runSchedule(temporal));
   void sim.in(supervisor, () => plan(sim, temporal, apis, failures));
 
@@ -85,6 +86,7 @@ export async function playHistory(
   let open: string[] = ['not begun'];
   await sim.play(() => false, begin + eventfulMs);
   sim.deaths = 0;
+  sim.stops = 0;
   temporal.isAway = false;
   while (open.length > 0 && sim.now < begin + endMs) {
     await sim.play(() => false, sim.now + minute / 2);
@@ -145,6 +147,7 @@ async function plan(
     });
     if (sim.random() < 0.08) {
       temporal.isAway = true;
+      sim.isDisturbed = true;
       await sim.sleep(20_000 * sim.random());
       temporal.isAway = false;
     }

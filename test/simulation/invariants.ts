@@ -24,17 +24,23 @@ export async function findOpen(client: pg.Client, temporal: SimulatedTemporal): 
 
 /**
  * What is lost, doubled or out of order. A message is handed over again only by the policy to send
- * again, and only when nobody can know whether it was taken: its process died, or the answer was
- * uncertain or late.
+ * again, and only when nobody can know whether it was taken: its process died or was stopped, or the
+ * answer was uncertain or late.
  */
 export async function findBroken(
   client: pg.Client,
-  { provider, unknownPolicy }: { provider: SimulatedProvider; unknownPolicy: string },
+  {
+    provider,
+    unknownPolicy,
+    left,
+  }: { provider: SimulatedProvider; unknownPolicy: string; left: readonly string[] },
 ): Promise<string[]> {
-  const broken: string[] = [];
+  const broken = left.map((runId) => `Temporal was not told in time of ${runId}`);
   for (const [emailId, taken] of provider.taken) {
     const earlier = taken.slice(0, -1);
-    const isKnown = earlier.some(({ by, isDoubtful }) => by.alive && !isDoubtful);
+    const isKnown = earlier.some(
+      ({ by, at, isDoubtful }) => by.alive && by.stoppedUntil < at && !isDoubtful,
+    );
     if (isKnown || (earlier.length > 0 && unknownPolicy === 'fail')) {
       broken.push(`email ${emailId} was handed over ${taken.length} times`);
     }

@@ -9,10 +9,14 @@ export interface Process {
   name: string;
   sim: Scheduler;
   alive: boolean;
-  /** Whether the seed may kill it. */
+  /** Whether the seed may kill or stop it. */
   mortal: boolean;
   /** Called when it is killed, before anything else happens. */
   onDeath: (() => void | Promise<void>)[];
+  /** Stopped until this time: then it goes on as if nothing had been. */
+  stoppedUntil: number;
+  /** Called when it is stopped. */
+  onStop: ((ms: number) => void)[];
 }
 
 /** The context that asynchronous code runs in: its process, and what else the layers above need. */
@@ -35,7 +39,6 @@ interface Operation {
 
 interface Timer {
   at: number;
-  order: number;
   process: Process;
   fire(): void;
 }
@@ -62,6 +65,8 @@ const realTimeout = setTimeout;
 
 /** Longest time that passes between two operations, in milliseconds. */
 const stepMaxMs = 16;
+/** Longest time that a process is stopped, in milliseconds: longer than claims and leases. */
+const stopMaxMs = 300_000;
 
 /**
  * Runs simulated processes on a virtual clock: all their operations (statements, calls, timers) are
@@ -81,7 +86,10 @@ export class Scheduler {
   deaths = 0;
   /** One in so many operations of mortal processes kills its process. */
   deathEvery = 60;
-  #order = 0;
+  /** How many more times the seed may stop a process: SIGSTOP, a machine without memory. */
+  stops = 0;
+  /** Whether anything has died or was stopped. */
+  isDisturbed = false;
   #ready: Operation[] = [];
   #blocked: Blocked[] = [];
   #timers: Timer[] = [];
@@ -95,7 +103,7 @@ export class Scheduler {
   }
 
   process(name: string, mortal = false): Process {
-    return { name, sim: this, alive: true, mortal, onDeath: [] };
+    return { name, sim: this, alive: true, mortal, onDeath: [], stoppedUntil: 0, onStop: [] };
   }
 
   /** Runs code in a process. Its errors are the caller's to handle. */
@@ -124,7 +132,6 @@ export class Scheduler {
     const store = context.getStore()!;
     const timer: Timer = {
       at: this.now + Math.max(0, Math.ceil(ms)),
-      order: this.#order++,
       process,
       fire: () => context.run(store, fire),
     };
@@ -141,6 +148,7 @@ export class Scheduler {
   async kill(process: Process): Promise<void> {
     if (!process.alive) return;
     this.#note(`${process.name} dies`);
+    this.isDisturbed = true;
     process.alive = false;
     this.#ready = this.#ready.filter((one) => one.process !== process);
     this.#blocked = this.#blocked.filter((one) => one.process !== process);
@@ -154,22 +162,26 @@ export class Scheduler {
       await settle();
       await this.#lookAtBlocked();
       if (isOver() || this.now >= until) return;
-      const due = this.#timers.filter(({ at }) => at <= this.now);
-      const choices = this.#ready.length + due.length;
+      const due = this.#timers.filter((timer) => timeOf(timer) <= this.now);
+      const ready = this.#ready.filter(({ process }) => process.stoppedUntil <= this.now);
+      const choices = ready.length + due.length;
       if (choices === 0) {
-        const next = this.#nextTimer();
-        if (!next) {
+        const next = Math.min(
+          ...this.#timers.map(timeOf),
+          ...this.#ready.map(({ process }) => process.stoppedUntil),
+        );
+        if (next === Infinity) {
           if (this.#blocked.length === 0) return;
           throw new Error(`Deadlock: ${this.#blocked.map(({ label }) => label).join(', ')}`);
         }
-        this.now = Math.max(this.now, next.at);
+        this.now = Math.max(this.now, next);
         continue;
       }
       if (this.random() < 0.25) this.now += Math.floor(this.random() * stepMaxMs);
       const choice = Math.floor(this.random() * choices);
-      const operation = this.#ready[choice];
+      const operation = ready[choice];
       if (operation) await this.#play(operation);
-      else this.#fire(due[choice - this.#ready.length]!);
+      else this.#fire(due[choice - ready.length]!);
     }
   }
 
@@ -179,8 +191,13 @@ export class Scheduler {
     return store.process;
   }
 
-  #nextTimer(): Timer | undefined {
-    return this.#timers.toSorted((a, b) => a.at - b.at || a.order - b.order)[0];
+  #stop(process: Process): void {
+    const ms = Math.floor(stopMaxMs * this.random());
+    this.#note(`${process.name} is stopped for ${ms} ms`);
+    this.stops -= 1;
+    this.isDisturbed = true;
+    process.stoppedUntil = this.now + ms;
+    for (const act of process.onStop) act(ms);
   }
 
   #fire(timer: Timer): void {
@@ -195,6 +212,10 @@ export class Scheduler {
     const { process, label } = operation;
     const dies = process.mortal && this.deaths > 0 && this.random() * this.deathEvery < 1;
     if (dies) this.deaths -= 1;
+    if (process.mortal && this.stops > 0 && this.random() * this.deathEvery < 1) {
+      this.#ready.push(operation);
+      return this.#stop(process);
+    }
     // Before its effect, or after it: then nobody hears of it.
     if (dies && this.random() < 0.5) return this.kill(process);
     this.#note(`${process.name} ${label}`);
@@ -238,6 +259,8 @@ export class Scheduler {
     this.lines?.push(`${new Date(this.now).toISOString().slice(11, 23)} ${line}`);
   }
 }
+
+const timeOf = ({ at, process }: Timer) => Math.max(at, process.stoppedUntil);
 
 /** Lets everything run that need not wait for the simulation. */
 export async function settle(): Promise<void> {

@@ -189,11 +189,13 @@ export class SimulatedTemporal {
           durationMs(rules.heartbeatTimeout) ??
           (rules.isLocal ? localTimeoutMs : durationMs(rules.startToCloseTimeout)) ??
           60_000;
-        process.onDeath.push(() =>
+        const missed = () =>
           context.run(back, () => {
-            this.sim.timer(timeoutMs, () => answer({ error: new Error('Its worker has died.') }));
-          }),
-        );
+            this.sim.timer(timeoutMs, () => answer({ error: new Error('No word of its worker.') }));
+          });
+        process.onDeath.push(missed);
+        // It goes on later, and does not know that another one does the same.
+        process.onStop.push((ms) => ms > timeoutMs && missed());
         const work = async () => {
           const outcome: Outcome = await activities[name]!(...(args as never[])).then(
             (value) => ({ value }),
@@ -214,7 +216,8 @@ export class SimulatedTemporal {
 
   #freeWorker(name: string): SimulatedWorker | undefined {
     const able = this.workers.filter(
-      ({ process, activities }) => process.alive && activities[name] !== undefined,
+      ({ process, activities }) =>
+        process.alive && process.stoppedUntil <= this.sim.now && activities[name] !== undefined,
     );
     return able.length > 0 ? this.sim.pick(able) : undefined;
   }

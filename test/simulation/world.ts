@@ -33,6 +33,7 @@ const outlastsClaimMs = 60_000;
 interface Taken {
   /** Who handed it over. */
   by: Process;
+  at: number;
   /** Whether the product cannot have known in time that it was taken. */
   isDoubtful: boolean;
 }
@@ -73,7 +74,10 @@ export class SimulatedProvider {
     const isDoubtful = isUncertain || answerMs > outlastsClaimMs;
     await sim.perform(`hands over ${emailId}`, () => {
       if (isTaken)
-        this.taken.set(emailId, [...(this.taken.get(emailId) ?? []), { by, isDoubtful }]);
+        this.taken.set(emailId, [
+          ...(this.taken.get(emailId) ?? []),
+          { by, at: sim.now, isDoubtful },
+        ]);
       else if (isRefused) this.refused.add(emailId);
     });
     await sim.sleep(answerMs);
@@ -92,14 +96,25 @@ interface Made {
   temporal: SimulatedTemporal;
   provider: SimulatedProvider;
   unknownPolicy: 'fail' | 'resend';
+  /** Runs that nobody told Temporal of in time, though nothing had been disturbed. */
+  left: string[];
 }
 
 const dispatchers = new WeakMap<Process, Dispatcher>();
 
 /** Starts the dispatcher of a process; the processes share the handle on the database. */
-function startDispatcher({ sim, db, temporal }: Made, process: Process): Dispatcher {
+function startDispatcher({ sim, db, temporal, left }: Made, process: Process): Dispatcher {
   const client = temporal.client();
-  const dispatcher = createDispatcher({ client, taskQueue, store: dispatchStore(db), log: quiet });
+  const store = dispatchStore(db);
+  const watched: typeof store = {
+    ...store,
+    async claimOverdue() {
+      const claimed = await store.claimOverdue();
+      if (!sim.isDisturbed) left.push(...claimed.runs.map(({ runId }) => runId));
+      return claimed;
+    },
+  };
+  const dispatcher = createDispatcher({ client, taskQueue, store: watched, log: quiet });
   dispatchers.set(process, dispatcher);
   onCommitted(db, (runs) => {
     const current = context.getStore()?.process;
