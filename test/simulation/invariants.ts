@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { SimulatedTemporal } from './temporal.ts';
-import type { SimulatedProvider } from './world.ts';
+import type { SimulatedProvider, Taken } from './world.ts';
 
 /** What must hold of every history. */
 
@@ -22,6 +22,11 @@ export async function findOpen(client: pg.Client, temporal: SimulatedTemporal): 
   return [...rows.map(({ what }) => what), ...runs.map(({ workflowId }) => `run ${workflowId}`)];
 }
 
+/** Whether the product must know that a message was taken. */
+function isKnown({ by, at, isDoubtful }: Taken): boolean {
+  return by.alive && by.stoppedUntil < at && !isDoubtful;
+}
+
 /**
  * What is lost, doubled or out of order. A message is handed over again only by the policy to send
  * again, and only when nobody can know whether it was taken: its process died or was stopped, or the
@@ -37,11 +42,12 @@ export async function findBroken(
 ): Promise<string[]> {
   const broken = left.map((runId) => `Temporal was not told in time of ${runId}`);
   for (const [emailId, taken] of provider.taken) {
-    const earlier = taken.slice(0, -1);
-    const isKnown = earlier.some(
-      ({ by, at, isDoubtful }) => by.alive && by.stoppedUntil < at && !isDoubtful,
+    // One that was stopped between its last look at the claim and the handing over cannot know.
+    const inTime = taken.filter(
+      ({ by, at }) => at < by.stoppedUntil || at > by.stoppedUntil + 1_000,
     );
-    if (isKnown || (earlier.length > 0 && unknownPolicy === 'fail')) {
+    const earlier = inTime.slice(0, -1);
+    if (earlier.some(isKnown) || (earlier.length > 0 && unknownPolicy === 'fail')) {
       broken.push(`email ${emailId} was handed over ${taken.length} times`);
     }
   }
@@ -51,6 +57,11 @@ export async function findBroken(
     if (status === 'DELIVERED' && !isTaken) broken.push(`email ${id} is DELIVERED, and was not`);
     if (status === 'FAILED' && error === 'never' && !provider.refused.has(id)) {
       broken.push(`email ${id} is FAILED as refused, and was not`);
+    }
+    const last = provider.taken.get(id)?.at(-1);
+    const isLast = last !== undefined && last.at > (provider.refused.get(id) ?? 0);
+    if (isLast && isKnown(last) && status !== 'DELIVERED') {
+      broken.push(`email ${id} is ${status} (${error}), and was handed over at last`);
     }
     // The last of several attempts may have been refused.
     const isRefused = provider.refused.has(id);

@@ -212,16 +212,15 @@ export class Scheduler {
     const { process, label } = operation;
     const dies = process.mortal && this.deaths > 0 && this.random() * this.deathEvery < 1;
     if (dies) this.deaths -= 1;
-    if (process.mortal && this.stops > 0 && this.random() * this.deathEvery < 1) {
-      this.#ready.push(operation);
-      return this.#stop(process);
-    }
+    const stopEvery = label.startsWith('hands over') ? 4 : this.deathEvery;
+    const stops = process.mortal && this.stops > 0 && this.random() * stopEvery < 1;
     // Before its effect, or after it: then nobody hears of it.
     if (dies && this.random() < 0.5) return this.kill(process);
     this.#note(`${process.name} ${label}`);
     try {
       const value = await operation.perform();
       if (dies) return await this.kill(process);
+      if (stops) this.#stop(process);
       operation.resolve(value);
     } catch (error) {
       if (error instanceof BlockedEffect) {

@@ -30,7 +30,7 @@ const quiet = { warn() {}, info() {}, error() {} };
 const outlastsClaimMs = 60_000;
 
 /** One message that the provider took. */
-interface Taken {
+export interface Taken {
   /** Who handed it over. */
   by: Process;
   at: number;
@@ -42,7 +42,8 @@ interface Taken {
 export class SimulatedProvider {
   /** What it took, by email id. */
   readonly taken = new Map<string, Taken[]>();
-  readonly refused = new Set<string>();
+  /** When it last refused a mail for good. */
+  readonly refused = new Map<string, number>();
   readonly #sim: Scheduler;
 
   constructor(sim: Scheduler) {
@@ -78,7 +79,7 @@ export class SimulatedProvider {
           ...(this.taken.get(emailId) ?? []),
           { by, at: sim.now, isDoubtful },
         ]);
-      else if (isRefused) this.refused.add(emailId);
+      else if (isRefused) this.refused.set(emailId, sim.now);
     });
     await sim.sleep(answerMs);
     if (isLater) return { kind: 'retry', error: 'later' };
