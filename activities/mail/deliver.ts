@@ -182,8 +182,8 @@ export async function deliverBatch<E extends Sendable>(
         claimed: emails,
         ...(campaign && { campaign }),
       };
-      services.metrics.countOutcomes(services.mailer.provider, outcomes);
       await recordOutcomes(services, attempt, stop);
+      services.metrics.countOutcomes(services.mailer.provider, outcomes);
     }
     await leaveCircuit(services, passage, outcomes);
   }

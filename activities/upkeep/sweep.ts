@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
@@ -74,8 +73,6 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   securityLogDays: number;
 }
 
-/** How long a sweep waits until overdue rows were sent, in milliseconds: they are sent all the same. */
-const sendingMs = 10_000;
 /** How long one sweep goes on with cancelling very many executions, in milliseconds. */
 const cancellingMs = 20_000;
 /** How long it deletes what belongs to deleted workflows and segments, in milliseconds. */
@@ -89,9 +86,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
   const { db, dispatcher } = services;
   const tasks: SweepTasks = {
     async DISPATCH_FORGOTTEN() {
-      const sending = dispatcher.handOnOverdue();
-      // One project's backlog of 100,000 rows takes minutes.
-      await Promise.race([sending, sleep(sendingMs, undefined, { ref: false })]);
+      await dispatcher.handOnOverdue();
       const projectIds = await listForgottenDeliveries(db, pageSize);
       dispatcher.handOn(
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
