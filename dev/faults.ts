@@ -7,11 +7,14 @@ import { spawnSync } from 'node:child_process';
  */
 const name = process.argv.slice(2).join(' ');
 const files = ['test/faults/table.test.ts'];
-// What is no row of the table is played on its own: an update, large messages with little memory,
-// and two of each process on Temporal's server of production.
+// What is no row of the table is played on its own: a worker killed at each task of the sweep, an
+// update, large messages with little memory, and two of each process on Temporal's server of
+// production.
 if (name === '') {
   files.push(
-    ...['rolling-deploy', 'memory', 'two-of-each'].map((file) => `test/faults/${file}.test.ts`),
+    ...['chores', 'rolling-deploy', 'memory', 'two-of-each'].map(
+      (file) => `test/faults/${file}.test.ts`,
+    ),
   );
 }
 const { status } = spawnSync(

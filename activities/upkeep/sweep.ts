@@ -73,8 +73,11 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   securityLogDays: number;
 }
 
-/** How long one sweep goes on with cancelling very many executions, in milliseconds. */
-const cancellingMs = 20_000;
+/**
+ * How long one sweep goes on with cancelling very many executions, in milliseconds: those of disabled
+ * projects, and as long again those of workflows.
+ */
+const cancellingMs = 10_000;
 /** How long it deletes what belongs to deleted workflows and segments, in milliseconds. */
 const removingMs = 20_000;
 /** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
@@ -101,14 +104,12 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await signalStalledSystemMail(db, pageSize);
     },
     async CANCEL_LATE_EXECUTIONS() {
-      const end = Date.now() + cancellingMs;
-      const isOver = () => Date.now() > end;
-      while (!isOver() && (await cancelLateExecutions(db, pageSize)) === pageSize);
-      await continueCancellations(db, isOver);
+      const isLate = after(cancellingMs);
+      while (!isLate() && (await cancelLateExecutions(db, pageSize)) === pageSize);
+      await continueCancellations(db, after(cancellingMs));
     },
     async CONTINUE_REMOVALS() {
-      const end = Date.now() + removingMs;
-      await continueRemovals(db, () => Date.now() > end);
+      await continueRemovals(db, after(removingMs));
     },
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;
@@ -129,8 +130,8 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     async CLEAR_MAIL_BODIES() {
       if (services.bodyRetentionDays === 0) return;
       const before = new Date(Date.now() - services.bodyRetentionDays * 86_400_000);
-      const end = Date.now() + clearingMs;
-      while ((await deleteOldBodies(db, before)) && Date.now() < end);
+      const isLate = after(clearingMs);
+      while ((await deleteOldBodies(db, before)) && !isLate());
     },
     WARN_OF_LIMITS: () => warnOfLimits(services),
     async REPORT_USAGE() {
@@ -139,6 +140,12 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
   };
   const list = async () => Object.keys(tasks) as (keyof SweepTasks)[];
   return { ...tasks, LIST_TASKS: list, LIST_CHORES: list };
+}
+
+/** Whether so many milliseconds have passed since this call. */
+function after(ms: number): () => boolean {
+  const end = Date.now() + ms;
+  return () => Date.now() > end;
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {

@@ -151,7 +151,7 @@ export async function claimOverdue(db: Database): Promise<{ runs: NotedRun[]; is
     ), claimed as (
       select run_id from overdue limit ${claimMax}
     )
-    update outbox set due_at = now() + interval '30 seconds'
+    update outbox set due_at = now() + interval '15 seconds'
       from claimed where outbox.run_id = claimed.run_id
       returning outbox.run_id as "runId", project_id as "projectId", action`.execute(db);
   const counts = new Map<string | null, number>();

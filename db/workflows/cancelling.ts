@@ -40,11 +40,16 @@ export async function cancelAllExecutions(
   return Math.max(active, cancelled);
 }
 
-/** Goes on with what a request has left, until `isOver`. */
+/** Goes on with what requests have left, a page of each workflow in turn, until `isOver`. */
 export async function continueCancellations(db: Database, isOver: () => boolean): Promise<void> {
-  const left = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
-  for (const { workflow_id: workflowId } of left) {
-    while (!isOver() && !(await cancelPage(db, workflowId)).isOver);
+  const rows = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
+  const left = new Set(rows.map((row) => row.workflow_id));
+  // One that is deleted and added again comes after the others.
+  for (const workflowId of left) {
+    if (isOver()) return;
+    left.delete(workflowId);
+    const page = await cancelPage(db, workflowId);
+    if (!page.isOver) left.add(workflowId);
   }
 }
 

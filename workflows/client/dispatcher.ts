@@ -61,7 +61,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const window = createStartWindow((starts) => store.listUnbegun(starts));
   const starts = createLane(options, { window, whenEmpty: claimMore });
   // Running executions and other runs go on, however many are to be started.
-  const others = createLane(options);
+  const others = createLane(options, { whenEmpty: claimMore });
   const deliveries = createDeliverySignals(options);
   /** Whether the outbox may have more than memory. */
   let isMore = false;

@@ -58,3 +58,17 @@ it('a burst of starts waits in the outbox until the workers have begun the first
     return rows.length === 0;
   });
 });
+
+it('what was left behind is sent to the end, however much it is', async () => {
+  const projectId = randomUUID();
+  await sql`
+    insert into outbox (run_id, project_id, kind, action, due_at)
+      select 'execution-' || gen_random_uuid(), ${projectId}::uuid, 'customerWorkflow', 'cancel',
+          now() - interval '1 minute'
+        from generate_series(1, 250)`.execute(db);
+  await engine.services.dispatcher.handOnOverdue();
+  await waitFor('an empty outbox', async () => {
+    const { rows } = await sql`select from outbox where project_id = ${projectId}`.execute(db);
+    return rows.length === 0;
+  });
+});

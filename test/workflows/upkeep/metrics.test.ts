@@ -89,9 +89,11 @@ it('tells what a process does and what waits, without a word of its tenants', as
   await api.call('GET', `/contacts/${sent.body.data.emails[0].contact.id}`, undefined);
   await fetch(`${api.url}/no/such/path/${email}`);
   await engine.mailsTo(email, 1);
-  const { id } = await beginExecution(engine, {
+  const { id, until } = await beginExecution(engine, {
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'later' } }],
   });
+  // With each step it enters, it is no longer stuck.
+  await until('WAITING');
   await engine.api.db
     .updateTable('execution')
     .set({ stuck_since: new Date(Date.now() - 600_000), stuck_reason: 'by hand' })
