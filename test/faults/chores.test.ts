@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { insertExecution } from '../../db/workflows/executions.ts';
 import { createContact, createWorkflow } from '../support/histories/executions.ts';
 import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -25,21 +26,18 @@ interface Chore {
 
 const run = (query: ReturnType<typeof sql>) => query.execute(db);
 
-/** An execution that no run of Temporal serves. */
-async function insertExecution(values: {
-  workflowId: string;
-  status: 'RUNNING' | 'COMPLETED';
-  stepId?: string;
-}): Promise<string> {
-  const { workflowId, status, stepId = null } = values;
+/** An execution that Temporal knows nothing of. */
+async function insertForgotten(): Promise<{ id: string; workflowId: string }> {
+  const steps = [{ type: 'EXIT', name: 'Out', config: {} }];
+  const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps });
   const contactId = await createContact(engine, newAddress());
-  const { rows } = await sql<{ id: string }>`
-    insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-        status, current_step_id, completed_at, next_look_at)
-      values (${projectId}, ${workflowId}, 1, 'W', ${contactId}, ${status}, ${stepId}::uuid,
-        case when ${status} = 'COMPLETED' then now() end, now() - interval '1 minute')
-      returning id`.execute(db);
-  return rows[0]!.id;
+  const given = { projectId, workflowId: workflow.id, contactId, context: null };
+  const { id } = await db.transaction().execute(async (tx) => {
+    const execution = await insertExecution(tx, given);
+    await sql`delete from outbox where project_id = ${projectId}`.execute(tx);
+    return execution;
+  });
+  return { id, workflowId: workflow.id };
 }
 
 const chores: readonly Chore[] = [
@@ -55,16 +53,10 @@ const chores: readonly Chore[] = [
   },
   {
     task: 'REPAIR_EXECUTIONS',
-    at: { table: 'execution', when: 'update', condition: 'new.next_look_at > old.next_look_at' },
+    at: { table: 'execution', when: 'update', condition: "old.next_look_at = '2020-01-01'" },
     async arrange() {
-      const workflow = await createWorkflow(engine, {
-        eventName: randomUUID(),
-        steps: [{ type: 'EXIT', name: 'Out', config: {} }],
-      });
-      const { rows } = await sql<{ id: string }>`select id from workflow_step
-        where workflow_id = ${workflow.id} and type = 'TRIGGER'`.execute(db);
-      const stepId = rows[0]!.id;
-      const id = await insertExecution({ workflowId: workflow.id, status: 'RUNNING', stepId });
+      const { id } = await insertForgotten();
+      await run(sql`update execution set next_look_at = '2020-01-01' where id = ${id}`);
       return sql`select from execution where id = ${id} and completed_at is null`;
     },
   },
@@ -72,11 +64,7 @@ const chores: readonly Chore[] = [
     task: 'CANCEL_LATE_EXECUTIONS',
     at: { table: 'execution', when: 'update', condition: "new.status = 'CANCELLED'" },
     async arrange() {
-      const workflowId = randomUUID();
-      const id = await insertExecution({ workflowId, status: 'RUNNING' });
-      await run(
-        sql`update execution set next_look_at = now() + interval '1 hour' where id = ${id}`,
-      );
+      const { workflowId } = await insertForgotten();
       await run(sql`insert into workflow_cancellation (workflow_id, project_id, until)
         values (${workflowId}, ${projectId}, now())`);
       return sql`select from workflow_cancellation where workflow_id = ${workflowId}`;
@@ -86,10 +74,10 @@ const chores: readonly Chore[] = [
     task: 'CONTINUE_REMOVALS',
     at: { table: 'execution', when: 'delete', condition: 'true' },
     async arrange() {
-      const workflowId = randomUUID();
-      await insertExecution({ workflowId, status: 'COMPLETED' });
-      await run(sql`insert into removal (id, project_id, kind)
-        values (${workflowId}, ${projectId}, 'workflow')`);
+      const { id, workflowId } = await insertForgotten();
+      await run(sql`update execution set status = 'COMPLETED', completed_at = now()
+        where id = ${id}`);
+      await run(sql`delete from workflow where id = ${workflowId}`);
       return sql`select from removal where id = ${workflowId}
         union all select from execution where workflow_id = ${workflowId}`;
     },
@@ -149,10 +137,14 @@ const chores: readonly Chore[] = [
 describe('is done within a minute of the death of the worker that was at it', () => {
   it.each(chores)('$task', { timeout: 180_000 }, async ({ at, arrange }) => {
     const hold = await holdAt(world, at);
-    const left = await arrange();
-    await hold.isReached();
-    await Promise.all(world.workers.splice(0).map((worker) => worker.kill()));
-    await hold.release();
+    let left;
+    try {
+      left = await arrange();
+      await hold.isReached();
+      await Promise.all(world.workers.splice(0).map((worker) => worker.kill()));
+    } finally {
+      await hold.release();
+    }
     expect((await run(left)).rows).not.toEqual([]);
     world.workers.push(await world.startWorker());
     await waitFor('the end', async () => (await run(left)).rows.length === 0, 60_000);
