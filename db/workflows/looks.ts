@@ -36,11 +36,14 @@ export interface ExecutionLook {
   isPending: boolean;
 }
 
-/** Claims executions to look at: nobody else looks at them for two minutes. */
+/**
+ * Claims executions to look at: nobody else looks at them for 20 seconds. Two looks do no harm, but
+ * those of a worker that was killed come again.
+ */
 export async function claimExecutionLooks(db: Database, max: number): Promise<ExecutionLook[]> {
   const { rows } = await sql<ExecutionLook>`
     with claimed as (
-      update execution set next_look_at = now() + interval '2 minutes'
+      update execution set next_look_at = now() + interval '20 seconds'
         where id in (select id from execution
           where status in ('RUNNING', 'WAITING') and next_look_at < now()
           order by next_look_at limit ${max} for update skip locked)

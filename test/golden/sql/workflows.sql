@@ -212,7 +212,7 @@ returning workflow.allow_reentry, workflow.created_at, workflow.description, wor
 
 with claimed as (
   update execution
-  set next_look_at = now() + interval '2 minutes'
+  set next_look_at = now() + interval '20 seconds'
   where id in (
     select id
     from execution
