@@ -57,7 +57,7 @@ with recursive project(id) as (
   from overdue
   limit $3 )
 update outbox
-set due_at = now() + interval '30 seconds'
+set due_at = now() + interval '15 seconds'
 from claimed
 where outbox.run_id = claimed.run_id
 returning outbox.run_id as "runId", project_id as "projectId", action
