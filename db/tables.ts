@@ -343,6 +343,7 @@ export interface Outbox {
   project_id: string | null;
   run_id: string;
   summary: Generated<string>;
+  tries: Generated<number>;
 }
 
 export interface PaymentReceipt {
@@ -698,7 +699,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],
   orphan_run: ["dispatch_at", "execution_id", "project_id"],
-  outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary"],
+  outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],

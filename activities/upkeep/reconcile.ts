@@ -63,9 +63,10 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
 
 async function reconcile(services: ReconcileServices, look: ExecutionLook): Promise<void> {
   const { db, log } = services;
-  const run: RunState = look.isPending
-    ? { kind: 'untold' }
-    : await services.describeExecutionRun(look.id);
+  const run: RunState =
+    look.tries === null
+      ? await services.describeExecutionRun(look.id)
+      : { kind: 'untold', tries: look.tries };
   const verdict = judgeRun(look, run);
   const about = { executionId: look.id, projectId: look.projectId, workflow: look.workflowName };
   switch (verdict.do) {

@@ -131,15 +131,15 @@ export const upsertContact = endpoint({
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
   async handle({ db, caller, body }) {
-    const { contact, isNew } = await transact(db, async (tx) => {
-      return recordContact(tx, caller.projectId, {
+    const { contact, isNew } = await transact(db, (tx) =>
+      recordContact(tx, caller.projectId, {
         email: body.email,
         subscribed: body.subscribed,
         subscribedWhenNew: true,
         data: planContactData(body.data),
         source: 'api',
-      });
-    });
+      }),
+    );
     return answer(
       { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },
       { status: isNew ? 201 : 200 },

@@ -13,7 +13,8 @@ const historyMax = 5000;
 const history = [
   {
     table: 'event',
-    isPast: sql<boolean>`id not in (select event_id from wait where event_id is not null)`,
+    isPast: sql<boolean>`not exists (select from wait
+      where wait.contact_id = event.contact_id and wait.event_id = event.id)`,
   },
   { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
   { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },
@@ -43,8 +44,8 @@ export async function deleteContactHistory(
 
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
- * caller's transaction; before it, call `deleteContactHistory`. A trigger puts the runs of active executions into the outbox, to be
- * cancelled. Returns the ids of those that existed.
+ * caller's transaction; before it, call `deleteContactHistory`. A trigger puts the runs of active
+ * executions into the outbox, to be cancelled. Returns the ids of those that existed.
  */
 export async function deleteContacts(
   tx: Database,

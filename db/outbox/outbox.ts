@@ -24,7 +24,8 @@ import { anyOf } from '../expressions.ts';
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set action = excluded.action, input = excluded.input,
-    summary = excluded.summary, generation = outbox.generation + 1, due_at = excluded.due_at`;
+    summary = excluded.summary, generation = outbox.generation + 1, due_at = excluded.due_at,
+    tries = 0`;
 
 /**
  * Records, in the transaction of the cause, that a run must be started, or signalled that its rows
@@ -151,7 +152,7 @@ export async function claimOverdue(db: Database): Promise<{ runs: NotedRun[]; is
     ), claimed as (
       select run_id from overdue limit ${claimMax}
     )
-    update outbox set due_at = now() + interval '15 seconds'
+    update outbox set due_at = now() + interval '15 seconds', tries = least(tries + 1, 1000)
       from claimed where outbox.run_id = claimed.run_id
       returning outbox.run_id as "runId", project_id as "projectId", action`.execute(db);
   const counts = new Map<string | null, number>();

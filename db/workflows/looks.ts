@@ -32,8 +32,8 @@ export interface ExecutionLook {
   /** How long its current step has been going on, in milliseconds. */
   stepMs: number;
   wasStuck: boolean;
-  /** Temporal is still to be told of it. */
-  isPending: boolean;
+  /** Temporal is still to be told of it: how often that was tried. null: it was told. */
+  tries: number | null;
 }
 
 /**
@@ -52,7 +52,7 @@ export async function claimExecutionLooks(db: Database, max: number): Promise<Ex
     )
     select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
         dispatch_generation as generation, stuck_since is not null as "wasStuck",
-        exists (select from outbox where run_id = 'execution-' || claimed.id) as "isPending",
+        (select tries from outbox where run_id = 'execution-' || claimed.id) as tries,
         (extract(epoch from now() - coalesce((select step.started_at from step_execution step
             where step.execution_id = claimed.id and step.step_id = claimed.current_step_id),
           claimed.started_at)) * 1000)::float8 as "stepMs"

@@ -1,7 +1,7 @@
 /** What Temporal has of an execution's run: its latest one, also after continue-as-new. */
 export type RunState =
-  /** It is still to be told of the execution. */
-  | { kind: 'untold' }
+  /** It is still to be told of the execution; `tries`: how often that was tried. */
+  | { kind: 'untold'; tries: number }
   | { kind: 'missing' }
   | {
       kind: 'open';
@@ -30,6 +30,8 @@ export type Verdict =
 
 /** From when on a step that is tried again and again counts as stuck, in milliseconds. */
 const stuckStepMs = 10 * 60_000;
+/** Tries to tell Temporal of it after which it is not just slow; at least 15 seconds lie between two. */
+const refusedTries = 10;
 /** A workflow task that failed this often will fail again: its code has a bug, or does not fit. */
 const taskAttemptsMax = 3;
 /** A worker takes a task within seconds. */
@@ -45,7 +47,9 @@ export function judgeRun(
   run: RunState,
 ): Verdict {
   if (run.kind === 'untold') {
-    const stuck = execution.stepMs > stuckStepMs ? 'Temporal does not take it.' : null;
+    // In a burst of very many it may just be waiting for its turn.
+    const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
+    const stuck = isRefused ? 'Temporal does not take it.' : null;
     return { do: 'keep', runId: null, stuck };
   }
   if (run.kind === 'missing') return { do: 'restart' };

@@ -109,7 +109,7 @@ with given as (
   join step_execution on step_execution.id = matched.step_execution_id
   on conflict (run_id) do update
   set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
-      outbox.generation + 1, due_at = excluded.due_at
+      outbox.generation + 1, due_at = excluded.due_at, tries = 0
   returning run_id, action )
 select (
   select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')

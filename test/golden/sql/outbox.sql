@@ -2,7 +2,7 @@ insert into outbox (run_id, project_id, kind, action, input, summary)
 values ($1, $2, $3, 'signal', $4, $5)
 on conflict (run_id) do update
 set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
-    outbox.generation + 1, due_at = excluded.due_at
+    outbox.generation + 1, due_at = excluded.due_at, tries = 0
 
 insert into watermark (name, at)
 values ($1, $2)
@@ -15,7 +15,7 @@ from watermark
 where name = $1
 
 select outbox.action, outbox.created_at, outbox.due_at, outbox.generation, outbox.input,
-    outbox.kind, outbox.project_id, outbox.run_id, outbox.summary
+    outbox.kind, outbox.project_id, outbox.run_id, outbox.summary, outbox.tries
 from outbox
 where run_id = any($1::text[])
 
@@ -57,7 +57,7 @@ with recursive project(id) as (
   from overdue
   limit $3 )
 update outbox
-set due_at = now() + interval '15 seconds'
+set due_at = now() + interval '15 seconds', tries = least(tries + 1, 1000)
 from claimed
 where outbox.run_id = claimed.run_id
 returning outbox.run_id as "runId", project_id as "projectId", action

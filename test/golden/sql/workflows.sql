@@ -223,10 +223,10 @@ with claimed as (
   returning id, project_id, workflow_name, status, dispatch_generation, current_step_id, started_at,
       stuck_since )
 select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
-    dispatch_generation as generation, stuck_since is not null as "wasStuck", exists (
-  select
+    dispatch_generation as generation, stuck_since is not null as "wasStuck", (
+  select tries
   from outbox
-  where run_id = 'execution-' || claimed.id) as "isPending", (extract(epoch from now() - coalesce((
+  where run_id = 'execution-' || claimed.id) as tries, (extract(epoch from now() - coalesce((
         select step.started_at
         from step_execution step
         where step.execution_id = claimed.id and step.step_id = claimed.current_step_id),

@@ -154,7 +154,16 @@ describe('what is made of a run', () => {
 
   it.each([
     ['missing', { kind: 'missing' }, { do: 'restart' }],
-    ['refused', { kind: 'untold' }, { do: 'keep', runId: null, stuck: expect.any(String) }],
+    [
+      'refused',
+      { kind: 'untold', tries: 10 },
+      { do: 'keep', runId: null, stuck: expect.any(String) },
+    ],
+    [
+      'to be started in its turn',
+      { kind: 'untold', tries: 1 },
+      { do: 'keep', runId: null, stuck: null },
+    ],
     ['of an earlier start', { ...closed, end: 'failed', generation: 1 }, { do: 'restart' }],
     ['completed without a word', { ...closed, end: 'completed' }, { do: 'restart' }],
     ['failed', { ...closed, end: 'failed' }, fails],
