@@ -156,6 +156,11 @@ describe('a request that was sent', () => {
       .execute();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.flat().filter((claimed) => claimed === runId)).toHaveLength(1);
+    const triesOf = async () =>
+      (await db.selectFrom('outbox').select('tries').where('run_id', '=', runId).execute())[0];
+    expect(await triesOf()).toEqual({ tries: 1 });
+    await signal(runId.replace('campaign-', ''));
+    expect(await triesOf()).toEqual({ tries: 0 });
   });
 
   it('is claimed in turns: what another project has left behind delays nobody', async () => {
