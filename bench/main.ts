@@ -5,6 +5,7 @@ import { events } from './events.ts';
 import { campaign } from './campaign.ts';
 import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
+import { feedback } from './feedback.ts';
 import { imports } from './import.ts';
 import { latency } from './latency.ts';
 import { pauses } from './pauses.ts';
@@ -21,6 +22,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   executions,
   campaign,
   fairness,
+  feedback,
   pauses,
   import: imports,
   start,

@@ -44,11 +44,13 @@ export const stackOptions = {
  * @param settings more environment variables of all programs.
  * @param historyShards those of Temporal's server of production, which then keeps its state in that
  *   PostgreSQL; null: its development server
+ * @param apiFile the process entry of the API
  */
 export async function startStack(
   whole: BenchmarkRun,
   settings: Record<string, string> = {},
   historyShards: number | null = null,
+  apiFile = 'api/main.ts',
 ): Promise<Stack> {
   const cleanups: (() => Promise<unknown>)[] = [];
   const stop = async () => {
@@ -84,7 +86,7 @@ export async function startStack(
   const startProgram: Stack['startProgram'] = (name, file, more) =>
     startNode(run, { name, file, env: { ...env, ...more }, directory });
   // The API first: it migrates the database that the worker reads.
-  const api = await startProgram('api', 'api/main.ts');
+  const api = await startProgram('api', apiFile);
   const worker = await startProgram('worker', 'worker/main.ts');
   const pool = new pg.Pool({ connectionString: postgres.url, max: 20 });
   pool.on('error', () => undefined);

@@ -1,129 +1,19 @@
-import { randomUUID, sign } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import {
-  createSns,
-  type Sns,
-  type SnsEnvelope,
-  type SnsSettings,
-} from '../../../providers/mail/sns.ts';
-import { type Certificate, createCertificate } from './certificate.ts';
+import { createSns, type Sns, type SnsSettings } from '../../../providers/mail/sns.ts';
 import { listen, use } from '../use.ts';
+import { createSnsAuthority, type SnsAuthority, trusting } from './sns-authority.ts';
 
-/**
- * A stand-in for Amazon SNS on this machine: it has the addresses of SNS, and signs for real. All of
- * its certificates are vouched for by an authority of its own, that of its host directly, that it
- * signs with by way of another, whose certificate is where the first one says, as with SNS.
- */
-export interface FakeSns {
+/** A stand-in for Amazon SNS on this machine, that signs for real. */
+export interface FakeSns extends SnsAuthority {
   /** Trusts this server as it would trust Amazon's. */
   sns: Sns;
   /** What makes it do so. */
   settings: SnsSettings;
-  url: string;
-  /** Addresses that were asked for, oldest first. */
-  requests: string[];
-  /** Makes the server answer so from now on. */
-  answerWith(status: number): void;
-  /** Serves a file at an address of its own, and answers the address. */
-  serve(file: string | Buffer): string;
-  authority: Certificate;
-  /** Vouches for the certificate that messages are signed with. */
-  intermediate: Certificate;
-  /** What messages are signed with. */
-  signing: Certificate;
-  /** A notification of `message`, an object or a text, signed. */
-  notification(message: unknown, more?: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
-  /** A signed envelope of any type; `fields` replace what it usually has. */
-  envelope(fields: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
-  /** Signed as if it were of another type. */
-  envelopeSignedAs(type: string, fields: SnsEnvelope): SnsEnvelope;
 }
 
-const host = 'sns.eu-west-1.amazonaws.com';
-const url = `https://${host}`;
-const issuerUrl = 'http://issuers.test/issuer.cer';
-
 export async function useFakeSns(): Promise<FakeSns> {
-  const authority = createCertificate('Test Authority', { isAuthority: true });
-  const hostCertificate = createCertificate(host, { issuer: authority, hosts: [host] });
-  const intermediate = createCertificate('Test Issuer', { issuer: authority, isAuthority: true });
-  const signing = createCertificate('sns.amazonaws.com', {
-    issuer: intermediate,
-    hosts: ['sns.amazonaws.com'],
-    issuerUrl,
-  });
-  const files = new Map<string, string | Buffer>([[issuerUrl, intermediate.der]]);
-  const serve = (file: string | Buffer) => {
-    const at = `${url}/SimpleNotificationService-${randomUUID().replaceAll('-', '')}.pem`;
-    files.set(at, file);
-    return at;
-  };
-  const certificateUrl = serve(signing.pem);
-
-  const requests: string[] = [];
-  let status = 200;
-  const answer =
-    (scheme: string): RequestListener =>
-    (request, response) => {
-      const asked = `${scheme}://${request.headers.host}${request.url}`;
-      requests.push(asked);
-      response.writeHead(status, { location: `${url}/elsewhere` });
-      response.end(files.get(asked) ?? '<ok/>');
-    };
-  const key = hostCertificate.privateKey.export({ type: 'pkcs8', format: 'pem' });
-  const secure = createTlsServer({ key, cert: hostCertificate.pem }, answer('https'));
-  const plain = createServer(answer('http'));
-  const ports = { https: use(await listen(secure)).port, http: use(await listen(plain)).port };
-  const portOf = ({ protocol }: URL) => (protocol === 'https:' ? ports.https : ports.http);
-  const settings: SnsSettings = {
-    authorities: [authority.pem],
-    hostAuthorities: [authority.pem],
-    connectTo: (asked) => ({ hostname: '127.0.0.1', port: portOf(asked) }),
-  };
-
-  const envelope = (fields: SnsEnvelope, version = '2', signedAs = fields['Type']) => {
-    const given: SnsEnvelope = {
-      MessageId: randomUUID(),
-      TopicArn: 'arn:aws:sns:eu-west-1:123456789012:everpost',
-      Timestamp: new Date().toISOString(),
-      SignatureVersion: version,
-      SigningCertURL: certificateUrl,
-      ...fields,
-    };
-    const isNotification = signedAs === 'Notification';
-    const names = isNotification
-      ? ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
-      : ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
-    const text = names
-      .filter((name) => given[name] !== undefined)
-      .map((name) => `${name}\n${String(given[name])}\n`)
-      .join('');
-    const digest = version === '1' ? 'sha1' : 'sha256';
-    const signature = sign(digest, Buffer.from(text), signing.privateKey);
-    return { ...given, Signature: signature.toString('base64') };
-  };
-
-  return {
-    sns: createSns(settings),
-    settings,
-    url,
-    requests,
-    answerWith: (given) => void (status = given),
-    serve,
-    authority,
-    intermediate,
-    signing,
-    envelope: (fields, version) => envelope(fields, version),
-    envelopeSignedAs: (type, fields) => envelope(fields, '2', type),
-    notification: (message, more = {}, version) =>
-      envelope(
-        {
-          Type: 'Notification',
-          Message: typeof message === 'string' ? message : JSON.stringify(message),
-          ...more,
-        },
-        version,
-      ),
-  };
+  const authority = createSnsAuthority();
+  const { https, http } = authority.servers;
+  const ports = { https: use(await listen(https)).port, http: use(await listen(http)).port };
+  const settings = trusting(authority.authority.pem, ports);
+  return { ...authority, sns: createSns(settings), settings };
 }

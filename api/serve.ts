@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { openDatabase, watchDatabase } from '../db/database.ts';
+import { migrateToLatest, schemaState } from '../db/migrate.ts';
+import { connectTemporal } from '../workflows/client/connection.ts';
+import { createApp } from './app.ts';
+import { createLog } from './http/log.ts';
+import { serveMetrics } from '../services.ts';
+import { createServices } from './services.ts';
+import type { Services } from './http/services.ts';
+
+/** How long running requests may take to end when the process is asked to stop, in milliseconds. */
+const requestsEndMs = 10_000;
+/** How long they may take to answer after they were told to, in milliseconds. */
+const requestsAnswerMs = 2_000;
+/** Limit for the whole stop, in milliseconds: the sweep does what is left. */
+const stopMs = 20_000;
+/** Longer than load balancers keep idle connections (60 s), so that they close first. */
+const keepAliveMs = 65_000;
+
+/**
+ * Serves the API until the process is asked to stop. Any number of processes may.
+ * @param overrides replace services: a benchmark has an Amazon SNS of its own.
+ */
+export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
+  const stopped = stopAsked();
+  const log = createLog(config);
+  for (const warning of config.warnings) log.warn(warning);
+  await prepareSchema(config, log);
+  const database = openDatabase(config.databaseUrl, {
+    poolMax: config.databasePoolMax,
+    timeouts: config.databaseTimeouts.api,
+  });
+  const watch = watchDatabase(config.databaseUrl);
+  const temporal = connectTemporal(config.temporal);
+  const stopping = new AbortController();
+  const opened = { config, database, watch, temporal, log };
+  const services = createServices(opened, { stopping: stopping.signal, ...overrides });
+  const { metrics } = services;
+  const endMetrics = await serveMetrics(config, {
+    metrics,
+    client: temporal.client,
+    pool: () => database.pool,
+  });
+  const app = createApp(services);
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
+  await listen(server, config);
+  services.dispatcher.watch();
+  log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
+  process.send?.({ ready: true });
+
+  await stopped;
+  setTimeout(() => process.exit(1), stopMs).unref();
+  await endRequests(server, stopping);
+  await services.dispatcher.close();
+  await temporal.close();
+  await watch.close();
+  await endMetrics();
+  await database.close();
+  log.info('stopped');
+}
+
+/**
+ * Migrates the database, or makes sure that somebody has. A newer schema is accepted: the version
+ * after this one may run already.
+ * @throws Error with a sentence for the operator when the schema is older than this version.
+ */
+async function prepareSchema(config: Config, log: Logger): Promise<void> {
+  const { databaseUrl: url, databaseMigrateOnStart } = config;
+  const { pending, newer } = databaseMigrateOnStart
+    ? { pending: [], newer: await migrateToLatest(url, { onWait: (line) => log.warn(line) }) }
+    : await schemaState(url);
+  if (pending.length > 0) {
+    throw new Error(
+      `The database lacks the migration ${pending[0]}. Run npm run migrate first, or set ` +
+        'DATABASE_MIGRATE_ON_START=true.',
+    );
+  }
+  if (newer.length > 0) log.warn({ newer }, 'the database was migrated by a newer version');
+}
+
+/** Resolves when the process is asked to stop, by a signal or by the end of its parent. */
+async function stopAsked(): Promise<void> {
+  const asked = ['SIGTERM', 'SIGINT', 'disconnect'].map((event) => once(process, event));
+  await Promise.race(asked);
+}
+
+/** @throws Error with a sentence for the operator when the port is not available. */
+async function listen(server: Server, { host, port }: Config): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new Error(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+/** Accepts no new requests and waits for the running ones. Those that take too long are told. */
+async function endRequests(server: Server, stopping: AbortController): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  setTimeout(() => stopping.abort(), requestsEndMs).unref();
+  const deadline = Date.now() + requestsEndMs + requestsAnswerMs;
+  // A keep-alive connection becomes idle when its request ends, without an event.
+  while (Date.now() < deadline) {
+    server.closeIdleConnections();
+    const isClosed = await Promise.race([closed.then(() => true), sleep(100, false)]);
+    if (isClosed) return;
+  }
+  server.closeAllConnections();
+  await closed;
+}
