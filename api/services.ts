@@ -7,6 +7,7 @@ import { createSns } from '../providers/mail/sns.ts';
 import { createOAuth } from '../providers/oauth.ts';
 import { createSharedServices } from '../services.ts';
 import type { Temporal } from '../workflows/client/connection.ts';
+import { FeedbackQueue } from './emails/feedback-queue.ts';
 import { createRateLimits } from './http/rate-limit.ts';
 import type { Services } from './http/services.ts';
 
@@ -30,6 +31,7 @@ export function createServices(
     oauth: createOAuth(config.oauth),
     sns: createSns(),
     rateLimits: createRateLimits(pool, config.rateLimit),
+    feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
     shares,
     databaseAnswers: () => watch.answers(),
     temporalAnswers: () => temporal.answers(),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { recordFeedback } from '../../db/emails/feedback.ts';
 import { isSigned } from '../../providers/encryption.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
@@ -7,12 +6,11 @@ import { isUuid } from '../../domain/ids.ts';
 import { readTrackedTarget } from '../../domain/mail/tracking.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
-import { transact } from '../../db/database.ts';
 
 /** Targets of the tracking pixel and links in mail. */
 
-/** Opens of one message within this time count once: proxies and previews ask again. */
-const opensApartMs = 10_000;
+/** How long a count may wait for others, in milliseconds: nobody notices a redirect that much later. */
+const patienceMs = 10;
 
 /** The smallest image: one transparent dot. */
 const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
@@ -105,22 +103,16 @@ function headerSafe(url: string): string {
 
 /** The reader gets the response even when counting fails. */
 async function count(
-  { db, config, log, request }: Call<'open', unknown, unknown, unknown>,
-  id: string,
+  { feedback: queue, log, request }: Call<'open', unknown, unknown, unknown>,
+  emailId: string,
   feedback: Feedback,
 ): Promise<void> {
   // Programs that check links use HEAD.
-  if (request.method !== 'GET' || !isUuid(id)) return;
-  const given = {
-    message: { emailId: id, messageId: null },
-    feedback,
-    acceptedAt: null,
-    autoDisable: config.autoProjectDisable,
-    opensApartMs,
-  };
+  if (request.method !== 'GET' || !isUuid(emailId)) return;
+  const about = { emailId, messageId: null, acceptedAt: null, receipt: null };
   try {
-    await transact(db, (tx) => recordFeedback(tx, given));
+    await queue.record({ ...about, feedback: [feedback], isOwnTracking: true }, patienceMs);
   } catch (error) {
-    log.error({ error, emailId: id, kind: feedback.kind }, 'could not be counted');
+    log.error({ error, emailId, kind: feedback.kind }, 'could not be counted');
   }
 }

@@ -47,13 +47,18 @@ export type SesMessage = z.output<typeof SesMessage>;
 
 /** Characters that PostgreSQL cannot store, frequent in mail. */
 const unstorable = /[\0\p{Cs}]/gu;
+/** Where JSON may have them: as they are, or escaped. */
+const maybeUnstorable = /[\0\p{Cs}]|\\u(?:0000|[dD][89a-fA-F])/u;
 
 /** @throws Problem INVALID_NOTIFICATION when it is not from SES. */
 export function readSesMessage(message: unknown): SesMessage {
   try {
     const clean = (_: string, value: unknown) =>
       typeof value === 'string' ? value.replaceAll(unstorable, '\ufffd') : value;
-    return SesMessage.parse(JSON.parse(String(message), clean));
+    const json = String(message);
+    // A reviver makes parsing ten times slower.
+    const isClean = !maybeUnstorable.test(json);
+    return SesMessage.parse(isClean ? JSON.parse(json) : JSON.parse(json, clean));
   } catch {
     throw new Problem('INVALID_NOTIFICATION');
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { insertSnsReceipt, recordFeedback } from '../../db/emails/feedback.ts';
-import { recordInboundMail } from '../../db/emails/inbound.ts';
+import { hasSnsReceipt, insertSnsReceipt } from '../../db/emails/feedback.ts';
+import { type InboundMail, recordInboundMail } from '../../db/emails/inbound.ts';
 import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { SnsEnvelope } from '../../providers/mail/sns.ts';
@@ -110,28 +110,36 @@ async function confirm({ sns, log }: Services, url: string): Promise<{ message: 
   return { message: 'The subscription is confirmed.' };
 }
 
+/** How long a notification may wait for others, in milliseconds: SNS gives 15 seconds. */
+const patienceMs = 50;
+
 /** The receipt and all effects are one transaction: a failure leaves nothing; SNS repeats. */
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
-  const { db, config } = call;
   const now = new Date();
   const message = readSesMessage(envelope['Message']);
-  const isReceipt = kindOf(message) === 'Received';
-  const inbound = isReceipt ? await inboundMailOf(message) : null;
-  const feedback = isReceipt ? null : feedbackOf(message, now);
-  if (!inbound && !feedback) return;
-  const name = { emailId: taggedEmailId(message), messageId: message.mail.messageId };
+  const receipt = envelope['MessageId'] as string;
+  if (kindOf(message) === 'Received') {
+    const inbound = await inboundMailOf(message);
+    if (inbound) await recordInbound(call, receipt, inbound);
+    return;
+  }
+  const feedback = feedbackOf(message, now);
+  if (!feedback) return;
+  const { messageId } = message.mail;
+  const emailId = taggedEmailId(message);
+  const isKnown = await call.feedback.record(
+    { emailId, messageId, feedback: [feedback], acceptedAt: acceptedAt(message, now), receipt },
+    patienceMs,
+  );
+  // The acceptance of a message that is not ours does not matter.
+  if (isKnown || feedback.kind === 'accepted') return;
+  // It was ours when the notification came for the first time.
+  if (await hasSnsReceipt(call.db, receipt)) return;
+  throw notFound('EMAIL', emailId ?? messageId);
+}
+
+async function recordInbound({ db }: Services, receipt: string, mail: InboundMail): Promise<void> {
   await transact(db, async (tx) => {
-    if (!(await insertSnsReceipt(tx, envelope['MessageId'] as string))) return;
-    if (inbound) await recordInboundMail(tx, inbound);
-    if (!feedback) return;
-    const recorded = await recordFeedback(tx, {
-      message: name,
-      feedback,
-      acceptedAt: acceptedAt(message, now),
-      autoDisable: config.autoProjectDisable,
-    });
-    // The acceptance of a message that is not ours does not matter.
-    if (!recorded && feedback.kind !== 'accepted')
-      throw notFound('EMAIL', name.emailId ?? name.messageId);
+    if (await insertSnsReceipt(tx, receipt)) await recordInboundMail(tx, mail);
   });
 }

@@ -9,61 +9,106 @@ import {
   simulatedFeedback,
 } from '../../domain/mail/feedback.ts';
 import type { Measure } from '../../domain/sender/reputation.ts';
+import { cutText, storableText } from '../../domain/text-rules.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { deleteInPages } from '../pages.ts';
-import { recordEvents } from '../events/events.ts';
+import { type NewEvent, recordEvents } from '../events/events.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
-/** Identifies a message: by our own id, else by the provider's. */
-export interface MessageName {
+/** Feedback on one message, as it arrived. */
+export interface FeedbackReport {
+  /** Identify the message: our own id, else the provider's. */
   emailId: string | null;
   messageId: string | null;
+  /** In the order in which it is applied. */
+  feedback: readonly Feedback[];
+  /** When the provider accepted the message, where it reports that. */
+  acceptedAt: Date | null;
+  /** Feedback of the same receipt counts once. null: each counts. */
+  receipt: string | null;
+  /** Of our own pixel: opens of one message within 10 seconds count once. */
+  isOwnTracking?: boolean;
+}
+
+/** A report whose message exists. */
+export interface FoundReport extends FeedbackReport {
+  emailId: string;
+  projectId: string;
+  contactId: string;
+}
+
+/** Opens of one message within this time count once: proxies and previews ask again. In seconds. */
+const opensApartSeconds = 10;
+
+/** The messages of reports, each in its place; null where there is none. Locks nothing. */
+export async function findReportedMessages(
+  db: Database,
+  reports: readonly FeedbackReport[],
+): Promise<(FoundReport | null)[]> {
+  const byId = await findMessages(db, 'id', reports.flatMap(({ emailId }) => emailId ?? []));
+  const unknown = reports.filter(({ emailId }) => !byId.has(emailId ?? ''));
+  const byMessageId = await findMessages(
+    db,
+    'message_id',
+    unknown.flatMap(({ messageId }) => messageId ?? []),
+  );
+  return reports.map((report) => {
+    const found = byId.get(report.emailId ?? '') ?? byMessageId.get(report.messageId ?? '');
+    if (!found) return null;
+    const { id: emailId, project_id: projectId, contact_id: contactId } = found;
+    return { ...report, emailId, projectId, contactId };
+  });
+}
+
+async function findMessages(db: Database, column: 'id' | 'message_id', values: readonly string[]) {
+  if (values.length === 0) return new Map<string, never>();
+  const rows = await db
+    .selectFrom('email')
+    .select(['id', 'message_id', 'project_id', 'contact_id'])
+    // Written out as a literal, to match the index of provider ids, which covers sent mail only.
+    .where('source_type', '<>', sql.lit('INBOUND'))
+    .where(column, '=', anyOf([...new Set(values)], column === 'id' ? 'uuid' : 'text'))
+    .execute();
+  return new Map(rows.map((row) => [row[column] ?? '', row]));
 }
 
 /**
- * Records feedback on a message and its consequences, in the caller's transaction: the message, its
- * trace and events, its contact, its campaign, and the reputation of its project. Returns false
- * when there is no such message.
- * Repeated feedback counts again: a caller that may receive it twice must deduplicate.
- * @param given.opensApartMs an open counts when the previous one is longer ago than this; checked
- *   again under the lock of the message, so that of several at one moment one counts. Absent: each
- *   counts.
- * @param given.acceptedAt when the provider accepted the message, where it reports that.
- * @param given.autoDisable whether a project of bad reputation is disabled.
+ * Records reports on messages of one project with all consequences, in the caller's transaction: the
+ * messages, their traces and events, their contacts, their campaigns, and the reputation of the
+ * project. As many statements for many reports as for one. Reports on one message apply in order.
+ * Locks in the order of everywhere: the project where it may be disabled, contacts, messages,
+ * campaigns; of each kind in the order of their ids.
+ * @param options.autoDisable whether a project of bad reputation is disabled.
+ * @param options.skipsLocked does not wait for contacts that others have locked.
+ * @returns the reports that were left out, because their contact is locked or no longer exists.
  */
 export async function recordFeedback(
   tx: Database,
-  given: {
-    message: MessageName;
-    feedback: Feedback;
-    acceptedAt: Date | null;
-    autoDisable: boolean;
-    opensApartMs?: number;
-  },
-): Promise<boolean> {
-  const { message, feedback } = given;
-  const found = await findMessage(tx, message);
-  if (!found) return false;
-  const apartMs = feedback.kind === 'open' ? given.opensApartMs : undefined;
-  // Before any lock: frequent repeats block nobody.
-  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return true;
-  const measure = measureOf(feedback);
-  // Locked before the contact, as everywhere: the project may be disabled below.
-  if (measure && given.autoDisable) await lockProject(tx, found.project_id);
-  const email = await lockMessage(tx, found);
-  if (apartMs && (await wasOpenedWithin(tx, found, apartMs))) return true;
-  const effects = email && applyFeedback(stateOf(email), feedback, { ...given, ...message });
-  if (!email || !effects) return true;
-  await updateMessage(tx, email.id, effects);
-  if (effects.unsubscribes) await unsubscribe(tx, email);
-  await recordEvents(tx, email.project_id, eventsOf(email, effects), { contactsLocked: true });
-  if (measure && given.autoDisable && !isSimulator(email.to_email)) {
-    await disableForReputation(tx, email.project_id, measure);
+  projectId: string,
+  reports: readonly FoundReport[],
+  options: { autoDisable: boolean; skipsLocked?: boolean },
+): Promise<FoundReport[]> {
+  const mayDisable = options.autoDisable && reports.some(({ feedback }) => feedback.some(measureOf));
+  if (mayDisable) await lockProject(tx, projectId);
+  const locked = await lockContacts(tx, reports, options.skipsLocked ?? false);
+  const held = reports.filter(({ contactId }) => locked.has(contactId));
+  const isNew = await insertReceipts(tx, held);
+  const changes = changesOf(await lockMessages(tx, held), held.filter(isNew));
+  const changed = [...changes.values()].filter(({ events, trace }) => events.length + trace.length);
+  if (changed.length > 0) {
+    await updateMessages(tx, changed);
+    await unsubscribe(tx, changed);
+    const events = changed.flatMap(eventsOf);
+    if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
+    if (mayDisable) {
+      for (const measure of measuresOf(changed)) await disableForReputation(tx, projectId, measure);
+    }
+    // Last, because all mail of a campaign waits for its row.
+    await countForCampaigns(tx, changed);
   }
-  // Last, because all mail of the campaign waits for this row.
-  if (email.campaign_id) await countForCampaign(tx, email, effects);
-  return true;
+  return reports.filter(({ contactId }) => !locked.has(contactId));
 }
 
 /** What feedback means for the sender's reputation. */
@@ -73,33 +118,48 @@ function measureOf(feedback: Feedback): Measure | null {
   return isFinal ? 'bounces' : null;
 }
 
-interface FoundMessage {
-  id: string;
-  project_id: string;
-  contact_id: string;
-}
-
-async function findMessage(
-  tx: Database,
-  { emailId, messageId }: MessageName,
-): Promise<FoundMessage | undefined> {
-  const sent = tx
-    .selectFrom('email')
-    .select(['id', 'project_id', 'contact_id'])
-    // Written out as a literal, to match the index of provider ids, which covers sent mail only.
-    .where('source_type', '<>', sql.lit('INBOUND'));
-  const byId = emailId && (await sent.where('id', '=', emailId).executeTakeFirst());
-  if (byId || !messageId) return byId || undefined;
-  return sent.where('message_id', '=', messageId).executeTakeFirst();
-}
-
 async function lockProject(tx: Database, projectId: string): Promise<void> {
   await sql`select from project where id = ${projectId} for no key update`.execute(tx);
 }
 
-/** Locks the contact, then the message; undefined when it no longer exists. */
-async function lockMessage(tx: Database, { id, contact_id: contactId }: FoundMessage) {
-  await sql`select from contact where id = ${contactId} for no key update`.execute(tx);
+async function lockContacts(
+  tx: Database,
+  reports: readonly FoundReport[],
+  skipsLocked: boolean,
+): Promise<Set<string>> {
+  const rows = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', anyOf([...new Set(reports.map(({ contactId }) => contactId))]))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .$if(skipsLocked, (query) => query.skipLocked())
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Notes the receipts of reports, and returns which of these are new. Whoever inserts a receipt holds
+ * the contact, so nobody waits here.
+ */
+async function insertReceipts(
+  tx: Database,
+  reports: readonly FoundReport[],
+): Promise<(report: FoundReport) => boolean> {
+  const receipts = reports.flatMap(({ receipt }) => receipt ?? []);
+  if (receipts.length === 0) return () => true;
+  const { rows } = await sql<{ message_id: string }>`
+    insert into sns_receipt (message_id) select unnest(${receipts}::text[])
+      on conflict do nothing returning message_id`.execute(tx);
+  const left = new Set(rows.map((row) => row.message_id));
+  // Of those that came twice, the first one.
+  return ({ receipt }) => receipt === null || left.delete(receipt);
+}
+
+/** Locks messages and reads what feedback depends on. Those that no longer exist are left out. */
+async function lockMessages(tx: Database, reports: readonly FoundReport[]) {
+  const ids = new Set(reports.map(({ emailId }) => emailId));
+  const own = new Set(reports.flatMap((one) => (one.isOwnTracking ? one.emailId : [])));
   return tx
     .selectFrom('email')
     .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
@@ -107,29 +167,46 @@ async function lockMessage(tx: Database, { id, contact_id: contactId }: FoundMes
     .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
     .select(['complained_at', 'opens', 'clicks'])
     .select(sql<boolean>`(lease_until is not null and lease_until > now())`.as('is_under_way'))
-    .where('id', '=', id)
+    .select(wasOpenedLately([...own]).as('was_opened_lately'))
+    .select(sql<Date>`clock_timestamp()`.as('now'))
+    .where('id', '=', anyOf([...ids]))
+    .orderBy('id')
     .forUpdate()
-    .executeTakeFirst();
+    .execute();
 }
 
-/** Whether an open of the message was recorded in the last `apartMs` milliseconds. */
-async function wasOpenedWithin(
-  tx: Database,
-  { id, contact_id: contactId }: FoundMessage,
-  ms: number,
-): Promise<boolean> {
-  const { rows } = await sql`
+/** Whether an open was recorded in the last seconds; asked for the messages of `ids`. */
+function wasOpenedLately(ids: readonly string[]) {
+  return sql<boolean>`(email.id = any(${ids}::uuid[]) and exists (
     select from event
-      where contact_id = ${contactId} and name = 'email.open' and email_id = ${id}
-        and recorded_at > clock_timestamp() - make_interval(secs => ${ms / 1000})
-      limit 1`.execute(tx);
-  return rows.length > 0;
+      where event.contact_id = email.contact_id and name = 'email.open'
+        and event.email_id = email.id
+        and recorded_at > clock_timestamp() - make_interval(secs => ${opensApartSeconds})))`;
 }
 
-type LockedMessage = NonNullable<Awaited<ReturnType<typeof lockMessage>>>;
+type LockedMessage = Awaited<ReturnType<typeof lockMessages>>[number];
 
-function stateOf(email: LockedMessage): Parameters<typeof applyFeedback>[0] {
-  return {
+/** All that changes for one message. */
+interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
+  email: LockedMessage;
+  trace: (FeedbackEffects['trace'][number] & { at: Date })[];
+  measures: Measure[];
+}
+
+function changesOf(
+  emails: readonly LockedMessage[],
+  reports: readonly FoundReport[],
+): Map<string, MessageChange> {
+  const changes = new Map(emails.map((email) => [email.id, unchanged(email)]));
+  for (const report of reports) {
+    const change = changes.get(report.emailId);
+    for (const feedback of change ? report.feedback : []) apply(change!, feedback, report);
+  }
+  return changes;
+}
+
+function unchanged(email: LockedMessage): MessageChange {
+  const state: MessageState = {
     status: email.status as MessageState['status'],
     error: email.error,
     message_id: email.message_id,
@@ -141,42 +218,75 @@ function stateOf(email: LockedMessage): Parameters<typeof applyFeedback>[0] {
     complained_at: email.complained_at,
     opens: email.opens,
     clicks: email.clicks,
-    attempts: email.attempts,
-    isUnderWay: email.is_under_way,
   };
+  return {
+    email,
+    state,
+    trace: [],
+    events: [],
+    counters: [],
+    unsubscribes: false,
+    measures: [],
+  };
+}
+
+function apply(change: MessageChange, feedback: Feedback, report: FoundReport): void {
+  const { email } = change;
+  const isOwnOpen = report.isOwnTracking && feedback.kind === 'open';
+  if (isOwnOpen && email.was_opened_lately) return;
+  const before = { ...change.state, attempts: email.attempts, isUnderWay: email.is_under_way };
+  const effects = applyFeedback(before, feedback, report);
+  if (!effects) return;
+  if (feedback.kind === 'open') email.was_opened_lately = true;
+  change.state = effects.state;
+  change.trace.push(...effects.trace.map((entry) => ({ at: email.now, ...entry })));
+  change.events.push(...effects.events);
+  change.counters.push(...effects.counters);
+  change.unsubscribes ||= effects.unsubscribes;
+  change.measures.push(...[measureOf(feedback) ?? []].flat());
 }
 
 /** Longest provider text stored, in characters. */
 const errorCharsMax = 500;
 
-async function updateMessage(tx: Database, id: string, effects: FeedbackEffects): Promise<void> {
-  const { state, trace } = effects;
-  const entries = trace.map(
-    (entry) => sql`|| trace_entry(${entry.state}, ${JSON.stringify(entry.detail)}::jsonb)`,
+async function updateMessages(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const given = changes.map(({ email, state, trace }) => ({
+    id: email.id,
+    ...state,
+    error: state.error && cutText(state.error, errorCharsMax),
+    trace,
+  }));
+  // Feedback ends every attempt: no state it sets is one of being handed over.
+  await sql`
+    update email set status = given.status, error = given.error, message_id = given.message_id,
+        sent_at = given.sent_at, delivered_at = given.delivered_at,
+        opened_at = given.opened_at, clicked_at = given.clicked_at,
+        bounced_at = given.bounced_at, complained_at = given.complained_at,
+        opens = given.opens, clicks = given.clicks, lease_until = null,
+        trace = email.trace || given.trace, updated_at = now()
+      from jsonb_to_recordset(${storableJson(given)}::jsonb) as given(id uuid, status text,
+        error text, message_id text, sent_at timestamptz, delivered_at timestamptz,
+        opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
+        complained_at timestamptz, opens int, clicks int, trace jsonb)
+      where email.id = given.id`.execute(tx);
+}
+
+/** One text that cannot be stored must not fail a whole batch. */
+function storableJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'string' ? storableText(part) : part,
   );
-  await tx
-    .updateTable('email')
-    .set({
-      ...state,
-      error: state.error?.slice(0, errorCharsMax) ?? null,
-      // Feedback ends every attempt: no state it sets is one of being handed over.
-      lease_until: null,
-      trace: sql`trace ${sql.join(entries, sql` `)}`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('id', '=', id)
-    .execute();
 }
 
 /** Without an event: the contact did not ask for it. Other addresses are not the contact's. */
-async function unsubscribe(tx: Database, email: LockedMessage): Promise<void> {
-  await tx
-    .updateTable('contact')
-    .set({ subscribed: false, updated_at: sql<Date>`now()` })
-    .where('id', '=', email.contact_id)
-    .where('email', '=', email.to_email)
-    .where('subscribed', '=', true)
-    .execute();
+async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const gone = changes.filter(({ unsubscribes }) => unsubscribes).map(({ email }) => email);
+  if (gone.length === 0) return;
+  await sql`
+    update contact set subscribed = false, updated_at = now()
+      from unnest(${gone.map((email) => email.contact_id)}::uuid[],
+        ${gone.map((email) => email.to_email)}::text[]) as gone(id, email)
+      where contact.id = gone.id and contact.email = gone.email and subscribed`.execute(tx);
 }
 
 /** The data that every event of a message has. */
@@ -199,7 +309,8 @@ export function emailEventData(
   };
 }
 
-function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
+/** The events that feedback on a message writes: no other place decides that. */
+function eventsOf({ email, state, events }: MessageChange): NewEvent[] {
   const base = emailEventData(email, state.message_id);
   return events.map(({ name, data }) => ({
     contactId: email.contact_id,
@@ -209,29 +320,46 @@ function eventsOf(email: LockedMessage, { state, events }: FeedbackEffects) {
   }));
 }
 
-/** Signals the campaign's run when it waits for the outcome of the message. */
+/** Mail to the simulator does not affect reputation. */
+function measuresOf(changes: readonly MessageChange[]): Set<Measure> {
+  const real = changes.filter(({ email }) => !isSimulator(email.to_email));
+  return new Set(real.flatMap(({ measures }) => measures));
+}
+
+const counters = [
+  'sent_count',
+  'delivered_count',
+  'opened_count',
+  'clicked_count',
+  'bounced_count',
+  'complained_count',
+] as const satisfies CampaignCounter[];
+
+/** Signals the runs of campaigns that wait for the outcome of a message. */
+async function countForCampaigns(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const ids = new Set(changes.flatMap(({ email }) => email.campaign_id ?? []));
+  for (const id of [...ids].toSorted()) {
+    const own = changes.filter(({ email }) => email.campaign_id === id);
+    await countForCampaign(tx, id, own);
+  }
+}
+
 async function countForCampaign(
   tx: Database,
-  email: LockedMessage,
-  { counters, state }: FeedbackEffects,
+  id: string,
+  changes: readonly MessageChange[],
 ): Promise<void> {
-  const isOver = state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null;
-  if (counters.length === 0 && !isOver) return;
-  const one = (counter: CampaignCounter) =>
-    counters.includes(counter)
-      ? sql<number>`${sql.ref(counter)} + 1`
-      : sql<number>`${sql.ref(counter)}`;
+  const counted = changes.flatMap((change) => change.counters);
+  const isOver = changes.some(({ email, state }) =>
+    state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null,
+  );
+  if (counted.length === 0 && !isOver) return;
+  const plus = (counter: CampaignCounter) =>
+    sql<number>`${sql.ref(counter)} + ${counted.filter((one) => one === counter).length}::int`;
   const campaign = await tx
     .updateTable('campaign')
-    .set({
-      sent_count: one('sent_count'),
-      delivered_count: one('delivered_count'),
-      opened_count: one('opened_count'),
-      clicked_count: one('clicked_count'),
-      bounced_count: one('bounced_count'),
-      complained_count: one('complained_count'),
-    })
-    .where('id', '=', email.campaign_id)
+    .set(Object.fromEntries(counters.map((counter) => [counter, plus(counter)])))
+    .where('id', '=', id)
     .returning(['id', 'project_id', 'name', 'status'])
     .executeTakeFirst();
   if (campaign && isOver) await signalCampaign(tx, campaign);
@@ -248,19 +376,25 @@ export async function insertSnsReceipt(tx: Database, messageId: string): Promise
   return inserted !== undefined;
 }
 
-/**
- * Records, in the caller's transaction, the simulator's report on a message to one of its
- * addresses: once, like a provider's notification.
- */
-export async function recordSimulatedFeedback(
-  tx: Database,
-  { emailId, address }: { emailId: string; address: string },
-): Promise<void> {
-  if (!(await insertSnsReceipt(tx, `simulator ${emailId}`))) return;
-  const about = { message: { emailId, messageId: null }, acceptedAt: null, autoDisable: false };
-  for (const feedback of simulatedFeedback(address, new Date()) ?? []) {
-    await recordFeedback(tx, { ...about, feedback });
-  }
+/** Whether a notification was handled: its message may be gone since. */
+export async function hasSnsReceipt(db: Database, messageId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('sns_receipt')
+    .select('message_id')
+    .where('message_id', '=', messageId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The simulator's report on a message to one of its addresses: once, like a provider's. */
+export function simulatedReport(emailId: string, address: string): FeedbackReport {
+  return {
+    emailId,
+    messageId: null,
+    feedback: simulatedFeedback(address, new Date()) ?? [],
+    acceptedAt: null,
+    receipt: `simulator ${emailId}`,
+  };
 }
 
 /** SNS repeats a notification for hours at most, never after 30 days. */

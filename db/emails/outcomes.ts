@@ -9,7 +9,13 @@ import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import type { MailHeader } from './emails.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
-import { emailEventData, recordFeedback, recordSimulatedFeedback } from './feedback.ts';
+import {
+  emailEventData,
+  type FeedbackReport,
+  findReportedMessages,
+  recordFeedback,
+  simulatedReport,
+} from './feedback.ts';
 import { traceEntry } from './trace.ts';
 import { categoryOf } from '../../domain/billing.ts';
 
@@ -102,7 +108,12 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
       }));
       await recordCampaignProgress(tx, campaign, outcomes, [...emails, ...sent]);
     }
-    await recordSimulated(tx, outcomes);
+    const simulated = outcomes.flatMap((outcome) =>
+      outcome.kind === 'accepted' && outcome.simulator !== undefined
+        ? [simulatedReport(outcome.emailId, outcome.simulator)]
+        : [],
+    );
+    await recordReports(tx, projectId, simulated);
   });
 }
 
@@ -121,15 +132,6 @@ function acceptedBeside(
 function deliveredOrSent({ outcomes }: Attempt, id: string): string {
   const outcome = outcomes.find(({ emailId }) => emailId === id);
   return outcome?.kind === 'accepted' && outcome.delivered ? 'DELIVERED' : 'SENT';
-}
-
-/** In the same transaction as the sending: no process has to survive to report it. */
-async function recordSimulated(tx: Database, outcomes: readonly DeliveryOutcome[]): Promise<void> {
-  for (const outcome of outcomes) {
-    if (outcome.kind !== 'accepted' || outcome.simulator === undefined) continue;
-    const { emailId, simulator: address } = outcome;
-    await recordSimulatedFeedback(tx, { emailId, address });
-  }
 }
 
 /** A message's content is stored as a whole or not at all: an earlier attempt may differ. */
@@ -194,7 +196,7 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
  */
 async function recordOvertaken(
   tx: Database,
-  { attemptIds, outcomes }: Attempt,
+  { projectId, attemptIds, outcomes }: Attempt,
   settled: readonly SentEmail[],
 ): Promise<void> {
   const ids = new Set(settled.map(({ id }) => id));
@@ -218,12 +220,25 @@ async function recordOvertaken(
         when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
         when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
         end as news`.execute(tx);
-  for (const { id: emailId, message_id: messageId, news } of rows) {
-    if (!news) continue;
-    const feedback = { kind: news, at: new Date() };
-    const about = { message: { emailId, messageId }, acceptedAt: null, autoDisable: false };
-    await recordFeedback(tx, { ...about, feedback });
-  }
+  const reports = rows.flatMap(({ id: emailId, message_id: messageId, news }) =>
+    news
+      ? [{ emailId, messageId, feedback: [{ kind: news, at: new Date() }], ...unrepeated }]
+      : [],
+  );
+  await recordReports(tx, projectId, reports);
+}
+
+const unrepeated = { acceptedAt: null, receipt: null };
+
+/** In the same transaction as the outcomes: no process has to survive to report it. */
+async function recordReports(
+  tx: Database,
+  projectId: string,
+  reports: readonly FeedbackReport[],
+): Promise<void> {
+  if (reports.length === 0) return;
+  const found = (await findReportedMessages(tx, reports)).filter((report) => report !== null);
+  await recordFeedback(tx, projectId, found, { autoDisable: false });
 }
 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { recordFeedback } from '../../../db/emails/feedback.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { useShop } from '../../support/projects/shop.ts';
@@ -46,13 +45,15 @@ const marketingHeaders = [
 
 it('a message of a campaign that only feedback proves shows no text: nobody knows what it said', async () => {
   const id = await lostEmail();
-  await shop.api.db.transaction().execute((tx) =>
-    recordFeedback(tx, {
-      message: { emailId: id, messageId: 'ses-1' },
-      feedback: { kind: 'accepted', at: new Date() },
+  await shop.api.services.feedback.record(
+    {
+      emailId: id,
+      messageId: 'ses-1',
+      feedback: [{ kind: 'accepted', at: new Date() }],
       acceptedAt: null,
-      autoDisable: false,
-    }),
+      receipt: null,
+    },
+    0,
   );
   expect(await shown(id)).toEqual({ ...unkept, status: 'SENT', headers: marketingHeaders });
 });
