@@ -24,7 +24,8 @@ import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
  * the mail is a campaign's. Each acknowledged one is looked for in the database afterwards.
  */
 export const feedback: Benchmark = {
-  summary: 'Notifications of Amazon SNS and tracking requests, against the same writes by SQL alone',
+  summary:
+    'Notifications of Amazon SNS and tracking requests, against the same writes by SQL alone',
   options: {
     /** Mails of a round; three reports on each. */
     mails: '500',
@@ -39,9 +40,10 @@ export const feedback: Benchmark = {
   },
   async run(run) {
     const sns = await startSns(run);
-    const stack = await startStack(run, sns.settings, null, 'bench/measuring/api-trusting-sns.ts');
+    const stack = await startStack(run, sns.settings, null, 'bench/reference/api-trusting-sns.ts');
     const projects: Project[] = [];
-    for (let n = 0; n < run.count('projects'); n++) projects.push(await createProject(stack.apiUrl));
+    for (let n = 0; n < run.count('projects'); n++)
+      projects.push(await createProject(stack.apiUrl));
     const client = await stack.startProgram('client', 'bench/measuring/feedback-client.ts');
     const pids = { client: client.pid ?? 0, api: stack.pids.api, postgres: stack.pids.postgres };
     const rate = run.count('rate');
@@ -143,7 +145,9 @@ async function insertMails(
   }
   await pool.query('analyze email, contact, campaign');
   // Mail of all projects side by side, as it comes.
-  return mails.map((_, i) => mails[(i % projects.length) * each + Math.floor(i / projects.length)]!);
+  return mails.map(
+    (_, i) => mails[(i % projects.length) * each + Math.floor(i / projects.length)]!,
+  );
 }
 
 /** How many other mails are delivered before a mail is opened, and opened before it is clicked. */

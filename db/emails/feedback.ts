@@ -9,7 +9,7 @@ import {
   simulatedFeedback,
 } from '../../domain/mail/feedback.ts';
 import type { Measure } from '../../domain/sender/reputation.ts';
-import { cutText, storableText } from '../../domain/text-rules.ts';
+import { cutText } from '../../domain/text-rules.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -47,7 +47,11 @@ export async function findReportedMessages(
   db: Database,
   reports: readonly FeedbackReport[],
 ): Promise<(FoundReport | null)[]> {
-  const byId = await findMessages(db, 'id', reports.flatMap(({ emailId }) => emailId ?? []));
+  const byId = await findMessages(
+    db,
+    'id',
+    reports.flatMap(({ emailId }) => emailId ?? []),
+  );
   const unknown = reports.filter(({ emailId }) => !byId.has(emailId ?? ''));
   const byMessageId = await findMessages(
     db,
@@ -90,7 +94,8 @@ export async function recordFeedback(
   reports: readonly FoundReport[],
   options: { autoDisable: boolean; skipsLocked?: boolean },
 ): Promise<FoundReport[]> {
-  const mayDisable = options.autoDisable && reports.some(({ feedback }) => feedback.some(measureOf));
+  const mayDisable =
+    options.autoDisable && reports.some(({ feedback }) => feedback.some(measureOf));
   if (mayDisable) await lockProject(tx, projectId);
   const locked = await lockContacts(tx, reports, options.skipsLocked ?? false);
   const held = reports.filter(({ contactId }) => locked.has(contactId));
@@ -264,18 +269,11 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
         bounced_at = given.bounced_at, complained_at = given.complained_at,
         opens = given.opens, clicks = given.clicks, lease_until = null,
         trace = email.trace || given.trace, updated_at = now()
-      from jsonb_to_recordset(${storableJson(given)}::jsonb) as given(id uuid, status text,
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
         error text, message_id text, sent_at timestamptz, delivered_at timestamptz,
         opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
         complained_at timestamptz, opens int, clicks int, trace jsonb)
       where email.id = given.id`.execute(tx);
-}
-
-/** One text that cannot be stored must not fail a whole batch. */
-function storableJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? storableText(part) : part,
-  );
 }
 
 /** Without an event: the contact did not ask for it. Other addresses are not the contact's. */

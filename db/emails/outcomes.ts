@@ -221,9 +221,7 @@ async function recordOvertaken(
         when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
         end as news`.execute(tx);
   const reports = rows.flatMap(({ id: emailId, message_id: messageId, news }) =>
-    news
-      ? [{ emailId, messageId, feedback: [{ kind: news, at: new Date() }], ...unrepeated }]
-      : [],
+    news ? [{ emailId, messageId, feedback: [{ kind: news, at: new Date() }], ...unrepeated }] : [],
   );
   await recordReports(tx, projectId, reports);
 }

@@ -38,11 +38,6 @@ values ($1, $2, $3, $4, $5)
 
 select
 from contact
-where id = $1
-for no key update
-
-select
-from contact
 where id in (
   select contact_id
   from email
@@ -121,6 +116,12 @@ select count(*)::int as total
 from contact
 where project_id = $1 and position($2 in email) > 0 and subscribed = $3
 
+select id
+from contact
+where id = any($1::uuid[])
+order by id
+for no key update
+
 select id, email, subscribed, coalesce(octet_length(data::text), 0) as bytes, (
   select count(*)::int
   from jsonb_object_keys(data)) as keys
@@ -165,8 +166,9 @@ returning contact.created_at, contact.data, contact.email, contact.id, contact.p
     contact.subscribed, contact.updated_at
 
 update contact
-set subscribed = $1, updated_at = now()
-where id = $2 and email = $3 and subscribed = $4
+set subscribed = false, updated_at = now()
+from unnest($1::uuid[], $2::text[]) as gone(id, email)
+where contact.id = gone.id and contact.email = gone.email and subscribed
 
 update job
 set state = $1, finished_at = clock_timestamp(), touched_at = clock_timestamp(), progress = $2

@@ -39,7 +39,7 @@ values ($1, $2, $3, $4, $5)
 on conflict (id) do nothing
 
 insert into sns_receipt (message_id)
-values ($1)
+select unnest($1::text[])
 on conflict do nothing
 returning message_id
 
@@ -133,17 +133,9 @@ select id as email_id, contact_id, campaign_id, body, body_frame, body_values
 from email
 where project_id = $1 and id = any($2::uuid[])
 
-select id, project_id, contact_id
+select id, message_id, project_id, contact_id
 from email
-where source_type <> 'INBOUND' and id = $1
-
-select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
-    from_name, to_email, attempts, status, error, message_id, sent_at, delivered_at, opened_at,
-    clicked_at, bounced_at, complained_at, opens, clicks, (lease_until is not null and lease_until >
-    now()) as is_under_way
-from email
-where id = $1
-for update
+where source_type <> 'INBOUND' and id = any($1::uuid[])
 
 update body_retention
 set done_to = (
@@ -154,10 +146,15 @@ set done_to = (
 where done_to >= any($2::uuid[])
 
 update email
-set status = $1, error = $2, message_id = $3, sent_at = $4, delivered_at = $5, opened_at = $6,
-    clicked_at = $7, bounced_at = $8, complained_at = $9, opens = $10, clicks = $11, lease_until =
-    $12, trace = trace || trace_entry($13, $14::jsonb), updated_at = now()
-where id = $15
+set status = given.status, error = given.error, message_id = given.message_id, sent_at =
+    given.sent_at, delivered_at = given.delivered_at, opened_at = given.opened_at, clicked_at =
+    given.clicked_at, bounced_at = given.bounced_at, complained_at = given.complained_at, opens =
+    given.opens, clicks = given.clicks, lease_until = null, trace = email.trace || given.trace,
+    updated_at = now()
+from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, message_id text,
+    sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz, clicked_at timestamptz,
+    bounced_at timestamptz, complained_at timestamptz, opens int, clicks int, trace jsonb)
+where email.id = given.id
 
 update email
 set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { FeedbackQueue } from '../../../api/emails/feedback-queue.ts';
+import { recordFeedback } from '../../../db/emails/feedback.ts';
+import type { Database } from '../../../db/database.ts';
+import type { Feedback } from '../../../domain/mail/feedback.ts';
+import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+import { sesEvent } from '../../support/fakes/ses-messages.ts';
+import { useSnsFeedback } from '../../support/projects/sns-feedback.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Feedback of many requests, recorded in one transaction. */
+
+const feedback = await useSnsFeedback();
+const { api, fake, project, post, sentEmail, emailOf, campaignOf, eventsOf, namesOf } = feedback;
+const { db, services } = api;
+
+const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 8, 0, second));
+const delivery = { kind: 'delivery', at: at(1) } as const;
+const opened = (second: number) => ({ kind: 'open', at: at(second) }) as const;
+
+type Mail = Awaited<ReturnType<typeof sentEmail>>;
+
+const report = ({ id }: Pick<Mail, 'id'>, receipt: string | null, ...given: Feedback[]) => ({
+  emailId: id,
+  messageId: null,
+  feedback: given,
+  acceptedAt: null,
+  receipt,
+});
+
+/** Records reports in one transaction. */
+const record = (mails: Mail[], reports: ReturnType<typeof report>[]) =>
+  db.transaction().execute((tx) => {
+    const contacts = new Map(mails.map(({ id, contactId }) => [id, contactId]));
+    const found = reports.map((one) => ({
+      ...one,
+      projectId: project.id,
+      contactId: contacts.get(one.emailId)!,
+    }));
+    return recordFeedback(tx, project.id, found, { autoDisable: true });
+  });
+
+const sentEmails = (count: number, campaignId?: string) =>
+  Promise.all(Array.from({ length: count }, () => sentEmail({}, campaignId)));
+
+function signal() {
+  let give = () => {};
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give: () => give() };
+}
+
+/** Has a lock held by somebody else until `work` is over. */
+async function whileLocked(lock: (tx: Database) => Promise<unknown>, work: () => Promise<void>) {
+  const [locked, done] = [signal(), signal()];
+  const holding = db.transaction().execute(async (tx) => {
+    await lock(tx);
+    locked.give();
+    await done.given;
+  });
+  await locked.given;
+  await work().finally(() => done.give());
+  await holding;
+}
+
+const lockContact = (id: string) => (tx: Database) =>
+  sql`select from contact where id = ${id} for update`.execute(tx);
+const lockEmail = (id: string) => (tx: Database) =>
+  sql`select from email where id = ${id} for update`.execute(tx);
+
+describe('feedback that arrives together', () => {
+  it('is recorded in few transactions, each acknowledged after its own', async () => {
+    const campaignId = await insertTestCampaign(db, project.id);
+    const mails = await sentEmails(60, campaignId);
+    const bodies = mails.map(({ id }) => fake.notification(sesEvent('Delivery', { emailId: id })));
+    const answers = await Promise.all(bodies.map((body) => post(body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const receipts = bodies.map((body) => body['MessageId'] as string);
+    const { rows } = await sql<{ all: number; transactions: number }>`
+      select count(*)::int as all, count(distinct xmin::text)::int as transactions
+        from sns_receipt where message_id = any(${receipts})`.execute(db);
+    expect(rows[0]?.all).toBe(60);
+    expect(rows[0]?.transactions).toBeLessThan(20);
+    expect((await campaignOf(campaignId)).delivered_count).toBe(60);
+    for (const { contactId } of mails.slice(0, 5)) {
+      expect(await namesOf(contactId)).toEqual(['email.delivery']);
+    }
+  });
+
+  it('applies in its order to each message and its campaign', async () => {
+    const campaignId = await insertTestCampaign(db, project.id);
+    const other = await insertTestCampaign(db, project.id);
+    const mails = [await sentEmail({}, campaignId), await sentEmail({}, other), await sentEmail()];
+    const [first, second, third] = mails as [Mail, Mail, Mail];
+    const bounce = { kind: 'bounce', at: at(9), bounceType: 'Permanent', text: 'no' } as const;
+    await record(mails, [
+      report(first, 'a', opened(3), opened(2)),
+      report(second, null, bounce),
+      report(first, 'b', delivery),
+      report(third, null, { kind: 'click', at: at(4), link: 'https://shop.test/' }),
+      report(first, 'c', opened(5)),
+      report(second, null, delivery),
+    ]);
+    const email = await emailOf(first.id);
+    expect(email).toMatchObject({ status: 'OPENED', opens: 3, opened_at: at(2) });
+    expect(email.delivered_at).toEqual(at(1));
+    const opens = (await eventsOf(first.contactId)).filter(({ name }) => name === 'email.open');
+    expect(opens.map(({ data }) => data)).toMatchObject([
+      { opens: 1, isFirstOpen: true },
+      { opens: 2, isFirstOpen: false },
+      { opens: 3, isFirstOpen: false },
+    ]);
+    expect(await namesOf(first.contactId)).toEqual([
+      'email.open',
+      'email.open',
+      'email.delivery',
+      'email.open',
+    ]);
+    expect(await emailOf(second.id)).toMatchObject({ status: 'BOUNCED', error: 'no' });
+    expect((await feedback.contactOf(second.contactId)).subscribed).toBe(false);
+    expect((await feedback.contactOf(first.contactId)).subscribed).toBe(true);
+    expect(await emailOf(third.id)).toMatchObject({ status: 'CLICKED', clicks: 1 });
+    expect(await campaignOf(campaignId)).toMatchObject({ opened_count: 1, delivered_count: 1 });
+    expect(await campaignOf(other)).toMatchObject({ bounced_count: 1, delivered_count: 1 });
+  });
+
+  it('counts once for each receipt, and opens of our own pixel once in ten seconds', async () => {
+    const [mail, own] = (await sentEmails(2)) as [Mail, Mail];
+    const pixel = { ...report(own, null, opened(1)), isOwnTracking: true };
+    const again = report(mail, 'twice', opened(1));
+    await record([mail, own], [again, pixel, again, pixel, again]);
+    await record([mail, own], [again, pixel]);
+    expect((await emailOf(mail.id)).opens).toBe(1);
+    expect((await emailOf(own.id)).opens).toBe(1);
+  });
+
+  it('is taken without the one report that the database refuses', async () => {
+    const mails = await sentEmails(12);
+    const bodies = mails.map(({ id }, n) => {
+      const link = `https://shop.test/${n === 5 ? 'poison' : n}`;
+      return fake.notification(sesEvent('Click', { emailId: id }, { link }));
+    });
+    await sql`alter table event add constraint poison
+      check (data ->> 'link' is distinct from 'https://shop.test/poison')`.execute(db);
+    const answers = await Promise.all(bodies.map((body) => post(body)));
+    await sql`alter table event drop constraint poison`.execute(db);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toEqual(mails.map((_, n) => (n === 5 ? 500 : 200)));
+    expect((await emailOf(mails[5]!.id)).clicks).toBe(0);
+    // SNS repeats it, and nothing says that it was taken before.
+    expect((await post(bodies[5])).status).toBe(200);
+    expect((await emailOf(mails[5]!.id)).clicks).toBe(1);
+  });
+});
+
+describe('feedback beside rows that somebody has locked', () => {
+  it('waits only on the contact that is locked', async () => {
+    const [locked, free] = (await sentEmails(2)) as [Mail, Mail];
+    const answered: string[] = [];
+    const notify = async ({ id }: Mail) => {
+      await post(fake.notification(sesEvent('Delivery', { emailId: id })));
+      answered.push(id);
+    };
+    let late: Promise<void>[] = [];
+    await whileLocked(lockContact(locked.contactId), async () => {
+      late = [notify(locked), notify(free), notify(locked)];
+      await late[1];
+      expect(answered).toEqual([free.id]);
+    });
+    await Promise.all(late);
+    expect((await emailOf(locked.id)).status).toBe('DELIVERED');
+  });
+
+  it("of one project does not delay another's, however much of it there is", async () => {
+    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const stuck = await sentEmail();
+    const neighbour = await api.createProject((await api.signUp()).cookie);
+    const made = await api.request('POST', '/contacts', {
+      key: neighbour.secretKey,
+      body: { email: `${randomUUID()}@x.example` },
+    });
+    const given = { projectId: neighbour.id, contactId: made.body.id as string };
+    const id = await insertTestEmail(db, given);
+    let flood: Promise<unknown>[] = [];
+    let refused = 0;
+    await whileLocked(lockEmail(stuck.id), async () => {
+      const one = report(stuck, null, { kind: 'accepted', at: at(1) });
+      flood = Array.from({ length: 9_000 }, () =>
+        queue.record(one, 50).catch(() => void (refused += 1)),
+      );
+      await waitFor('the flood to be refused', () => refused > 0);
+      expect(await queue.record(report({ id }, null, delivery), 50)).toBe(true);
+    });
+    await Promise.all(flood);
+    expect((await emailOf(id)).status).toBe('DELIVERED');
+    // It may take half of the places.
+    expect(refused).toBeGreaterThan(3_500);
+    expect(refused).toBeLessThan(4_500);
+  });
+
+  it('is answered 503 when ten thousand reports are waiting', async () => {
+    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const unknown = () => report({ id: randomUUID() }, null, delivery);
+    let waiting: Promise<boolean>[] = [];
+    await whileLocked(
+      (tx) => sql`lock table email in access exclusive mode`.execute(tx),
+      async () => {
+        waiting = Array.from({ length: 10_000 }, () => queue.record(unknown(), 50));
+        await expect(queue.record(unknown(), 50)).rejects.toMatchObject({
+          code: 'SERVICE_UNAVAILABLE',
+        });
+      },
+    );
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([false]));
+    expect(await queue.record(unknown(), 50)).toBe(false);
+  });
+});
