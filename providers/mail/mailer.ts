@@ -36,7 +36,7 @@ export interface Mailer {
   reportsDelivery: boolean;
   /** Default emails per second for the whole server, without a setting or a quota. */
   defaultRatePerSecond: number;
-  /** Connections in the pool: further sends only wait for one. */
+  /** Sends that may be under way at once: further ones only wait for a connection. */
   maxConcurrency: number;
   /** Hands one message over. Never throws: any failure of provider or network is an outcome. */
   send(message: OutgoingMessage): Promise<SendOutcome>;

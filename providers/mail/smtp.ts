@@ -1,147 +1,161 @@
-import { Readable } from 'node:stream';
-import { createTransport } from 'nodemailer';
-import MailMessage from 'nodemailer/lib/mailer/mail-message';
-import type MimeNode from 'nodemailer/lib/mime-node';
 import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
+import { type Delivery, SmtpConnection } from './smtp-connection.ts';
+import { envelopeFault } from './smtp-message.ts';
+import { type SmtpSettings, openSession } from './smtp-session.ts';
 
-export interface SmtpSettings {
-  host: string;
-  port: number;
-  /** TLS from the first byte. Otherwise STARTTLS is used when the server offers it. */
-  secure: boolean;
-  user?: string | undefined;
-  password?: string | undefined;
-  /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
-  timeoutMs?: number | undefined;
-}
+export type { SmtpSettings };
 
-const connections = 20;
-/** A message is written in chunks, so that we know how far it got. */
-const chunkBytes = 64 * 1024;
+/**
+ * A distant server answers a connection ten times a second or less often, so there are many; on a
+ * near one, four would do as well.
+ */
+const connectionsMax = 20;
+/** The longest wait for other messages: part of the lease that its sender has on a message. */
+const waitMs = 30_000;
+/** When to ask a server again that has refused one more connection. */
+const refusedMs = 10_000;
 
-/** A mailer that hands messages to one SMTP server over a connection pool. */
+/** A mailer that hands messages to one SMTP server over a pool of connections. */
 export function smtpMailer(settings: SmtpSettings): Mailer {
-  const transport = createTransport(poolOptions(settings));
+  const pool = new SmtpPool(settings);
   return {
     provider: `smtp ${settings.host}:${settings.port}`,
     reportsDelivery: false,
     defaultRatePerSecond: 200,
-    maxConcurrency: connections,
-    send(message) {
-      const handover = new Handover(message);
-      const mail = new MailMessage(transport, {});
-      mail.message = handover as unknown as MimeNode;
-      return new Promise((resolve) => {
-        transport.transporter.send(mail, (error) => {
-          if (error) return resolve(outcomeOf(error, handover.complete));
-          const messageId = `${message.emailId}@smtp`;
-          return resolve({ kind: 'accepted', messageId, delivered: true });
-        });
-      });
-    },
+    // One more for each connection: its commands follow the message that is being written.
+    maxConcurrency: 2 * connectionsMax,
+    send: (message) => pool.send(message),
     async quotaPerSecond() {
       return null;
     },
-    async close() {
-      transport.close();
-    },
-  };
-}
-
-function poolOptions(settings: SmtpSettings) {
-  const { host, port, secure, user, password, timeoutMs = 120_000 } = settings;
-  return {
-    pool: true as const,
-    host,
-    port,
-    secure,
-    ...(user ? { auth: { user, pass: password ?? '' } } : {}),
-    // Mail servers encrypt among themselves without checking certificates, and so do we. With a
-    // password, or when the operator asked for TLS, the certificate is checked.
-    tls: { rejectUnauthorized: secure || Boolean(user) },
-    maxConnections: connections,
-    // Replacing a connection takes 100 ms, noticeable with nodemailer's default of 100 messages.
-    maxMessages: 1000,
-    // The pool must never retry a message by itself: only we know whether that is safe.
-    maxRequeues: 0,
-    connectionTimeout: Math.min(timeoutMs, 10_000),
-    greetingTimeout: Math.min(timeoutMs, 10_000),
-    socketTimeout: timeoutMs,
+    close: () => pool.close(),
   };
 }
 
 /**
- * A message that records how far it was handed over. nodemailer reads the stream only after the
- * server has accepted DATA, and writes the final dot only after the stream has ended; its errors do
- * not tell the two apart. So: not ended = the server cannot have the whole message. It implements
- * only what the transport needs of a message, because creating nodemailer's own costs as much as
- * sending it.
+ * Connections that are opened when a message finds none free, and messages that wait for one. A
+ * connection takes the next message itself, when it can write its commands.
  */
-class Handover {
-  /** The connection has taken the last byte: the end of the data may have been sent. */
-  complete = false;
-  readonly #message: OutgoingMessage;
+class SmtpPool {
+  readonly #settings: SmtpSettings;
+  readonly #queue: Delivery[] = [];
+  readonly #open = new Set<SmtpConnection>();
+  /** The last one was used last: the others grow old and are closed. */
+  readonly #idle: SmtpConnection[] = [];
+  #opening = 0;
+  /** Connections that could not be opened, since one could. */
+  #refused = 0;
+  /** When to try again whether the server takes more connections than it has. */
+  #openAgainAt = 0;
+  #waitTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  constructor(message: OutgoingMessage) {
-    this.#message = message;
+  constructor(settings: SmtpSettings) {
+    this.#settings = settings;
   }
 
-  getEnvelope() {
-    const { envelopeFrom, to, raw } = this.#message;
-    return { from: envelopeFrom, to: [to], size: raw.length };
-  }
-
-  messageId(): string {
-    return '';
-  }
-
-  getHeader(): string {
-    return '';
-  }
-
-  createReadStream(): Readable {
-    const { raw } = this.#message;
-    let at = 0;
-    const stream = new Readable({
-      read() {
-        stream.push(at < raw.length ? raw.subarray(at, (at += chunkBytes)) : null);
-      },
+  send(message: OutgoingMessage): Promise<SendOutcome> {
+    const fault = envelopeFault(message);
+    if (fault) return Promise.resolve({ kind: 'refused', error: fault });
+    if (this.#isClosed) return Promise.resolve({ kind: 'retry', error: 'The mailer is closed.' });
+    return new Promise((resolve) => {
+      const startBy = Date.now() + waitMs;
+      this.#queue.push({ message, resolve, startBy, isSecondTry: false });
+      this.#serve();
     });
-    stream.once('end', () => {
-      this.complete = true;
-    });
-    return stream;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#waitTimer);
+    await Promise.all([...this.#open].map((connection) => connection.quit()));
+  }
+
+  /** Gives waiting messages to free connections, and opens more for the rest. */
+  #serve(): void {
+    this.#refuseLate();
+    while (this.#queue.length > 0 && this.#idle.at(-1)?.work()) this.#idle.pop();
+    const hasSome = this.#open.size + this.#opening > 0;
+    const isEnough = hasSome && Date.now() < this.#openAgainAt;
+    while (!isEnough && this.#opening < this.#queue.length && this.#hasRoom()) {
+      this.#opening += 1;
+      void this.#openOne();
+    }
+    const [first] = this.#queue;
+    if (!first || this.#waitTimer) return;
+    this.#waitTimer = setTimeout(() => this.#onWaited(), first.startBy - Date.now() + 1);
+  }
+
+  #hasRoom(): boolean {
+    if (this.#opening + this.#open.size < connectionsMax) return true;
+    // Those that are free cannot take what waits: it needs a new one.
+    const idle = this.#idle.shift();
+    if (!idle) return false;
+    this.#open.delete(idle);
+    void idle.quit();
+    return true;
+  }
+
+  async #openOne(): Promise<void> {
+    try {
+      const session = await openSession(this.#settings);
+      this.#opening -= 1;
+      this.#refused = 0;
+      const connection = new SmtpConnection(session, {
+        take: (isFresh) => this.#take(isFresh),
+        putBack: (delivery) => void this.#queue.unshift(delivery),
+        onIdle: (free) => void this.#idle.push(free),
+        onEnd: (ended) => this.#onEnd(ended),
+      });
+      if (this.#isClosed) return void connection.quit();
+      this.#open.add(connection);
+      if (!connection.work()) this.#idle.push(connection);
+    } catch (error) {
+      this.#opening -= 1;
+      this.#onRefused(error);
+    }
+  }
+
+  /** A server that takes no connection at all fails one message for each that was tried. */
+  #onRefused(error: unknown): void {
+    this.#openAgainAt = Date.now() + refusedMs;
+    this.#refused += 1;
+    if (this.#open.size + this.#opening === 0) {
+      const outcome = { kind: 'retry', error: errorText(error) } as const;
+      for (const { resolve } of this.#queue.splice(0, this.#refused)) resolve(outcome);
+      this.#refused = 0;
+    }
+    this.#serve();
+  }
+
+  #take(isFresh: boolean): Delivery | undefined {
+    this.#refuseLate();
+    const at = isFresh ? 0 : this.#queue.findIndex(({ isSecondTry }) => !isSecondTry);
+    return at < 0 ? undefined : this.#queue.splice(at, 1)[0];
+  }
+
+  #onEnd(connection: SmtpConnection): void {
+    this.#open.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    this.#serve();
+  }
+
+  #onWaited(): void {
+    this.#waitTimer = undefined;
+    this.#serve();
+  }
+
+  #refuseLate(): void {
+    const now = Date.now();
+    while (this.#queue[0] && this.#queue[0].startBy < now) {
+      this.#queue.shift()?.resolve({ kind: 'retry', error: 'The server takes no more for now.' });
+    }
   }
 }
 
-/**
- * Whether a 4xx response to a message is about the server: 421 (it closes the connection) and 454
- * (throttled, as Amazon SES says it), or the enhanced status x.3.x, mail system status (RFC 3463).
- * Others put off one recipient: a full mailbox, or a sender that the recipient's server does not
- * know yet.
- */
-function isAboutServer(reply: number, text: string): boolean {
-  return reply === 421 || reply === 454 || /\b4\.3\.\d/.test(text);
-}
-
-/** `complete`: the server may have the whole message. Codes: `nodemailer/lib/errors`. */
-function outcomeOf(
-  error: Error & { code?: string | undefined; responseCode?: number | undefined },
-  complete: boolean,
-): SendOutcome {
-  const text = error.message;
-  // Responses about this message: to MAIL, RCPT and DATA (EENVELOPE), to the data (EMESSAGE).
-  if (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
-    const reply = error.responseCode;
-    // No reply: nodemailer itself rejects an impossible address or a message over the announced
-    // size.
-    if (reply === undefined) return { kind: 'refused', error: text };
-    // 503 (bad sequence of commands) is about the session, not about the message.
-    if (reply >= 500 && reply !== 503) return { kind: 'refused', error: text };
-    if (reply >= 400)
-      return { kind: 'retry', error: text, isAboutMessage: !isAboutServer(reply, text) };
-  }
-  // Anything else is about the session, whatever its code: a greeting with 554, a refused password
-  // or a bad certificate is for the operator to fix, not a reason to give up a message.
-  return { kind: complete ? 'uncertain' : 'retry', error: text };
+/** Of several addresses, each has an error of its own. */
+function errorText(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(errorText).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }

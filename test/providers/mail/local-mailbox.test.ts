@@ -68,7 +68,7 @@ describe('the local mailbox', () => {
       createMailer({ ses: null, smtp: null }, deps),
     ];
     expect(fromSes).toMatchObject({ reportsDelivery: true, defaultRatePerSecond: 14 });
-    expect(fromSmtp).toMatchObject({ reportsDelivery: false, maxConcurrency: 20 });
+    expect(fromSmtp).toMatchObject({ reportsDelivery: false, maxConcurrency: 40 });
     expect(fromNone).toMatchObject({ reportsDelivery: false, maxConcurrency: 16 });
   });
 });

@@ -1,0 +1,280 @@
+import type { OutgoingMessage, SendOutcome } from './mailer.ts';
+import {
+  brokenOutcome,
+  commandsFor,
+  dataEnd,
+  dotStuffed,
+  negativeOutcome,
+  startsLine,
+} from './smtp-message.ts';
+import { type Session, isPositive } from './smtp-session.ts';
+import { type Reply, replyText } from './smtp-wire.ts';
+
+/** A message on its way to its outcome. */
+export interface Delivery {
+  message: OutgoingMessage;
+  resolve: (outcome: SendOutcome) => void;
+  /** By when it must have left those before it behind, in ms since the epoch. */
+  startBy: number;
+  /** A connection ended before it could begin: it gets a new one, once. */
+  isSecondTry: boolean;
+}
+
+/** Where connections get their messages from. */
+export interface DeliveryQueue {
+  /** The next message, if one waits. `isFresh`: the connection has had none before. */
+  take(isFresh: boolean): Delivery | undefined;
+  /** Takes one back that certainly was not accepted. */
+  putBack(delivery: Delivery): void;
+  /** The connection has nothing to do. */
+  onIdle(connection: SmtpConnection): void;
+  /** The connection takes no more messages. */
+  onEnd(connection: SmtpConnection): void;
+}
+
+/** A message is written in chunks, so that we know how far it got. */
+const chunkBytes = 64 * 1024;
+/** After so many messages a connection is replaced, so that a changed address takes effect. */
+const messagesMax = 1_000;
+/** An unused connection is closed earlier than most servers would do it. */
+const idleMs = 60_000;
+
+/** One message under way. */
+interface Transaction {
+  delivery: Delivery;
+  /**
+   * The command whose reply comes next; `body`: it is being written; `end`: its end may have left;
+   * `nothing`: an empty message to nobody has been ended.
+   */
+  stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
+  /** Why it is not accepted. */
+  refusal: { what: 'the sender' | 'the recipient'; reply: Reply } | null;
+}
+
+/**
+ * A connection on which messages are sent one after the other. While one is written, the commands
+ * of the next follow in the same packet (RFC 2920, 3.1): each message then takes one round trip
+ * instead of four, and one write. Each message has an outcome of its own.
+ */
+export class SmtpConnection {
+  readonly #session: Session;
+  readonly #queue: DeliveryQueue;
+  /** What the server answers now. */
+  #current: Transaction | null = null;
+  /** Its commands have been written behind the current message. */
+  #next: Transaction | null = null;
+  /** The server may still know the sender of a refused message. */
+  #needsReset = false;
+  #handled = 0;
+  #hasEnded = false;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(session: Session, queue: DeliveryQueue) {
+    this.#session = session;
+    this.#queue = queue;
+    session.wire.onReply = (reply) => this.#onReply(reply);
+    session.wire.onEnd = (error) => this.#end(error.message);
+  }
+
+  /** Begins the next message. Returns false, and goes on resting, when there is none. */
+  work(): boolean {
+    const delivery = this.#take(this.#handled === 0);
+    clearTimeout(this.#idleTimer);
+    if (!delivery) {
+      this.#idleTimer = setTimeout(() => this.#retire(), idleMs).unref();
+      return false;
+    }
+    this.#current = this.#begin(delivery);
+    this.#session.wire.write(this.#firstCommands(this.#current));
+    return true;
+  }
+
+  /** Ends it when nothing is under way. Resolves when it is closed. */
+  quit(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    this.#hasEnded = true;
+    return this.#session.wire.quit();
+  }
+
+  /** The next message that this server takes. */
+  #take(isFresh: boolean): Delivery | undefined {
+    const { bytesMax } = this.#session;
+    for (;;) {
+      const delivery = this.#queue.take(isFresh);
+      if (!delivery || bytesMax === 0 || delivery.message.raw.length <= bytesMax) return delivery;
+      const error = `The message is larger than the server takes: ${bytesMax} bytes`;
+      delivery.resolve({ kind: 'refused', error });
+    }
+  }
+
+  #begin(delivery: Delivery): Transaction {
+    return { delivery, stage: this.#needsReset ? 'RSET' : 'MAIL', refusal: null };
+  }
+
+  /** All commands at once, where the server takes that. */
+  #firstCommands({ delivery, stage }: Transaction): string {
+    const { pipelining } = this.#session;
+    const { mail, rcpt } = commandsFor(delivery.message, this.#session);
+    if (pipelining) return `${stage === 'RSET' ? 'RSET\r\n' : ''}${mail}${rcpt}DATA\r\n`;
+    return stage === 'RSET' ? 'RSET\r\n' : mail;
+  }
+
+  #onReply(reply: Reply): void {
+    const current = this.#current;
+    if (!current) return this.#end(`The server ended the connection: ${replyText(reply)}`);
+    // 421: the server closes the connection, whatever was asked. 503: it does not follow.
+    const isLast = reply.code === 421 || (reply.code === 503 && !current.refusal);
+    if (isLast && current.stage !== 'end') {
+      return this.#end(replyText(reply), reply);
+    }
+    const { wire, pipelining } = this.#session;
+    switch (current.stage) {
+      case 'RSET': {
+        if (!isPositive(reply)) return this.#end(replyText(reply));
+        this.#needsReset = false;
+        current.stage = 'MAIL';
+        if (!pipelining) wire.write(this.#firstCommands(current));
+        return undefined;
+      }
+      case 'MAIL': {
+        if (isPositive(reply)) this.#needsReset = true;
+        else current.refusal = { what: 'the sender', reply };
+        current.stage = 'RCPT';
+        if (pipelining) return undefined;
+        if (current.refusal) return this.#refuse(current);
+        wire.write(commandsFor(current.delivery.message, this.#session).rcpt);
+        return undefined;
+      }
+      case 'RCPT': {
+        if (!isPositive(reply)) current.refusal ??= { what: 'the recipient', reply };
+        current.stage = 'DATA';
+        if (pipelining) return undefined;
+        if (current.refusal) return this.#refuse(current);
+        wire.write('DATA\r\n');
+        return undefined;
+      }
+      case 'DATA':
+        return this.#onData(current, reply);
+      case 'body':
+        // Before it has all: whatever it says, it ends this connection.
+        return this.#end(replyText(reply), reply);
+      case 'end': {
+        this.#needsReset = false;
+        const messageId = `${current.delivery.message.emailId}@smtp`;
+        if (isPositive(reply))
+          return this.#finish({ kind: 'accepted', messageId, delivered: true });
+        if (isLast) return this.#end(replyText(reply), reply);
+        return this.#finish(negativeOutcome('the message', reply, true));
+      }
+      case 'nothing': {
+        this.#needsReset = false;
+        return this.#refuse(current);
+      }
+    }
+  }
+
+  /** The reply to DATA. It should be 354, but some servers say 250. */
+  #onData(current: Transaction, reply: Reply): void {
+    const goesOn = reply.code < 400;
+    const { refusal } = current;
+    if (!goesOn) {
+      if (refusal) return this.#refuse(current);
+      return this.#finish(negativeOutcome('the data', reply, false));
+    }
+    // It wants the data of a message without a sender: what would it do with an empty one?
+    if (refusal?.what === 'the sender') return this.#end(replyText(refusal.reply));
+    if (!refusal) return this.#writeBody(current, 0);
+    // It wants the data of a message for nobody. The dot alone ends that.
+    current.stage = 'nothing';
+    this.#writeLast('.\r\n', '');
+    return undefined;
+  }
+
+  /** Writes the message from byte `at` on: all but its last chunk must have left before that does. */
+  #writeBody(current: Transaction, at: number): void {
+    if (this.#hasEnded) return;
+    current.stage = 'body';
+    const { raw } = current.delivery.message;
+    const { wire } = this.#session;
+    const end = at + chunkBytes;
+    const chunk = dotStuffed(raw.subarray(at, end), startsLine(raw, at));
+    if (end < raw.length) {
+      if (wire.write(chunk)) this.#writeBody(current, end);
+      else wire.onceDrained(() => this.#writeBody(current, end));
+      return;
+    }
+    current.stage = 'end';
+    this.#writeLast(chunk, dataEnd(raw));
+  }
+
+  /** Writes the end of a message, and the commands of the next one, if one waits. */
+  #writeLast(chunk: Buffer | string, dataEnd: string): void {
+    const { wire, pipelining } = this.#session;
+    this.#needsReset = false;
+    const isFull = this.#handled + 1 >= messagesMax;
+    const delivery = pipelining && !isFull ? this.#take(false) : undefined;
+    this.#next = delivery ? this.#begin(delivery) : null;
+    wire.write(chunk, dataEnd + (this.#next ? this.#firstCommands(this.#next) : ''));
+  }
+
+  #refuse({ refusal }: Transaction): void {
+    if (refusal) this.#finish(negativeOutcome(refusal.what, refusal.reply, false));
+  }
+
+  /** The current message has its outcome: on to the next. */
+  #finish(outcome: SendOutcome): void {
+    const delivery = this.#current?.delivery;
+    this.#handled += 1;
+    this.#current = this.#next;
+    this.#next = null;
+    delivery?.resolve(outcome);
+    if (this.#current) {
+      if (Date.now() > this.#current.delivery.startBy) this.#end('The server is too slow.');
+    } else if (this.#handled >= messagesMax) {
+      this.#retire();
+    } else if (!this.work()) {
+      this.#queue.onIdle(this);
+    }
+  }
+
+  #retire(): void {
+    void this.quit();
+    this.#queue.onEnd(this);
+  }
+
+  /**
+   * The connection is over: what is under way has its outcome, or another try. Only the message
+   * whose end may have left is uncertain.
+   * @param reply the server's last word about the current message.
+   */
+  #end(error: string, reply?: Reply): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#idleTimer);
+    this.#session.wire.end(new Error(error));
+    const [current, next] = [this.#current, this.#next];
+    this.#current = null;
+    this.#next = null;
+    if (next) this.#tryAgain(next.delivery, error);
+    if (current) {
+      const { delivery, stage, refusal } = current;
+      // A server that says yes before the end says nothing to rely on.
+      const isComplete = stage === 'end' || (reply !== undefined && isPositive(reply));
+      if (refusal) delivery.resolve(negativeOutcome(refusal.what, refusal.reply, false));
+      else if (stage !== 'body' && stage !== 'end' && this.#handled > 0)
+        this.#tryAgain(delivery, error, reply);
+      else if (reply) delivery.resolve(negativeOutcome('the message', reply, isComplete));
+      else delivery.resolve(brokenOutcome(error, isComplete));
+    }
+    this.#queue.onEnd(this);
+  }
+
+  /** Not one byte of it was written. Servers end connections after a time, or a few messages. */
+  #tryAgain(delivery: Delivery, error: string, reply?: Reply): void {
+    if (!delivery.isSecondTry) {
+      delivery.isSecondTry = true;
+      this.#queue.putBack(delivery);
+    } else if (reply) delivery.resolve(negativeOutcome('the message', reply, false));
+    else delivery.resolve(brokenOutcome(error, false));
+  }
+}

@@ -1,0 +1,90 @@
+import type { OutgoingMessage, SendOutcome } from './mailer.ts';
+import type { Session } from './smtp-session.ts';
+import { type Reply, replyText } from './smtp-wire.ts';
+
+/** One message in SMTP: its commands, its bytes, and what the server's answers mean for it. */
+
+/** The commands that come before a message. */
+export interface Commands {
+  mail: string;
+  rcpt: string;
+}
+
+export function commandsFor(message: OutgoingMessage, session: Session): Commands {
+  const { envelopeFrom, to, raw } = message;
+  const size = session.size ? ` SIZE=${raw.length}` : '';
+  const utf8 = session.smtpUtf8 && /[^\0-\x7f]/.test(envelopeFrom + to) ? ' SMTPUTF8' : '';
+  return { mail: `MAIL FROM:<${envelopeFrom}>${size}${utf8}\r\n`, rcpt: `RCPT TO:<${to}>\r\n` };
+}
+
+/** Why a message cannot be written in SMTP at all, or null. */
+export function envelopeFault({ envelopeFrom, to }: OutgoingMessage): string | null {
+  if (/[\0\r\n<>]/.test(envelopeFrom)) return `Invalid sender: ${JSON.stringify(envelopeFrom)}`;
+  if (to === '' || /[\0\r\n<>]/.test(to)) return `Invalid recipient: ${JSON.stringify(to)}`;
+  return null;
+}
+
+const lineFeed = 0x0a;
+const dot = 0x2e;
+
+/**
+ * Doubles the dots that begin a line, since a dot alone ends a message (RFC 5321, 4.5.2).
+ * @param startsLine whether the first byte begins a line.
+ */
+export function dotStuffed(data: Buffer, startsLine: boolean): Buffer {
+  const parts: Buffer[] = [];
+  // A part ends with a dot, and the next begins with the same one.
+  let from = 0;
+  if (startsLine && data[0] === dot) parts.push(data.subarray(0, 1));
+  for (let at = data.indexOf('\n.'); at >= 0; at = data.indexOf('\n.', at + 1)) {
+    parts.push(data.subarray(from, at + 2));
+    from = at + 1;
+  }
+  if (parts.length === 0) return data;
+  parts.push(data.subarray(from));
+  return Buffer.concat(parts);
+}
+
+/** What ends a message, after its last bytes. */
+export function dataEnd(raw: Buffer): string {
+  return raw.at(-1) === lineFeed ? '.\r\n' : '\r\n.\r\n';
+}
+
+/** Whether the byte at this position begins a line. */
+export function startsLine(raw: Buffer, at: number): boolean {
+  return at === 0 || raw[at - 1] === lineFeed;
+}
+
+/**
+ * What a negative reply means for its message.
+ * @param isComplete whether the server may have the whole message.
+ */
+export function negativeOutcome(what: string, reply: Reply, isComplete: boolean): SendOutcome {
+  const text = replyText(reply);
+  const error = `The server refused ${what}: ${text}`;
+  // 503 (bad sequence of commands) is about the session, not about the message.
+  if (reply.code >= 500 && reply.code !== 503) return { kind: 'refused', error };
+  if (reply.code >= 400) {
+    return { kind: 'retry', error, isAboutMessage: !isAboutServer(reply.code, text) };
+  }
+  // Neither yes nor no.
+  return brokenOutcome(error, isComplete);
+}
+
+/**
+ * What the end of a connection means for a message on it: it is about the session, a greeting with
+ * 554, a refused password or a bad certificate included, and no reason to give up a message.
+ */
+export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
+  return { kind: isComplete ? 'uncertain' : 'retry', error };
+}
+
+/**
+ * Whether a 4xx response to a message is about the server: 421 (it closes the connection) and 454
+ * (throttled, as Amazon SES says it), or the enhanced status x.3.x, mail system status (RFC 3463).
+ * Others put off one recipient: a full mailbox, or a sender that the recipient's server does not
+ * know yet.
+ */
+function isAboutServer(code: number, text: string): boolean {
+  return code === 421 || code === 454 || /\b4\.3\.\d/.test(text);
+}

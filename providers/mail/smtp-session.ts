@@ -1,0 +1,179 @@
+import { hostname } from 'node:os';
+import { type Reply, Wire, replyText } from './smtp-wire.ts';
+
+export interface SmtpSettings {
+  host: string;
+  port: number;
+  /** TLS from the first byte. Otherwise STARTTLS is used when the server offers it. */
+  secure: boolean;
+  user?: string | undefined;
+  password?: string | undefined;
+  /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
+  timeoutMs?: number | undefined;
+}
+
+/** A connection that is ready for messages, and what its server can do. */
+export interface Session {
+  wire: Wire;
+  /** Takes several commands at once (RFC 2920). */
+  pipelining: boolean;
+  /** Wants to know the size of a message (RFC 1870). */
+  size: boolean;
+  /** The largest message it takes, in bytes; 0: it does not say. */
+  bytesMax: number;
+  /** Takes addresses beyond ASCII (RFC 6531). */
+  smtpUtf8: boolean;
+}
+
+/** The longest wait for a connection and its greeting, and for a TLS handshake. */
+const connectMs = 10_000;
+/** The longest wait for the replies to EHLO, and for those to a login. */
+const helloMs = 60_000;
+
+/**
+ * Connects, says hello, encrypts and logs in.
+ * @throws Error when any of it fails: none of it is about a message.
+ */
+export async function openSession(settings: SmtpSettings): Promise<Session> {
+  const { host, port, secure, user, timeoutMs = 120_000 } = settings;
+  // Mail servers encrypt among themselves without checking certificates, and so do we. With a
+  // password, or when the operator asked for TLS, the certificate is checked.
+  const checkCertificate = secure || Boolean(user);
+  const wire = new Wire({ host, port, secure, checkCertificate, timeoutMs });
+  const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
+    const end = () => wire.end(new Error('The server did not answer in time.'));
+    const timer = setTimeout(end, Math.min(ms, timeoutMs));
+    return work.finally(() => clearTimeout(timer));
+  };
+  try {
+    const dialogue = new Dialogue(wire);
+    const greeting = await within(connectMs, dialogue.listen());
+    if (greeting.code !== 220) throw refusal('the connection', greeting);
+    let extensions = await within(helloMs, sayHello(dialogue));
+    if (!secure && extensions.has('STARTTLS')) {
+      const answer = await within(helloMs, dialogue.ask('STARTTLS'));
+      if (answer.code !== 220) throw refusal('to encrypt', answer);
+      await within(connectMs, dialogue.encrypt());
+      // What was said before may have been said by anybody.
+      extensions = await within(helloMs, sayHello(dialogue));
+    }
+    if (user && extensions.has('AUTH')) {
+      await within(helloMs, logIn(dialogue, extensions, user, settings.password ?? ''));
+    }
+    dialogue.close();
+    return {
+      wire,
+      pipelining: extensions.has('PIPELINING'),
+      size: extensions.has('SIZE'),
+      bytesMax: Number(extensions.get('SIZE')) || 0,
+      smtpUtf8: extensions.has('SMTPUTF8'),
+    };
+  } catch (error) {
+    wire.end(error as Error);
+    throw error;
+  }
+}
+
+/** One thing at a time: a command, then its reply. */
+class Dialogue {
+  readonly #wire: Wire;
+  #waiting: { resolve: (reply?: Reply) => void; reject: (error: Error) => void } | null = null;
+  #error: Error | null = null;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    wire.onReply = (reply) => {
+      const waiting = this.#waiting;
+      this.#waiting = null;
+      if (waiting) waiting.resolve(reply);
+      else wire.end(new Error(`The server said without being asked: ${replyText(reply)}`));
+    };
+    wire.onEnd = (error) => {
+      this.#error = error;
+      this.#waiting?.reject(error);
+    };
+  }
+
+  listen(): Promise<Reply> {
+    return this.#wait(() => {}) as Promise<Reply>;
+  }
+
+  ask(command: string): Promise<Reply> {
+    return this.#wait(() => this.#wire.write(`${command}\r\n`)) as Promise<Reply>;
+  }
+
+  async encrypt(): Promise<void> {
+    await this.#wait((done) => this.#wire.secure(done));
+  }
+
+  /** @throws Error when the connection has ended meanwhile. */
+  close(): void {
+    if (this.#error) throw this.#error;
+  }
+
+  #wait(begin: (done: () => void) => void): Promise<Reply | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#error) return reject(this.#error);
+      this.#waiting = { resolve, reject };
+      begin(() => {
+        this.#waiting = null;
+        resolve(undefined);
+      });
+    });
+  }
+}
+
+/** The extensions of a server, with their parameters. */
+async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
+  const name = ownName();
+  const answer = await dialogue.ask(`EHLO ${name}`);
+  if (isPositive(answer)) {
+    return new Map(answer.lines.slice(1).map(readExtension));
+  }
+  if (answer.code === 421) throw refusal('the connection', answer);
+  const second = await dialogue.ask(`HELO ${name}`);
+  if (!isPositive(second)) throw refusal('the connection', second);
+  // It cannot say whether it wants a login; who set one up knows.
+  return new Map([['AUTH', 'PLAIN']]);
+}
+
+/** As in `250-SIZE 1000`; some old servers write `250-AUTH=LOGIN`. */
+function readExtension(line: string): [name: string, parameters: string] {
+  const text = line.slice(4).toUpperCase();
+  const end = text.search(/[ =]/);
+  return end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end + 1)];
+}
+
+/** The address literal says nothing, but is allowed for a host without a name (RFC 5321, 4.1.4). */
+function ownName(): string {
+  const name = hostname();
+  return /^[\w-]+(\.[\w-]+)*\.[a-z][\w-]*$/i.test(name) ? name : '[127.0.0.1]';
+}
+
+async function logIn(
+  dialogue: Dialogue,
+  extensions: ReadonlyMap<string, string>,
+  user: string,
+  password: string,
+): Promise<void> {
+  const ways = (extensions.get('AUTH') ?? '').split(/[ =]+/);
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  let answer: Reply;
+  if (ways.includes('LOGIN') && !ways.includes('PLAIN')) {
+    answer = await dialogue.ask('AUTH LOGIN');
+    if (answer.code === 334) answer = await dialogue.ask(base64(user));
+    if (answer.code === 334) answer = await dialogue.ask(base64(password));
+  } else {
+    answer = await dialogue.ask(`AUTH PLAIN ${base64(`\0${user}\0${password}`)}`);
+  }
+  if (!isPositive(answer)) throw refusal('the login', answer);
+}
+
+/** Whether it says yes: 200 to 299. */
+export function isPositive({ code }: Reply): boolean {
+  return code >= 200 && code < 300;
+}
+
+function refusal(what: string, reply: Reply): Error {
+  return new Error(`The server refused ${what}: ${replyText(reply)}`);
+}

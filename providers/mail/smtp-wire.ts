@@ -1,0 +1,182 @@
+import { type Socket, connect, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** One reply of a mail server. */
+export interface Reply {
+  /** 200 to 599. */
+  code: number;
+  /** Each with the code; several for a reply of many lines. */
+  lines: string[];
+}
+
+export interface WireSettings {
+  host: string;
+  port: number;
+  /** TLS from the first byte. */
+  secure: boolean;
+  /** Whether the server's certificate must be valid. */
+  checkCertificate: boolean;
+  /** Idle time after which the server counts as unavailable, in ms. */
+  timeoutMs: number;
+}
+
+/**
+ * Most characters of one reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the longest reply
+ * lists extensions: a server that goes on does not end, and would fill the memory.
+ */
+const replyCharsMax = 32 * 1024;
+/** Keeps the address translation of routers on the way. */
+const keepAliveMs = 30_000;
+/** Node's 250 ms are less than a distant server needs. */
+const addressTimeoutMs = 2_000;
+/** How long a server may take to close its side after us. */
+const closeMs = 1_000;
+
+/** A connection to a mail server: writes bytes, reads replies, and ends once. */
+export class Wire {
+  onReply: (reply: Reply) => void = () => {};
+  /** Called once, when nothing more can be written or read. */
+  onEnd: (error: Error) => void = () => {};
+  readonly #settings: WireSettings;
+  #socket: Socket;
+  #isEnded = false;
+  /** The beginning of a line, and the lines of a reply that goes on. */
+  #rest = '';
+  #lines: string[] = [];
+  #chars = 0;
+
+  constructor(settings: WireSettings) {
+    const { host, port, secure } = settings;
+    this.#settings = settings;
+    const address = {
+      host,
+      port,
+      autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveMs,
+      noDelay: true,
+    };
+    this.#socket = secure ? connectTls({ ...address, ...this.#tlsOptions() }) : connect(address);
+    this.#listen();
+  }
+
+  /** Switches to TLS, after the server has agreed. `done` is called when that is complete. */
+  secure(done: () => void): void {
+    // What came in plain text may be from anybody (RFC 3207, 6).
+    if (this.#rest !== '' || this.#lines.length > 0) {
+      this.end(new Error('The server sent more than its reply to STARTTLS.'));
+      return;
+    }
+    const plain = this.#socket;
+    plain.off('data', this.#onData).off('end', this.#onClosed).setTimeout(0);
+    this.#socket = connectTls({ socket: plain, host: this.#settings.host, ...this.#tlsOptions() });
+    this.#listen();
+    this.#socket.once('secureConnect', done);
+  }
+
+  /** Writes both in one go. Returns false when the caller should wait for `onceDrained`. */
+  write(first: Buffer | string, second = ''): boolean {
+    const socket = this.#socket;
+    if (second === '') return socket.write(first);
+    socket.cork();
+    socket.write(first);
+    const goesOn = socket.write(second);
+    socket.uncork();
+    return goesOn;
+  }
+
+  onceDrained(go: () => void): void {
+    this.#socket.once('drain', go);
+  }
+
+  /** Ends it at once. `onEnd` is told, unless it has ended before. */
+  end(error: Error): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#socket.destroy();
+    this.onEnd(error);
+  }
+
+  /** Says goodbye, and resolves when the server has closed, or has taken too long to. */
+  quit(): Promise<void> {
+    if (this.#isEnded) return Promise.resolve();
+    this.#isEnded = true;
+    const socket = this.#socket;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => socket.destroy(), closeMs).unref();
+      socket.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      socket.end('QUIT\r\n');
+    });
+  }
+
+  #tlsOptions() {
+    const { host, checkCertificate } = this.#settings;
+    return {
+      rejectUnauthorized: checkCertificate,
+      // Server names are never addresses (RFC 6066, 3).
+      ...(isIP(host) === 0 && { servername: host }),
+    };
+  }
+
+  readonly #onData = (chunk: Buffer) => this.#read(chunk);
+  readonly #onClosed = () => this.end(new Error('The server closed the connection.'));
+
+  #listen(): void {
+    this.#socket
+      .on('data', this.#onData)
+      .on('end', this.#onClosed)
+      .on('close', this.#onClosed)
+      .on('error', (error) => this.end(error))
+      .on('timeout', () => this.end(new Error('The server did not answer in time.')))
+      .setTimeout(this.#settings.timeoutMs);
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isEnded) return;
+    this.#chars += chunk.length;
+    // Joining without looking: a line that comes byte by byte is not read again each time.
+    this.#rest += chunk.toString('latin1');
+    if (this.#chars > replyCharsMax) this.end(new Error('The reply of the server is too long.'));
+    else if (chunk.includes(lineFeed)) this.#readLines();
+  }
+
+  #readLines(): void {
+    const text = this.#rest;
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      this.#readLine(text.slice(start, text[end - 1] === '\r' ? end - 1 : end));
+      start = end + 1;
+      if (this.#isEnded) return;
+    }
+    this.#rest = text.slice(start);
+  }
+
+  #readLine(line: string): void {
+    const [, code, mark] = /^([2-5]\d\d)(?:$|([ -]))/.exec(line) ?? [];
+    if (code === undefined) {
+      // Some servers send empty lines between replies.
+      if (line.trim() === '' && this.#lines.length === 0) return;
+      this.end(new Error(`The server does not speak SMTP: ${line.slice(0, 200)}`));
+      return;
+    }
+    this.#lines.push(line);
+    if (mark === '-') return;
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#chars = 0;
+    this.onReply({ code: Number(code), lines });
+  }
+}
+
+const lineFeed = 0x0a;
+
+/** A reply in one line: as UTF-8 if it is that, otherwise byte by byte. */
+export function replyText({ lines }: Reply): string {
+  const text = lines.join(' ');
+  if (!/[\x80-\xff]/.test(text)) return text;
+  const decoded = Buffer.from(text, 'latin1').toString();
+  return decoded.includes('\ufffd') ? text : decoded;
+}
