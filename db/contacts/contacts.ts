@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql, type Selectable } from 'kysely';
 import { type ContactDataChange, contactDataFault } from '../../domain/contact/data.ts';
 import type { Position } from '../../domain/cursor.ts';
@@ -145,6 +146,13 @@ export async function recordContact(
   projectId: string,
   write: ContactWrite,
 ): Promise<{ contact: ContactRow; isNew: boolean }> {
+  // Mostly there is something to write, and one statement does it. Only the lock tells how a
+  // subscription was before.
+  if (write.subscribed === undefined && changes(write.data)) {
+    const id = write.idWhenNew ?? randomUUID();
+    const contact = await upsertContact(tx, projectId, { ...write, idWhenNew: id });
+    if (contact) return { contact: withinLimits(contact), isNew: contact.id === id };
+  }
   for (;;) {
     const before = await lockContact(tx, projectId, { email: write.email });
     if (!before) {
@@ -204,6 +212,31 @@ async function lockContact(
   return row.id === null ? undefined : row;
 }
 
+function changes({ set, remove }: ContactDataChange): boolean {
+  return Object.keys(set).length > 0 || remove.length > 0;
+}
+
+/**
+ * Creates a contact or merges data into it, and holds its project. Undefined when it has all of it
+ * already, or the project is gone.
+ */
+async function upsertContact(
+  tx: Database,
+  projectId: string,
+  { idWhenNew, email, subscribedWhenNew, data }: ContactWrite,
+): Promise<ContactRow | undefined> {
+  const merged = mergedData(sql`coalesce(excluded.data, '{}')`, data.remove);
+  const { rows } = await sql<ContactRow>`
+    insert into contact (id, project_id, email, subscribed, data)
+      select ${idWhenNew}::uuid, id, ${email}, ${subscribedWhenNew}::boolean,
+          nullif(${JSON.stringify(data.set)}::jsonb, '{}')
+        from project where id = ${projectId} and removal is null for key share
+      on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
+        where contact.data is distinct from ${merged}
+      returning ${columnList('contact')}`.execute(tx);
+  return rows[0];
+}
+
 async function insertContact(tx: Database, projectId: string, write: ContactWrite) {
   const { set } = write.data;
   const row = await tx
@@ -221,15 +254,17 @@ async function insertContact(tx: Database, projectId: string, write: ContactWrit
   return row as ContactRow | undefined;
 }
 
-/** Merged by the database, which keeps the precision of stored numbers. */
+/** A contact's data after a change. The database merges: it keeps the precision of stored numbers. */
+function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuilder<string | null> {
+  return sql`nullif((coalesce(contact.data, '{}') || ${set}) - ${remove}::text[], '{}')`;
+}
+
 async function mergeContact(tx: Database, before: ContactRow, change: ContactChange) {
   const { email = before.email, subscribed = before.subscribed, data } = change;
-  const { set, remove } = data ?? { set: {}, remove: [] };
-  const dataMayChange = data === null || Object.keys(set).length > 0 || remove.length > 0;
+  const dataMayChange = data === null || changes(data);
   if (!dataMayChange && subscribed === before.subscribed && email === before.email) return before;
   const merged = data
-    ? sql<string | null>`nullif(
-        (coalesce(data, '{}') || ${JSON.stringify(set)}::jsonb) - ${remove}::text[], '{}')`
+    ? mergedData(sql`${JSON.stringify(data.set)}::jsonb`, data.remove)
     : sql<null>`null`;
   const row = await tx
     .updateTable('contact')

@@ -34,20 +34,43 @@ export async function recordEvents(
   options: { contactsLocked?: boolean; executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
   if (!options.contactsLocked) await lockContacts(tx, events);
-  const given = recordsOf(events);
-  // One statement: its snapshot is taken after the locks above.
-  const { rows } = await sql<{
-    recorded: { id: string; created_at: string }[];
-    runs: { runId: string; isStart: boolean }[];
-  }>`
-    with given as (
-      select contact_id, email_id, name, data from jsonb_to_recordset(${given}::jsonb)
-        as e(contact_id uuid, email_id uuid, name text, data jsonb)
-    ), recorded as (
-      insert into event (project_id, contact_id, email_id, name, data)
-        select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
-          from given
-        returning id, contact_id, email_id, name, data, created_at, recorded_at
+  // A statement after the locks: its snapshot has every wait that was registered before them.
+  const { rows } = await sql<RecordedEvent & { hasEffects: boolean }>`
+    insert into event (project_id, contact_id, email_id, name, data)
+      select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
+        from jsonb_to_recordset(${recordsOf(events)}::jsonb)
+          as given(contact_id uuid, email_id uuid, name text, data jsonb)
+      returning id, created_at as "createdAt",
+        -- Not "exists": for the hundred events it expects, the planner would read all waits.
+        coalesce(
+          (select true from wait
+            where wait.contact_id = event.contact_id and wait.event_name = event.name
+              and wait.event_id is null limit 1),
+          (select true from workflow
+            where workflow.project_id = event.project_id
+              and workflow.trigger_event_name = event.name
+              and workflow.enabled and workflow.trigger_type = 'EVENT' limit 1),
+          false) as "hasEffects"`.execute(tx);
+  const effective = rows.filter(({ hasEffects }) => hasEffects).map(({ id }) => id);
+  if (effective.length > 0) await applyEffects(tx, projectId, effective, options.executionId);
+  return rows;
+}
+
+/**
+ * Ends the waits of just recorded events and starts executions. A statement of its own, because most
+ * events have no effect: PostgreSQL spends more on preparing to write all these tables than on
+ * recording an event.
+ */
+async function applyEffects(
+  tx: Database,
+  projectId: string,
+  eventIds: readonly string[],
+  executionId: string | undefined | null,
+): Promise<void> {
+  const { rows } = await sql<{ runId: string; isStart: boolean }>`
+    with recorded as (
+      select id, contact_id, email_id, name, data, recorded_at from event
+        where id = ${anyOf(eventIds)}
     ), matched as (
       update wait set event_id = recorded.id
         from recorded
@@ -65,7 +88,7 @@ export async function recordEvents(
             and workflow.trigger_event_name = recorded.name
             and workflow.enabled and workflow.trigger_type = 'EVENT'
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
-          cross join lateral ${causeOf(options.executionId ?? null)} cause
+          cross join lateral ${causeOf(executionId ?? null)} cause
           where recorded.contact_id is not null
             and not exists (select from project
               where project.id = ${projectId} and project.disabled_reason is not null)
@@ -89,18 +112,11 @@ export async function recordEvents(
     ), enqueued as (
       ${enqueueing(projectId)}
     )
-    select
-      (select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
-        from recorded) as recorded,
-      (select coalesce(json_agg(json_build_object('runId', run_id, 'isStart', action = 'start')), '[]')
-        from enqueued) as runs`.execute(tx);
-  const [row] = rows;
-  if (!row) throw new Error('recordEvents: no answer');
+    select run_id as "runId", action = 'start' as "isStart" from enqueued`.execute(tx);
   noteRuns(
     tx,
-    row.runs.map((run) => ({ ...run, projectId })),
+    rows.map((run) => ({ ...run, projectId })),
   );
-  return row.recorded.map(({ id, created_at }) => ({ id, createdAt: new Date(created_at) }));
 }
 
 function recordsOf(events: readonly NewEvent[]): string {

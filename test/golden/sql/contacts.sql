@@ -12,6 +12,19 @@ delete from job_batch
 where job_id in ($1)
 
 insert into contact (id, project_id, email, subscribed, data)
+select $1::uuid, id, $2, $3::boolean, nullif($4::jsonb, '{}')
+from project
+where id = $5 and removal is null
+for key share
+on conflict (project_id, email) do update
+set data = nullif((coalesce(contact.data, '{}') || coalesce(excluded.data, '{}')) - $6::text[],
+    '{}'), updated_at = now()
+where contact.data is distinct from nullif((coalesce(contact.data, '{}') || coalesce(excluded.data,
+    '{}')) - $7::text[], '{}')
+returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at
+
+insert into contact (id, project_id, email, subscribed, data)
 values ($1, $2, $3, $4, $5)
 on conflict (project_id, email) do nothing
 returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
@@ -158,10 +171,10 @@ where contact.id = given.id and (contact.data is distinct from nullif(coalesce(c
     || given.data, '{}') or contact.subscribed <> coalesce(given.subscribed, contact.subscribed))
 
 update contact
-set email = $1, data = nullif( (coalesce(data, '{}') || $2::jsonb) - $3::text[], '{}'), subscribed =
-    $4, updated_at = now()
-where id = $5 and (data is distinct from nullif( (coalesce(data, '{}') || $6::jsonb) - $7::text[],
-    '{}') or subscribed <> $8 or email <> $9)
+set email = $1, data = nullif((coalesce(contact.data, '{}') || $2::jsonb) - $3::text[], '{}'),
+    subscribed = $4, updated_at = now()
+where id = $5 and (data is distinct from nullif((coalesce(contact.data, '{}') || $6::jsonb) -
+    $7::text[], '{}') or subscribed <> $8 or email <> $9)
 returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
     contact.subscribed, contact.updated_at
 

@@ -1,3 +1,18 @@
+insert into event (project_id, contact_id, email_id, name, data)
+select $1, contact_id, email_id, name, nullif(data, 'null')
+from jsonb_to_recordset($2::jsonb) as given(contact_id uuid, email_id uuid, name text, data jsonb)
+returning id, created_at as "createdAt", coalesce( (
+    select true
+    from wait
+    where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
+        null
+    limit 1), (
+    select true
+    from workflow
+    where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
+        workflow.enabled and workflow.trigger_type = 'EVENT'
+    limit 1), false) as "hasEffects"
+
 select event.contact_id, event.created_at, event.data, event.email_id, event.id, event.name,
     event.project_id, event.recorded_at, contact.email as contact_email
 from event
@@ -59,77 +74,6 @@ from (
     where project_id = $6 and day = ($7::timestamptz at time zone 'UTC')::date) named) part
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
-
-with given as (
-  select contact_id, email_id, name, data
-  from jsonb_to_recordset($1::jsonb) as e(contact_id uuid, email_id uuid, name text, data jsonb) ),
-      recorded as (
-  insert into event (project_id, contact_id, email_id, name, data)
-  select $2, contact_id, email_id, name, nullif(data, 'null')
-  from given
-  returning id, contact_id, email_id, name, data, created_at, recorded_at ), matched as (
-  update wait
-  set event_id = recorded.id
-  from recorded
-  where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name and wait.event_id
-      is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
-  returning wait.step_execution_id, wait.execution_id ), started as (
-  insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-      current_step_id, context, depth, status, error, completed_at)
-  select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
-      step.id, recorded.data, cause.depth, case when cause.depth > $3 then 'FAILED' else 'RUNNING'
-      end, case when cause.depth > $4 then $5 end, case when cause.depth > $6 then clock_timestamp()
-      end
-  from recorded
-  join workflow on workflow.project_id = $7 and workflow.trigger_event_name = recorded.name and
-      workflow.enabled and workflow.trigger_type = 'EVENT'
-  join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
-  cross join lateral (
-    select coalesce(max(depth) + 1, 0)::smallint as depth
-    from execution
-    where execution.id = coalesce($8::uuid, (
-        select workflow_execution_id
-        from email
-        where email.id = recorded.email_id))) cause
-  where recorded.contact_id is not null and not exists (
-    select
-    from project
-    where project.id = $9 and project.disabled_reason is not null) and (workflow.allow_reentry or
-        not exists (
-      select
-      from execution earlier
-      where earlier.workflow_id = workflow.id and earlier.contact_id = recorded.contact_id))
-  order by workflow.id
-  for key share of workflow
-  on conflict (workflow_id, contact_id)
-  where status in ('RUNNING', 'WAITING') do nothing
-  returning id, project_id, current_step_id, started_at, workflow_id, status ), triggered as (
-  insert into step_execution (project_id, execution_id, step_id, status, output, started_at,
-      completed_at)
-  select started.project_id, started.id, started.current_step_id, 'COMPLETED',
-      jsonb_build_object('triggered', true, 'eventName', workflow.trigger_event_name, 'timestamp',
-      to_char(started.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
-      started.started_at, started.started_at
-  from started
-  join workflow on workflow.id = started.workflow_id ), enqueued as (
-  insert into outbox (run_id, project_id, kind, action, input)
-  select 'execution-' || id, $10::uuid, 'customerWorkflow', 'start', '{}'::jsonb
-  from started
-  where status = 'RUNNING'
-  union all
-  select 'execution-' || matched.execution_id, $11::uuid, 'customerWorkflow', 'signal',
-      jsonb_build_object('stepId', step_execution.step_id)
-  from matched
-  join step_execution on step_execution.id = matched.step_execution_id
-  on conflict (run_id) do update
-  set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
-      outbox.generation + 1, due_at = excluded.due_at, tries = 0
-  returning run_id, action )
-select (
-  select coalesce(json_agg(json_build_object('id', id, 'created_at', created_at)), '[]')
-  from recorded) as recorded, (
-  select coalesce(json_agg(json_build_object('runId', run_id, 'isStart', action = 'start')), '[]')
-  from enqueued) as runs
 
 with page as (
   select type, kind, id, at, item_id

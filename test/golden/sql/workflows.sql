@@ -266,3 +266,67 @@ select active.id, active.project_id, active.contact_id, active.workflow_id, acti
     step.completed_at::text end as completed_at
 from active
 cross join step
+
+with recorded as (
+  select id, contact_id, email_id, name, data, recorded_at
+  from event
+  where id = any($1::uuid[]) ), matched as (
+  update wait
+  set event_id = recorded.id
+  from recorded
+  where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name and wait.event_id
+      is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
+  returning wait.step_execution_id, wait.execution_id ), started as (
+  insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+      current_step_id, context, depth, status, error, completed_at)
+  select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
+      step.id, recorded.data, cause.depth, case when cause.depth > $2 then 'FAILED' else 'RUNNING'
+      end, case when cause.depth > $3 then $4 end, case when cause.depth > $5 then clock_timestamp()
+      end
+  from recorded
+  join workflow on workflow.project_id = $6 and workflow.trigger_event_name = recorded.name and
+      workflow.enabled and workflow.trigger_type = 'EVENT'
+  join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
+  cross join lateral (
+    select coalesce(max(depth) + 1, 0)::smallint as depth
+    from execution
+    where execution.id = coalesce($7::uuid, (
+        select workflow_execution_id
+        from email
+        where email.id = recorded.email_id))) cause
+  where recorded.contact_id is not null and not exists (
+    select
+    from project
+    where project.id = $8 and project.disabled_reason is not null) and (workflow.allow_reentry or
+        not exists (
+      select
+      from execution earlier
+      where earlier.workflow_id = workflow.id and earlier.contact_id = recorded.contact_id))
+  order by workflow.id
+  for key share of workflow
+  on conflict (workflow_id, contact_id)
+  where status in ('RUNNING', 'WAITING') do nothing
+  returning id, project_id, current_step_id, started_at, workflow_id, status ), triggered as (
+  insert into step_execution (project_id, execution_id, step_id, status, output, started_at,
+      completed_at)
+  select started.project_id, started.id, started.current_step_id, 'COMPLETED',
+      jsonb_build_object('triggered', true, 'eventName', workflow.trigger_event_name, 'timestamp',
+      to_char(started.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+      started.started_at, started.started_at
+  from started
+  join workflow on workflow.id = started.workflow_id ), enqueued as (
+  insert into outbox (run_id, project_id, kind, action, input)
+  select 'execution-' || id, $9::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+  from started
+  where status = 'RUNNING'
+  union all
+  select 'execution-' || matched.execution_id, $10::uuid, 'customerWorkflow', 'signal',
+      jsonb_build_object('stepId', step_execution.step_id)
+  from matched
+  join step_execution on step_execution.id = matched.step_execution_id
+  on conflict (run_id) do update
+  set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
+      outbox.generation + 1, due_at = excluded.due_at, tries = 0
+  returning run_id, action )
+select run_id as "runId", action = 'start' as "isStart"
+from enqueued
