@@ -1,4 +1,4 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 
 /**
  * Length of an activity's time slice, in milliseconds: fewer history events than one activity per
@@ -19,13 +19,17 @@ export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same activities with heartbeats: when their worker dies, that is noticed within seconds. */
+/**
+ * The same activities with heartbeats: when their worker dies, that is noticed within seconds. A local
+ * one is a part of its workflow task, which has a time-out of its own.
+ */
 export function withHeartbeats<A extends object>(activities: A): A {
   type Activity = (...args: unknown[]) => Promise<unknown>;
   const beating = Object.entries<Activity>(activities as Record<string, Activity>).map(
     ([name, activity]): [string, Activity] => [
       name,
-      (...args) => whileAlive(() => activity(...args)),
+      (...args) =>
+        activityInfo().isLocal ? activity(...args) : whileAlive(() => activity(...args)),
     ],
   );
   return Object.fromEntries(beating) as A;

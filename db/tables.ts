@@ -406,6 +406,11 @@ export interface Removal {
   project_id: string;
 }
 
+export interface RunFormat {
+  format: number;
+  kind: string;
+}
+
 export interface RunWake {
   dispatch_at: Generated<Timestamp>;
   input: Json;
@@ -651,6 +656,7 @@ export interface DB {
   provider_circuit: ProviderCircuit;
   rate_limit: RateLimit;
   removal: Removal;
+  run_format: RunFormat;
   run_wake: RunWake;
   secret: Secret;
   security_event: SecurityEvent;
@@ -705,6 +711,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
+  run_format: ["format", "kind"],
   run_wake: ["dispatch_at", "input", "kind", "project_id", "requests", "run_id", "summary"],
   secret: ["id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],

@@ -133,6 +133,7 @@ describe('the database', () => {
       outbox: 'mail to a user belongs to no project',
       watermark: 'how far work for the whole server has come',
       payment_receipt: 'the payment provider tells of customers',
+      run_format: 'how runs of all projects begin',
       single_mail: 'mail to a user belongs to no project',
       ses_identity: 'an identity goes with the last of all projects that claim it',
       sns_receipt: 'comes before anybody knows whose it is',

@@ -2,8 +2,15 @@ import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { StepResult } from '../activities/steps/perform.ts';
 import type { ExecutionStart } from '../domain/workflow/execution.ts';
-import type { GraphStep } from '../domain/workflow/graph.ts';
-import { begin, type Command, decide, type Outcome } from '../domain/workflow/decide.ts';
+import type { StepRef } from '../domain/workflow/graph.ts';
+import {
+  begin,
+  type Command,
+  follow,
+  nextStep,
+  type Outcome,
+  runOrComplete,
+} from '../domain/workflow/decide.ts';
 import {
   asked,
   attempts,
@@ -54,14 +61,22 @@ function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
 /** Follows the history with the same decisions as the run. */
 class ExecutionReader {
   readonly #input: ExecutionStart;
-  #command: Command;
+  #command: Command<StepRef>;
+  /** The step after the current one, as the last result has named it. */
+  #next: StepRef | undefined;
+  /** The steps that were met, by id. */
+  readonly #steps = new Map<string, StepRef>();
   /** Failures of an activity's earlier attempts. */
   #earlier = '';
   #isOpen = true;
 
   constructor(input: ExecutionStart) {
     this.#input = input;
-    this.#command = begin(input.graph, input.resume?.stepId ?? null);
+    this.#command =
+      input.format === 3
+        ? runOrComplete(input.next ?? undefined)
+        : begin(input.graph, input.resume?.stepId ?? null);
+    this.#meet();
   }
 
   opening(): string {
@@ -99,7 +114,7 @@ class ExecutionReader {
     return end ?? asked(event);
   }
 
-  #step(): GraphStep | null {
+  #step(): StepRef | null {
     return 'step' in this.#command ? this.#command.step : null;
   }
 
@@ -116,7 +131,7 @@ class ExecutionReader {
     if (command.do === 'await') this.#decide({ kind: 'resumed' });
     const text = `${name(command.step)} ${said(result.outcome)}${this.#earlier}`;
     this.#earlier = '';
-    this.#decide(result.outcome);
+    this.#decide(result.outcome, result.next);
     return text;
   }
 
@@ -140,17 +155,26 @@ class ExecutionReader {
     input,
   }: NonNullable<HistoryEvent['workflowExecutionSignaledEventAttributes']>): string {
     const { stepId } = firstPayload(input?.payloads) as { stepId: string };
-    return name(this.#input.graph.steps.find((step) => step.id === stepId) ?? null);
+    return name(this.#steps.get(stepId) ?? null);
   }
 
-  #decide(outcome: Outcome): void {
-    if ('step' in this.#command) {
-      this.#command = decide(this.#input.graph, this.#command, outcome);
-    }
+  #decide(outcome: Outcome, next?: StepRef): void {
+    const command = this.#command;
+    if (!('step' in command)) return;
+    if (this.#input.format !== 3) {
+      this.#next = nextStep(this.#input.graph, command.step.id, outcome);
+    } else if (outcome.kind !== 'resumed') this.#next = next;
+    this.#command = follow(command, outcome, this.#next);
+    this.#meet();
+  }
+
+  #meet(): void {
+    const step = this.#step();
+    if (step) this.#steps.set(step.id, step);
   }
 }
 
-function name(step: GraphStep | null): string {
+function name(step: StepRef | null): string {
   return step ? `${step.type} "${step.name}"` : 'the end';
 }
 

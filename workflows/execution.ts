@@ -16,12 +16,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { StepCall, StepResult } from '../activities/steps/perform.ts';
+import type { StepCall, StepCallById, StepResult } from '../activities/steps/perform.ts';
 import type { StepActivities } from '../activities/steps/steps.ts';
 import type { ExecutionStart } from '../domain/workflow/execution.ts';
-import { type GraphStep, stepAfter } from '../domain/workflow/graph.ts';
-import { isPerformed, stepKinds } from '../domain/workflow/step-types.ts';
-import { begin, type Command, decide } from '../domain/workflow/decide.ts';
+import { findStep, stepAfter, type StepRef } from '../domain/workflow/graph.ts';
+import { isPerformed, type PerformedType, stepKinds } from '../domain/workflow/step-types.ts';
+import {
+  begin,
+  type Command,
+  type Doing,
+  follow,
+  nextStep,
+  runOrComplete,
+} from '../domain/workflow/decide.ts';
 import { priorities } from '../domain/runs.ts';
 
 /** Ends a wait: the event for `stepId` has arrived. Repeating the signal is harmless. */
@@ -54,6 +61,14 @@ const bookkeeping = proxyLocalActivities<StepActivities>({
   retry,
 });
 
+// A step must not keep the place of a workflow task while it waits for something: after a second try
+// it goes on as an activity, which Temporal repeats outside of it.
+const tried = proxyLocalActivities<StepActivities>({
+  startToCloseTimeout: '10 seconds',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { ...retry, maximumAttempts: 2 },
+});
+
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
 
 /**
@@ -80,10 +95,19 @@ export async function customerWorkflow(input: ExecutionStart): Promise<Execution
 
 async function walk(input: ExecutionStart, signalled: Set<string>): Promise<ExecutionEnd> {
   let since = input.resume?.since ?? input.startedAt;
-  let command = begin(input.graph, input.resume?.stepId ?? null);
+  let command: Command<StepRef> =
+    input.format === 3
+      ? runOrComplete(input.next ?? undefined)
+      : begin(input.graph, input.resume?.stepId ?? null);
+  let next: StepRef | undefined;
   for (let steps = 0; ; steps++) {
     if (command.do === 'complete') {
-      await bookkeeping.COMPLETE(input.executionId);
+      await (input.format === 3
+        ? orAsActivity(
+            () => tried.COMPLETE(input.executionId),
+            () => effects.COMPLETE(input.executionId),
+          )
+        : bookkeeping.COMPLETE(input.executionId));
       return 'COMPLETED';
     }
     if (command.do === 'stop') return command.status;
@@ -91,22 +115,26 @@ async function walk(input: ExecutionStart, signalled: Set<string>): Promise<Exec
       command.do === 'run' &&
       (steps >= commandsPerRun || workflowInfo().continueAsNewSuggested)
     ) {
+      const { step } = command;
       return await continueAsNew<typeof customerWorkflow>({
         ...input,
-        resume: { stepId: command.step.id, since },
+        ...(input.format === 3 && { next: step }),
+        resume: { stepId: step.id, since },
       });
     }
     const result = await perform(input, command, since, signalled);
     since = result.since ?? since;
-    command = decide(input.graph, command, result.outcome);
+    const { outcome } = result;
+    if (input.format !== 3) next = nextStep(input.graph, command.step.id, outcome);
+    // What comes after a delay was told when it began.
+    else if (outcome.kind !== 'resumed') next = result.next;
+    command = follow(command, outcome, next);
   }
 }
 
-type Doing = Exclude<Command, { do: 'complete' | 'stop' }>;
-
 async function perform(
   input: ExecutionStart,
-  command: Doing,
+  command: Doing<StepRef>,
   since: string,
   signalled: Set<string>,
 ): Promise<StepResult> {
@@ -124,9 +152,7 @@ async function perform(
       await awaitEvent(command, signalled);
       return { outcome: { kind: 'resumed' } };
     case 'settle': {
-      const settled = await bookkeeping.SETTLE_WAIT.executeWithOptions({ summary: step.name }, [
-        stepCall(input, step, since),
-      ]);
+      const settled = await runLocally(input, 'SETTLE_WAIT', step, since);
       // A stray signal. If the clocks differ much, it must not ask again without a pause.
       if (settled.outcome.kind === 'waiting') await sleep(putBackMs);
       return settled;
@@ -134,35 +160,79 @@ async function perform(
   }
 }
 
-async function runStep(input: ExecutionStart, step: GraphStep, since: string): Promise<StepResult> {
-  const { type, name } = step;
-  const args: [StepCall] = [stepCall(input, step, since)];
+/** The steps that were activities before format 3. */
+const formerActivities: readonly PerformedType[] = ['SEND_EMAIL', 'UPDATE_CONTACT'];
+
+async function runStep(input: ExecutionStart, step: StepRef, since: string): Promise<StepResult> {
+  const { type } = step;
   // Fails the workflow task, not the run: it continues once a worker knows the step.
   if (!isPerformed(type)) throw new Error(`This worker does not know steps of type ${type}.`);
-  const { runs, taskQueue } = stepKinds[type];
-  if (runs === 'local') return bookkeeping[type].executeWithOptions({ summary: name }, args);
+  const isLocal = stepKinds[type].runs === 'local';
+  if (isLocal && (input.format === 3 || !formerActivities.includes(type))) {
+    return runLocally(input, type, step, since);
+  }
+  return runAsActivity(input, type, step, since);
+}
+
+async function runLocally(
+  input: ExecutionStart,
+  activity: PerformedType | 'SETTLE_WAIT',
+  step: StepRef,
+  since: string,
+): Promise<StepResult> {
+  const options = { summary: step.name };
+  const args = [stepCall(input, step, since)] as const;
+  if (input.format !== 3) return bookkeeping[activity].executeWithOptions(options, [...args]);
+  return orAsActivity(
+    () => tried[activity].executeWithOptions(options, [...args]),
+    () => runAsActivity(input, activity, step, since),
+  );
+}
+
+/** Work that is tried in the workflow task first. What fails for good does so at once. */
+async function orAsActivity<T>(locally: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
+  try {
+    return await locally();
+  } catch (error) {
+    const cause = error instanceof ActivityFailure ? error.cause : error;
+    const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable;
+    if (isFinal || isCancellation(error)) throw error;
+    return otherwise();
+  }
+}
+
+async function runAsActivity(
+  input: ExecutionStart,
+  activity: PerformedType | 'SETTLE_WAIT',
+  step: StepRef,
+  since: string,
+): Promise<StepResult> {
+  const { taskQueue } = activity === 'SETTLE_WAIT' ? {} : stepKinds[activity];
   const options = {
-    summary: name,
+    summary: step.name,
     // The projects share the workers, whatever the run's own priority. Runs that began before
     // fairness keys existed get one for their steps here.
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
     ...(taskQueue && { taskQueue: `${workflowInfo().taskQueue}${taskQueue}` }),
   };
-  return effects[type].executeWithOptions(options, args);
+  return effects[activity].executeWithOptions(options, [stepCall(input, step, since)]);
 }
 
-function stepCall(input: ExecutionStart, step: GraphStep, since: string): StepCall {
-  return {
-    executionId: input.executionId,
-    projectId: input.projectId,
-    step,
-    since,
-    nextStepId: stepAfter(input.graph, step.id, null)?.id ?? null,
-  };
+function stepCall(
+  input: ExecutionStart,
+  { id: stepId }: StepRef,
+  since: string,
+): StepCallById | StepCall {
+  const { executionId, projectId, workflowId, version } = input;
+  const ids = { executionId, projectId, since };
+  if (input.format === 3) return { ...ids, workflowId, version, stepId };
+  const step = findStep(input.graph, stepId);
+  if (!step) throw new Error(`The graph has no step ${stepId}.`);
+  return { ...ids, step, nextStepId: stepAfter(input.graph, stepId, null)?.id ?? null };
 }
 
 async function awaitEvent(
-  { step, until }: Extract<Command, { do: 'await' }>,
+  { step, until }: Extract<Command<StepRef>, { do: 'await' }>,
   signalled: Set<string>,
 ): Promise<void> {
   const isSignalled = () => signalled.has(step.id);

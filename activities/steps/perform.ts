@@ -10,16 +10,33 @@ import {
   failStep,
   findStepEnd,
 } from '../../db/workflows/steps.ts';
-import type { GraphStep } from '../../domain/workflow/graph.ts';
-import type { Outcome } from '../../domain/workflow/decide.ts';
+import { findGraph } from '../../db/workflows/graphs.ts';
+import {
+  findStep,
+  type GraphStep,
+  refOf,
+  stepAfter,
+  type StepRef,
+} from '../../domain/workflow/graph.ts';
+import { nextStep, type Outcome } from '../../domain/workflow/decide.ts';
 
-/** The input of a step's activity. */
-export interface StepCall {
+interface CallIds {
   executionId: string;
   projectId: string;
-  step: GraphStep;
   /** When the step began, which is the end of the previous one. Events count from then on. */
   since: string;
+}
+
+/** The input of a step's activity, by ids: the step is in the graph of the execution's version. */
+export interface StepCallById extends CallIds {
+  workflowId: string;
+  version: number;
+  stepId: string;
+}
+
+/** A step to perform. Runs of a format before 3 call its activity with all of this. */
+export interface StepCall extends CallIds {
+  step: GraphStep;
   /** The next step, for a step with one outgoing edge. */
   nextStepId: string | null;
 }
@@ -28,6 +45,30 @@ export interface StepCall {
 export interface StepResult {
   outcome: Outcome;
   since?: string;
+  /** The step that comes next, if one does, for a call by ids. */
+  next?: StepRef;
+}
+
+/**
+ * Performs a step that is called by ids or, by an older run, with its content. The result of a call
+ * by ids also names the next step.
+ */
+export async function performCalled(
+  db: Database,
+  call: StepCallById | StepCall,
+  perform: (call: StepCall) => Promise<StepResult>,
+): Promise<StepResult> {
+  if ('step' in call) return perform(call);
+  const { executionId, projectId, since, workflowId, version, stepId } = call;
+  const graph = await findGraph(db, workflowId, version);
+  // The workflow was deleted, and its executions with it.
+  if (!graph) return { outcome: { kind: 'closed' } };
+  const step = findStep(graph, stepId);
+  if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
+  const nextStepId = stepAfter(graph, stepId, null)?.id ?? null;
+  const result = await perform({ executionId, projectId, since, step, nextStepId });
+  const next = nextStep(graph, stepId, result.outcome);
+  return next ? { ...result, next: refOf(next) } : result;
 }
 
 /** The effect of a step, inside the transaction that has entered it. */

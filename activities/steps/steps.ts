@@ -17,9 +17,11 @@ import type { PerformedType } from '../../domain/workflow/step-types.ts';
 import { delayUnitMs, type StepConfig } from '../../domain/workflow/steps.ts';
 import {
   finishStep,
+  performCalled,
   performStep,
   StepFailure,
   type StepCall,
+  type StepCallById,
   type StepEffect,
   type StepResult,
 } from './perform.ts';
@@ -33,9 +35,9 @@ import { type WebhookServices, createWebhookCalls } from './webhook.ts';
  */
 export interface StepActivities extends Record<
   PerformedType,
-  (call: StepCall) => Promise<StepResult>
+  (call: StepCallById | StepCall) => Promise<StepResult>
 > {
-  SETTLE_WAIT(call: StepCall): Promise<StepResult>;
+  SETTLE_WAIT(call: StepCallById | StepCall): Promise<StepResult>;
   COMPLETE(executionId: string): Promise<void>;
 }
 
@@ -47,9 +49,11 @@ export interface StepServices extends WebhookServices, SendEmailServices {}
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;
-  const callWebhook = createWebhookCalls(services, webhookSlots);
+  const called =
+    (perform: (call: StepCall) => Promise<StepResult>) => (call: StepCallById | StepCall) =>
+      performCalled(db, call, perform);
   return {
-    async SEND_EMAIL(call) {
+    SEND_EMAIL: called(async (call) => {
       const emailId = uuidV7();
       return renderAhead(services.renderer, (renderer) =>
         performStep(db, call, async (tx, visit): Promise<StepResult> => {
@@ -59,11 +63,11 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
           return finishStep(tx, visit, call, output);
         }),
       );
-    },
-    DELAY: (call) => performStep(db, call, delay),
-    WAIT_FOR_EVENT: (call) => performStep(db, call, waitForEvent),
-    SETTLE_WAIT: (call) => performStep(db, call, settle),
-    async UPDATE_CONTACT(call) {
+    }),
+    DELAY: called((call) => performStep(db, call, delay)),
+    WAIT_FOR_EVENT: called((call) => performStep(db, call, waitForEvent)),
+    SETTLE_WAIT: called((call) => performStep(db, call, settle)),
+    UPDATE_CONTACT: called(async (call) => {
       const newId = uuidV7();
       return renderAhead(services.renderer, (renderer) => {
         const update: StepEffect = async (tx, visit) => {
@@ -74,10 +78,10 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
         };
         return performStep(db, call, update, newId);
       });
-    },
-    CONDITION: (call) => performStep(db, call, decideCondition),
-    WEBHOOK: callWebhook,
-    EXIT: (call) => performStep(db, call, exit),
+    }),
+    CONDITION: called((call) => performStep(db, call, decideCondition)),
+    WEBHOOK: called(createWebhookCalls(services, webhookSlots)),
+    EXIT: called((call) => performStep(db, call, exit)),
     async COMPLETE(executionId) {
       await endExecution(db, executionId, { status: 'COMPLETED' });
     },

@@ -1,9 +1,16 @@
 import { sql } from 'kysely';
-import type { DueStart, OpenStart, StartedRun } from '../../domain/workflow/execution.ts';
-import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import { firstStep } from '../../domain/workflow/decide.ts';
+import type {
+  DueStart,
+  ExecutionStart,
+  OpenStart,
+  StartedRun,
+} from '../../domain/workflow/execution.ts';
+import { findStep, type Graph, refOf } from '../../domain/workflow/graph.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { activeStatuses } from './executions.ts';
+import { findGraph } from './graphs.ts';
 
 /**
  * The input of an execution's run. Starting it may be slow: what is reported back counts only for
@@ -30,11 +37,6 @@ export async function listExecutionStarts(
 ): Promise<DueStart[]> {
   const rows = await db
     .selectFrom('execution')
-    .innerJoin('workflow_version as version', (join) =>
-      join
-        .onRef('version.workflow_id', '=', 'execution.workflow_id')
-        .onRef('version.version', '=', 'execution.workflow_version'),
-    )
     .select([
       'execution.id as executionId',
       'execution.project_id as projectId',
@@ -44,30 +46,53 @@ export async function listExecutionStarts(
       'execution.contact_id as contactId',
       sql<string>`execution.started_at::text`.as('startedAt'),
       stepBegin.as('since'),
-      'version.graph as graph',
       'execution.current_step_id as currentStepId',
       'execution.temporal_run_id as failedRunId',
       'execution.dispatch_generation as generation',
       'execution.status',
       sql<string>`execution.updated_at::text`.as('updatedAt'),
     ])
+    .select((eb) =>
+      eb
+        .selectFrom('run_format')
+        .select('format')
+        .where('kind', '=', 'customerWorkflow')
+        .as('format'),
+    )
     .where('execution.id', '=', anyOf(ids))
     .execute();
-  return rows.map(
-    ({ currentStepId, failedRunId, generation, status, since, updatedAt, ...row }) => {
-      const start = { ...row, graph: row.graph as unknown as Graph, format: 2 as const };
-      const step = currentStepId === null ? undefined : findStep(start.graph, currentStepId);
-      const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since };
-      const hasEnded = !activeStatuses.some((active) => active === status);
-      return {
-        start: resume ? { ...start, resume } : start,
-        generation,
-        failedRunId,
-        hasEnded,
-        updatedAt,
-      };
-    },
-  );
+  const starts = rows.map(async (row): Promise<DueStart | null> => {
+    const { currentStepId, failedRunId, generation, status, since, updatedAt, format, ...ids } =
+      row;
+    const graph = await findGraph(db, ids.workflowId, ids.version);
+    // Deleted just now, and the execution with it.
+    if (!graph) return null;
+    const step = currentStepId === null ? undefined : findStep(graph, currentStepId);
+    const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since };
+    return {
+      start: {
+        ...ids,
+        ...(resume && { resume }),
+        ...inFormat(format, graph, resume ? resume.stepId : null),
+      },
+      generation,
+      failedRunId,
+      hasEnded: !activeStatuses.some((active) => active === status),
+      updatedAt,
+    };
+  });
+  return (await Promise.all(starts)).filter((start) => start !== null);
+}
+
+/** The part of a start that depends on its format. */
+function inFormat(
+  format: number | null,
+  graph: Graph,
+  stepId: string | null,
+): Pick<ExecutionStart & { format: 3 }, 'format' | 'next'> | { format: 2; graph: Graph } {
+  if (format !== 3) return { format: 2, graph };
+  const next = firstStep(graph, stepId);
+  return { format, next: next ? refOf(next) : null };
 }
 
 /** The executions among these that are as they were when they were sent: nobody has begun them. */

@@ -1,17 +1,28 @@
-import { findStep, type Graph, type GraphStep, stepAfter, waitBranches } from './graph.ts';
+import {
+  findStep,
+  type Graph,
+  type GraphStep,
+  stepAfter,
+  type StepRef,
+  waitBranches,
+} from './graph.ts';
 
 /**
  * How an execution walks its graph: a pure function picks the next command. The workflow run turns
  * commands into activities and timers; tests drive the same function with a virtual clock. Times
  * are ISO 8601 texts, so that a recorded history is readable.
  */
-export type Command =
-  | { do: 'run'; step: GraphStep }
-  | { do: 'sleep'; step: GraphStep; until: string }
-  | { do: 'await'; step: GraphStep; until: string | null }
-  | { do: 'settle'; step: GraphStep }
+export type Command<S extends StepRef = GraphStep> =
+  | Doing<S>
   | { do: 'complete' }
   | { do: 'stop'; status: 'COMPLETED' | 'EXITED' | 'CANCELLED' };
+
+/** A command that has an outcome. */
+export type Doing<S extends StepRef = GraphStep> =
+  | { do: 'run'; step: S }
+  | { do: 'sleep'; step: S; until: string }
+  | { do: 'await'; step: S; until: string | null }
+  | { do: 'settle'; step: S };
 
 /** The outcome of the last command. */
 export type Outcome =
@@ -34,32 +45,53 @@ export type Outcome =
 
 /** The first command: the step after the trigger, or `stepId` when a failed step is retried. */
 export function begin(graph: Graph, stepId: string | null): Command {
-  if (stepId !== null) return runOrComplete(findStep(graph, stepId));
+  return runOrComplete(firstStep(graph, stepId));
+}
+
+/** The step that the first command is about, if there is one. */
+export function firstStep(graph: Graph, stepId: string | null): GraphStep | undefined {
+  if (stepId !== null) return findStep(graph, stepId);
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
-  return runOrComplete(trigger && stepAfter(graph, trigger.id, null));
+  return trigger && stepAfter(graph, trigger.id, null);
 }
 
 /** The command that follows `outcome` of `last`. Nothing follows `complete` and `stop`. */
-export function decide(
-  graph: Graph,
-  last: Exclude<Command, { do: 'complete' | 'stop' }>,
+export function decide(graph: Graph, last: Doing, outcome: Outcome): Command {
+  return follow(last, outcome, nextStep(graph, last.step.id, outcome));
+}
+
+/** The step that comes after a step with this outcome, at once or when it is resumed. */
+export function nextStep(graph: Graph, stepId: string, outcome: Outcome): GraphStep | undefined {
+  switch (outcome.kind) {
+    case 'done':
+    case 'resting':
+    case 'resumed':
+      return stepAfter(graph, stepId, null);
+    case 'branch':
+      return stepAfter(graph, stepId, outcome.branch);
+    default:
+      return undefined;
+  }
+}
+
+/** What `decide` answers, where the next step is known and the graph is not. */
+export function follow<S extends StepRef>(
+  last: Doing<S>,
   outcome: Outcome,
-): Command {
+  next: S | undefined,
+): Command<S> {
   const { step } = last;
   switch (outcome.kind) {
     case 'done':
-      return runOrComplete(stepAfter(graph, step.id, null));
     case 'branch':
-      return runOrComplete(stepAfter(graph, step.id, outcome.branch));
+      return runOrComplete(next);
     case 'resting':
       return { do: 'sleep', step, until: outcome.until };
     case 'waiting':
       return { do: 'await', step, until: outcome.until };
     case 'resumed':
       // The database decides which of event and timeout came first.
-      return last.do === 'await'
-        ? { do: 'settle', step }
-        : runOrComplete(stepAfter(graph, step.id, null));
+      return last.do === 'await' ? { do: 'settle', step } : runOrComplete(next);
     case 'ended':
       return { do: 'stop', status: 'COMPLETED' };
     case 'exited':
@@ -74,6 +106,7 @@ export function waitOutcome(result: keyof typeof waitBranches): Outcome {
   return { kind: 'branch', branch: waitBranches[result] };
 }
 
-function runOrComplete(step: GraphStep | undefined): Command {
+/** The command of a run whose next step is this one, or that has none left. */
+export function runOrComplete<S extends StepRef>(step: S | undefined): Command<S> {
   return step ? { do: 'run', step } : { do: 'complete' };
 }

@@ -1,11 +1,13 @@
-import type { Graph } from './graph.ts';
+import type { Graph, StepRef } from './graph.ts';
 
 /**
- * The input of an execution's run. It has the whole graph, so that a recorded history replays
- * anywhere. The context and the contact's data are not in it: steps read them when they run, and
- * personal data stays out of the histories.
+ * The input of an execution's run: ids, and the first step by name. The context, the contact's data
+ * and the graph are not in it: steps read them when they run, and each result names the next step.
+ * So a recorded history replays anywhere, however large the graph is, and holds no personal data.
  */
-export interface ExecutionStart {
+export type ExecutionStart = ExecutionIds & (ById | WithGraph);
+
+interface ExecutionIds {
   executionId: string;
   projectId: string;
   contactId: string;
@@ -15,14 +17,24 @@ export interface ExecutionStart {
   version: number;
   /** To the microsecond, in the database's format. */
   startedAt: string;
-  graph: Graph;
-  /**
-   * Version of the run's behaviour, where it changed for new runs: 2 sets its status when it ends,
-   * not at each wait. Older runs have none.
-   */
-  format?: 2;
   /** Where to resume: after continue-as-new, or at the failed step that is retried. */
   resume?: { stepId: string; since: string };
+}
+
+/**
+ * `format` is the version of a run's behaviour, where it changed for new runs. 2 sets its status when
+ * it ends, not at each wait; 3 walks by the ids of steps and performs all but webhooks in local
+ * activities. The oldest runs have none. In which format runs begin is in the table `run_format`.
+ */
+interface ById {
+  format: 3;
+  /** The first step, or the one to resume at; null: there is none. */
+  next: StepRef | null;
+}
+
+interface WithGraph {
+  format?: 2;
+  graph: Graph;
 }
 
 /** A start that Temporal does not have yet. */

@@ -11,6 +11,13 @@ export interface GraphStep {
   templateId: string | null;
 }
 
+/** A step as a run knows it: the rest is read when the step is performed. */
+export type StepRef = Pick<GraphStep, 'id' | 'type' | 'name'>;
+
+export function refOf({ id, type, name }: GraphStep): StepRef {
+  return { id, type, name };
+}
+
 export interface GraphTransition {
   id: string;
   fromStepId: string;

@@ -6,8 +6,8 @@
 interface StepKind {
   /**
    * How a run performs the step: by an activity, or by a local activity inside the workflow task,
-   * which is for bookkeeping in our database only. null: it is not performed; the execution begins
-   * after it.
+   * which is for work in our database only: fewer history events, and no task to be queued. null: it
+   * is not performed; the execution begins after it.
    */
   runs: 'activity' | 'local' | null;
   /** Suffix of its activity's task queue. Absent: the run's queue. */
@@ -18,12 +18,12 @@ interface StepKind {
 
 const kinds = {
   TRIGGER: { runs: null, ways: 'one' },
-  SEND_EMAIL: { runs: 'activity', ways: 'one' },
+  SEND_EMAIL: { runs: 'local', ways: 'one' },
   DELAY: { runs: 'local', ways: 'one' },
   WAIT_FOR_EVENT: { runs: 'local', ways: 'outcomes' },
   CONDITION: { runs: 'local', ways: 'branches' },
   WEBHOOK: { runs: 'activity', taskQueue: '-webhook', ways: 'one' },
-  UPDATE_CONTACT: { runs: 'activity', ways: 'one' },
+  UPDATE_CONTACT: { runs: 'local', ways: 'one' },
   EXIT: { runs: 'local', ways: 'none' },
 } as const satisfies Record<string, StepKind>;
 

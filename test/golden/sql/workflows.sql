@@ -95,13 +95,18 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
       where status = 'COMPLETED' and step_id <> current_step_id), max(scheduled_for) filter (
       where step_id = current_step_id))::text
   from step_execution
-  where execution_id = execution.id) as since, version.graph as graph, execution.current_step_id as
-      "currentStepId", execution.temporal_run_id as "failedRunId", execution.dispatch_generation as
-      generation, execution.status, execution.updated_at::text as "updatedAt"
+  where execution_id = execution.id) as since, execution.current_step_id as "currentStepId",
+      execution.temporal_run_id as "failedRunId", execution.dispatch_generation as generation,
+      execution.status, execution.updated_at::text as "updatedAt", (
+  select format
+  from run_format
+  where kind = $1) as format
 from execution
-inner join workflow_version as version on version.workflow_id = execution.workflow_id and
-    version.version = execution.workflow_version
-where execution.id = any($1::uuid[])
+where execution.id = any($2::uuid[])
+
+select graph::text as graph
+from workflow_version
+where workflow_id = $1 and version = $2
 
 select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
 from workflow_transition

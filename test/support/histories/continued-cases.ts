@@ -19,16 +19,17 @@ export interface ContinuedCase {
 
 /** Every kind of run that may go on as a new one, because its history has become long. */
 export const continuedHistoryCases: Record<string, ContinuedCase> = {
-  'execution-continued': {
+  'execution-continued-3': {
     afterEvents: 14,
     async play(engine) {
       const names = ['First', 'Second', 'Third'];
       const workflow = await createWorkflow(engine, {
         eventName: randomUUID(),
         steps: names.map((name) => ({
-          type: 'UPDATE_CONTACT',
+          type: 'WEBHOOK',
           name,
-          config: { updates: { [name]: true } },
+          // Refused, which is an outcome like any other.
+          config: { url: 'http://[::1]/' },
         })),
         ways: [
           ['TRIGGER', 'First'],

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { executionRunId } from '../../../domain/workflow/execution.ts';
 import type { Engine } from '../engine.ts';
 import type { Receiver } from '../fakes/receiver.ts';
 import {
@@ -60,6 +62,32 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
         ],
         until: 'COMPLETED',
       }),
+    'mail-late': async (engine) => {
+      const { db } = engine.api;
+      const run = (statement: string) => sql.raw(statement).execute(db);
+      return play(engine, {
+        steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
+        // Two tries fail in the workflow task, so the step goes on as an activity.
+        before: async () => {
+          await run(`create function refuse() returns trigger language plpgsql
+            as $$ begin raise 'Not now.'; end $$`);
+          await run(`create trigger refuse before insert on email execute function refuse()`);
+        },
+        until: 'RUNNING',
+        after: async (id, path) => {
+          const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+          await waitFor('its activity', async () => {
+            const { raw } = await handle.describe();
+            return (raw.pendingActivities?.[0]?.attempt ?? 0) > 1;
+          });
+          await run('drop function refuse cascade');
+          await waitFor('the mail', async () => {
+            const { body } = await engine.call('GET', path);
+            return body.status === 'COMPLETED';
+          });
+        },
+      });
+    },
     'condition-yes': (engine) =>
       play(engine, { ...condition(), contact: { data: { plan: 'pro' } }, until: 'EXITED' }),
     'condition-no': (engine) => play(engine, { ...condition(), until: 'EXITED' }),

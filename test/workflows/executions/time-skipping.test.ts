@@ -1,9 +1,10 @@
 import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
-import type { StepCall, StepResult } from '../../../activities/steps/perform.ts';
+import type { StepCall, StepCallById, StepResult } from '../../../activities/steps/perform.ts';
 import type { StepActivities } from '../../../activities/steps/steps.ts';
 import type { ExecutionStart } from '../../../domain/workflow/execution.ts';
-import { waitOutcome } from '../../../domain/workflow/decide.ts';
+import { nextStep, type Outcome, waitOutcome } from '../../../domain/workflow/decide.ts';
+import { findStep, refOf } from '../../../domain/workflow/graph.ts';
 import type { customerWorkflow } from '../../../workflows/execution.ts';
 import { canSkipTime, startTimeSkipping } from '../../support/histories/time-skipping.ts';
 import { outcomeOf, thirtyDays } from '../../support/histories/virtual-execution.ts';
@@ -20,9 +21,18 @@ const start: ExecutionStart = {
   workflowName: 'Thirty days',
   version: 1,
   startedAt: '2026-11-21T08:30:00.000Z',
-  graph: thirtyDays,
-  format: 2,
+  format: 3,
+  next: refOf(findStep(thirtyDays, 'Welcome')!),
 };
+
+type Call = StepCallById | StepCall;
+
+const idOf = (call: Call) => ('stepId' in call ? call.stepId : call.step.id);
+
+function result(call: Call, outcome: Outcome): StepResult {
+  const next = nextStep(thirtyDays, idOf(call), outcome);
+  return next ? { outcome, next: refOf(next) } : { outcome };
+}
 
 describe('the run of a journey of thirty days', () => {
   // The activities of the product read the clock of the database, which cannot be skipped.
@@ -31,11 +41,12 @@ describe('the run of a journey of thirty days', () => {
     const environment = await startTimeSkipping();
     const path: string[] = [];
     let begun: number | undefined;
-    const act = async ({ step }: StepCall): Promise<StepResult> => {
+    const act = async (call: Call): Promise<StepResult> => {
+      const step = findStep(thirtyDays, idOf(call))!;
       const now = await environment.currentTimeMs();
       begun ??= now;
       path.push(`${step.name} on day ${Math.round((now - begun) / dayMs)}`);
-      return { outcome: outcomeOf(step, { plan: 'pro' }, now) };
+      return result(call, outcomeOf(step, { plan: 'pro' }, now));
     };
     const activities: StepActivities = {
       SEND_EMAIL: act,
@@ -45,7 +56,7 @@ describe('the run of a journey of thirty days', () => {
       WEBHOOK: act,
       UPDATE_CONTACT: act,
       EXIT: act,
-      SETTLE_WAIT: async () => ({ outcome: waitOutcome('TIMEOUT') }),
+      SETTLE_WAIT: async (call) => result(call, waitOutcome('TIMEOUT')),
       COMPLETE: async () => undefined,
     };
     try {

@@ -30,7 +30,8 @@ async function divergenceOf(file: string, ...changes: CodeChange[]): Promise<Div
 
 const begin = 'const { step } = command;\n  switch (command.do) {';
 const pause: CodeChange = [begin, begin.replace('switch', 'await sleep(1);\n  switch')];
-const mail = 'return effects[type].executeWithOptions(options, args);';
+const mail =
+  'return effects[activity].executeWithOptions(options, [stepCall(input, step, since)]);';
 
 describe('a divergence', { timeout: 120_000 }, () => {
   it('names the step, the event, and what history and code do there', async () => {
@@ -54,7 +55,10 @@ describe('a divergence', { timeout: 120_000 }, () => {
   });
 
   it('names the activities where only those differ', async () => {
-    const found = await divergenceOf('mail-sent.json', [mail, mail.replace('[type]', '.WEBHOOK')]);
+    const found = await divergenceOf('mail-sent.json', [
+      mail,
+      mail.replace('[activity]', '.WEBHOOK'),
+    ]);
     expect(found?.text).toBe(
       'at SEND_EMAIL "Mail" (event 5): the history schedules the activity SEND_EMAIL, ' +
         'your code schedules the activity WEBHOOK',
@@ -87,7 +91,7 @@ describe('a divergence', { timeout: 120_000 }, () => {
     const found = await divergenceOf('mail-sent.json', [mail, "throw new Error('Out of paper');"]);
     expect(found?.text).toBe('at SEND_EMAIL "Mail" (event 4): your code fails: Out of paper');
     expect(found?.stack).toMatch(
-      /^Error: Out of paper\n +at runStep \(.*workflows\/execution\.ts:\d+/,
+      /^Error: Out of paper\n +at runAsActivity \(.*workflows\/execution\.ts:\d+/,
     );
   });
 
@@ -108,8 +112,8 @@ describe('a divergence', { timeout: 120_000 }, () => {
 describe('replaying many', { timeout: 60_000 }, () => {
   it('answers each with its own verdict', async () => {
     const change: CodeChange = [
-      "if (runs === 'local')",
-      "if (runs === 'local' && type !== 'DELAY')",
+      "stepKinds[type].runs === 'local'",
+      "stepKinds[type].runs === 'local' && type !== 'DELAY'",
     ];
     const bundle = await bundleChanged([change], { forReplay: true });
     const files = ['mail-sent.json', 'delay-over.json', 'wait-event.json', 'delay-over-2.json'];

@@ -51,8 +51,8 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
 
   it('is caught by the histories it concerns when a kind of step is done another way', async () => {
     const change: CodeChange = [
-      "if (runs === 'local')",
-      "if (runs === 'local' && type !== 'DELAY')",
+      "stepKinds[type].runs === 'local'",
+      "stepKinds[type].runs === 'local' && type !== 'DELAY'",
     ];
     const found = await divergences(await bundleChanged([change]));
     expect([...found.keys()]).toEqual(

@@ -149,9 +149,9 @@ describe('the sweep', () => {
     const workflow = await waitingWorkflow('one too large');
     const { db } = engine.api;
     // Temporal takes at most 2 MB: this start is refused each time.
-    await sql`update workflow_version set graph = graph || jsonb_build_object('padding',
-      (select string_agg(gen_random_uuid()::text, '') from generate_series(1, 70000)))
-      where workflow_id = ${workflow.id}`.execute(db);
+    await sql`update workflow set name = repeat('x', 2500000) where id = ${workflow.id}`.execute(
+      db,
+    );
     const insert = async (workflowId: string) => {
       const contactId = await createContact(engine, newAddress());
       return db.transaction().execute((tx) =>

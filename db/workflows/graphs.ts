@@ -1,0 +1,72 @@
+import { sql } from 'kysely';
+import type { Graph } from '../../domain/workflow/graph.ts';
+import type { Database } from '../database.ts';
+
+/**
+ * The graphs of workflow versions. A version never changes, so a process reads each once, however
+ * many executions run on it.
+ */
+
+/** Characters of JSON that the known graphs may have together. One in memory takes a few times that. */
+const charactersMax = 8 * 1024 * 1024;
+
+interface Known {
+  graph: Promise<Graph | undefined>;
+  characters: number;
+}
+
+const known = new Map<string, Known>();
+let characters = 0;
+
+/** The graph of a version, or undefined when its workflow was deleted. Not for changing. */
+export function findGraph(
+  db: Database,
+  workflowId: string,
+  version: number,
+): Promise<Graph | undefined> {
+  const key = `${workflowId} ${version}`;
+  const found = known.get(key);
+  if (found) {
+    // The one that was used last is forgotten last.
+    known.delete(key);
+    known.set(key, found);
+    return found.graph;
+  }
+  const entry: Known = { graph: read(db, workflowId, version, key), characters: 0 };
+  known.set(key, entry);
+  return entry.graph;
+}
+
+async function read(
+  db: Database,
+  workflowId: string,
+  version: number,
+  key: string,
+): Promise<Graph | undefined> {
+  try {
+    const { rows } = await sql<{ graph: string }>`
+      select graph::text as graph from workflow_version
+        where workflow_id = ${workflowId} and version = ${version}`.execute(db);
+    const [row] = rows;
+    if (row) keep(key, row.graph.length);
+    else known.delete(key);
+    return row && (JSON.parse(row.graph) as Graph);
+  } catch (error) {
+    known.delete(key);
+    throw error;
+  }
+}
+
+/** Counts a graph that was read, and forgets what has not been used for longest. */
+function keep(key: string, length: number): void {
+  const entry = known.get(key);
+  if (!entry) return;
+  entry.characters = length;
+  characters += length;
+  for (const [oldest, { characters: freed }] of known) {
+    if (characters <= charactersMax) return;
+    if (freed === 0) continue;
+    known.delete(oldest);
+    characters -= freed;
+  }
+}
