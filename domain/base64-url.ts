@@ -2,8 +2,9 @@
 
 /** The bytes of a text (UTF-8) in base64url without padding. */
 export function toBase64Url(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  const isAscii = /^[\0-\x7f]*$/.test(text);
+  const bytes = isAscii ? [] : new TextEncoder().encode(text);
+  const binary = isAscii ? text : Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 

@@ -1,7 +1,7 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHmac,
+  hash,
   hkdfSync,
   randomBytes,
   timingSafeEqual,
@@ -108,8 +108,29 @@ function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
 /** Signs texts, with a key per `purpose` derived from `secret`: HMAC-SHA256 in base64url. */
 export function createSigner(secret: string, purpose: string): (text: string) => string {
   const key = derive(secret, purpose);
-  return (text) => createHmac('sha256', key).update(text).digest('base64url');
+  const padded = (byte: number, length: number) =>
+    Buffer.alloc(length, byte).map((pad, at) => pad ^ (key[at] ?? 0));
+  // HMAC of RFC 2104, for a key shorter than a block. Signing is most of the work of composing a
+  // message, and an Hmac object costs twice as much as two hashes.
+  const inner = Buffer.alloc(signedBytes);
+  inner.set(padded(0x36, blockBytes));
+  const outer = Buffer.alloc(blockBytes + 32);
+  outer.set(padded(0x5c, blockBytes));
+  return (text) => {
+    const isShort = text.length * 3 <= signedBytes - blockBytes;
+    const signed = isShort
+      ? inner
+      : Buffer.concat([inner.subarray(0, blockBytes), Buffer.from(text)]);
+    const end = isShort ? blockBytes + inner.write(text, blockBytes) : signed.length;
+    outer.write(hash('sha256', signed.subarray(0, end), 'binary'), blockBytes, 'binary');
+    return hash('sha256', outer, 'base64url');
+  };
 }
+
+/** Of SHA-256. */
+const blockBytes = 64;
+/** Longer texts are copied once more. */
+const signedBytes = 4 * 1024;
 
 /** Whether a signer of `purpose` has made `signature` for `text`, with any of the secrets. */
 export function isSigned(

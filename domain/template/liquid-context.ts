@@ -169,7 +169,8 @@ export function present(
   return presentOne(value, from, target);
 }
 
-function presentOne(value: unknown, from: Origin, target: Target): string {
+/** A value that is no list, as text. */
+export function presentOne(value: unknown, from: Origin, target: Target): string {
   if (value === null || value === undefined) return '';
   const escape = from === origin.stored ? target.escape : asIs;
   if (typeof value === 'object') return JSON.stringify(mapStrings(value, escape));

@@ -1,6 +1,7 @@
 import type { Template } from 'liquidjs';
 import { limits } from '../limits.ts';
 import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
+import { type PlainTemplate, plainTemplate, renderPlain } from './plain.ts';
 import { readTemplate } from './source.ts';
 import { storableText } from '../text-rules.ts';
 import {
@@ -41,6 +42,7 @@ export class CompiledTemplate {
   readonly source: string;
   #nodes: Template[] | null | undefined;
   #weight: number | undefined;
+  #plain: PlainTemplate | null | undefined;
 
   constructor(source: string) {
     this.source = source;
@@ -50,6 +52,15 @@ export class CompiledTemplate {
   get nodes(): Template[] | null {
     this.#nodes ??= parsed(this.source);
     return this.#nodes;
+  }
+
+  /** Set when it is text with plain names. */
+  get plain(): PlainTemplate | null {
+    if (this.#plain === undefined) {
+      const isReadable = isQuicklyRead(this.source);
+      this.#plain = isReadable ? plainTemplate(readTemplate(this.source)) : null;
+    }
+    return this.#plain;
   }
 
   /** See `templateWeight`. */
@@ -106,9 +117,11 @@ export function renderTemplate(
   template: CompiledTemplate,
   variables: TemplateVariables,
 ): string {
+  const target = targets[kind];
+  const plain = template.plain && renderPlain(template.plain, variables, target);
+  if (plain !== null) return finished(kind, plain);
   if (template.nodes) {
     try {
-      const target = targets[kind];
       return finished(kind, renderLiquid(template.nodes, templateScope(variables), target));
     } catch {
       // A template error never blocks a send.

@@ -158,9 +158,13 @@ export function textHeaders(contentType: string): string[] {
   ];
 }
 
-/** A text in quoted-printable, in short lines. */
+/**
+ * A text in quoted-printable, in short lines. None begins with a dot, which SMTP would have to
+ * double, and some programs on the way do not (RFC 2049, 3).
+ */
 export function quotedPrintable(content: string, lineLength = lineChars): string {
-  return qp.wrap(qp.encode(content.replace(/\r\n?|\n/g, '\r\n')), lineLength);
+  const encoded = qp.encode(content.replace(/\r\n?|\n/g, '\r\n'));
+  return qp.wrap(encoded, lineLength - 2).replace(/^\./gm, '=2E');
 }
 
 function filePart(file: MailAttachment): Part {

@@ -51,6 +51,7 @@ async function composed(more: Partial<ComposedMail> = {}) {
 /** What must hold for every message, whatever went into it. */
 function expectWellFormed(text: string, headers: string[]) {
   expect(text).toMatch(/^[\r\n\t -~]*$/);
+  expect(text).not.toMatch(/^\./m);
   expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
   expect(text.split('\r\n').every((line) => line.length <= 998)).toBe(true);
   for (const name of ['From', 'To', 'Subject', 'Message-ID', 'Date', 'MIME-Version']) {

@@ -1,0 +1,85 @@
+import { type Target, presentOne, origin } from './liquid-context.ts';
+import type { TemplatePiece } from './source.ts';
+
+/**
+ * Most templates of mail are text with plain names, `{{name}}` or `{{name ?? you}}`. Those need no
+ * Liquid, which takes ten times as long, as long as each value is a text, a number or nothing: the
+ * result is the same.
+ */
+export interface PlainTemplate {
+  /** The text around the names: one piece more than names. */
+  texts: string[];
+  names: { name: string; fallback: string | undefined }[];
+}
+
+/** The variables of a template that plain names can mean. */
+interface PlainVariables {
+  contact: { id: string; email: string; subscribed: boolean; data: Record<string, unknown> | null };
+  given?: unknown;
+  context?: unknown;
+  locale: string;
+  urls: Record<string, string>;
+}
+
+const plainName = /^[a-z_]\w*$/i;
+/** Names with a meaning of their own in Liquid. */
+const liquidNames = new Set(
+  'true false nil null empty blank and or not contains size first last data event'.split(' '),
+);
+/** Liquid counts what it writes; this is far from its limit, in characters. */
+const charsMax = 500_000;
+
+/** null for a template with more than plain names. */
+export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate | null {
+  const plain: PlainTemplate = { texts: [''], names: [] };
+  for (const { written, liquid, path, fallback } of pieces) {
+    const [name = '', ...inside] = path ?? [];
+    if (!path) {
+      if (liquid !== written || /\{[{%]/.test(written)) return null;
+      plain.texts[plain.names.length] += written;
+      continue;
+    }
+    // A dash strips the white space around the name.
+    if (inside.length > 0 || !plainName.test(name) || liquidNames.has(name)) return null;
+    if (/^\{\{-|-\}\}$/.test(liquid)) return null;
+    plain.names.push({ name, fallback });
+    plain.texts.push('');
+  }
+  return plain;
+}
+
+/** The text with its values; null when one of them needs Liquid. */
+export function renderPlain(
+  { texts, names }: PlainTemplate,
+  variables: PlainVariables,
+  target: Target,
+): string | null {
+  if (variables.given || variables.context) return null;
+  let text = texts[0] ?? '';
+  for (const [index, { name, fallback }] of names.entries()) {
+    const system = systemValue(name, variables);
+    const value = system ?? storedValue(name, variables);
+    if (typeof value === 'object' && value !== null) return null;
+    if (fallback !== undefined && (value === undefined || value === null || value === '')) {
+      text += fallback;
+    } else {
+      text += presentOne(value, system === undefined ? origin.stored : origin.trusted, target);
+    }
+    text += texts[index + 1] ?? '';
+  }
+  return text.length > charsMax ? null : text;
+}
+
+function systemValue(name: string, { contact, urls }: PlainVariables): unknown {
+  if (name === 'id' || name === 'svc_id') return contact.id;
+  if (name === 'subscribed') return contact.subscribed;
+  return Object.hasOwn(urls, name) ? urls[name] : undefined;
+}
+
+/** What others have written. */
+function storedValue(name: string, { contact, locale }: PlainVariables): unknown {
+  if (name === 'email' || name === 'svc_email') return contact.email;
+  if (name === 'locale') return locale;
+  const { data } = contact;
+  return data && Object.hasOwn(data, name) ? data[name] : undefined;
+}
