@@ -50,6 +50,7 @@ export const feedback: Benchmark = {
     const parallel = run.count('parallel');
     const subjects: Subject[] = [
       { name: 'bare SQL, 50 together', perSecond: 0, load: bareLoad },
+      { name: `GET /health, ${rate}/s`, perSecond: rate, load: healthRequests },
       { name: `notifications, ${rate}/s`, perSecond: rate, load: notifications },
       { name: 'notifications, no rate', perSecond: 0, load: notifications },
       { name: `pixel and links, ${rate}/s`, perSecond: rate, load: trackingRequests },
@@ -61,7 +62,7 @@ export const feedback: Benchmark = {
         const reports = reportsOn(mails, load === trackingRequests);
         const given = { perSecond, parallel, ...load({ sns: sns.authority, projects, reports }) };
         const round = await play(stack, { client, pids }, given, reports.length);
-        await verify(stack, reports, load !== trackingRequests);
+        if (load !== healthRequests) await verify(stack, reports, load !== trackingRequests);
         // The first round warms up.
         if (index > 0) results[place]?.rounds.push(round);
       }
@@ -73,8 +74,10 @@ export const feedback: Benchmark = {
 interface Subject {
   name: string;
   perSecond: number;
-  load: typeof bareLoad | typeof notifications | typeof trackingRequests;
+  load: (given: Given) => Kind<'sql'> | Kind<'http'>;
 }
+
+type Kind<K> = Omit<Extract<FeedbackLoad, { kind: K }>, 'perSecond' | 'parallel'>;
 
 interface Given {
   sns: SnsAuthority;
@@ -175,6 +178,12 @@ const bareLoad = ({ projects, reports }: Given) => ({
   projectId: projects[0]?.id ?? '',
   reports,
   together: 50,
+});
+
+/** What a request costs that does nothing. */
+const healthRequests = ({ reports }: Given) => ({
+  kind: 'http' as const,
+  requests: reports.map((): FeedbackRequest => ({ path: '/health' })),
 });
 
 const notifications = ({ sns, reports }: Given) => ({

@@ -155,8 +155,16 @@ function keyIdBytes(secret: string | Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'everpost key id', idBytes));
 }
 
+/** Derived keys by purpose and secret: a server has few, and deriving costs as much as signing. */
+const derivedKeys = new Map<string, Buffer>();
+
 function derive(secret: string, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', `everpost ${purpose}`, 32));
+  const name = `${purpose}\0${secret}`;
+  const known = derivedKeys.get(name);
+  if (known) return known;
+  const key = Buffer.from(hkdfSync('sha256', secret, '', `everpost ${purpose}`, 32));
+  derivedKeys.set(name, key);
+  return key;
 }
 
 function fromBase64(text: string): Buffer {

@@ -9,8 +9,8 @@ import type { Services } from '../http/services.ts';
 
 /** Targets of the tracking pixel and links in mail. */
 
-/** How long a count may wait for others, in milliseconds: nobody notices a redirect that much later. */
-const patienceMs = 10;
+/** How long a count may wait for others, in milliseconds: nobody sees the pixel, a click leads on. */
+const patienceMs = { open: 100, click: 20 };
 
 /** The smallest image: one transparent dot. */
 const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
@@ -105,13 +105,14 @@ function headerSafe(url: string): string {
 async function count(
   { feedback: queue, log, request }: Call<'open', unknown, unknown, unknown>,
   emailId: string,
-  feedback: Feedback,
+  feedback: Extract<Feedback, { kind: keyof typeof patienceMs }>,
 ): Promise<void> {
   // Programs that check links use HEAD.
   if (request.method !== 'GET' || !isUuid(emailId)) return;
   const about = { emailId, messageId: null, acceptedAt: null, receipt: null };
   try {
-    await queue.record({ ...about, feedback: [feedback], isOwnTracking: true }, patienceMs);
+    const report = { ...about, feedback: [feedback], isOwnTracking: true };
+    await queue.record(report, patienceMs[feedback.kind]);
   } catch (error) {
     log.error({ error, emailId, kind: feedback.kind }, 'could not be counted');
   }

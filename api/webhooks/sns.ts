@@ -110,8 +110,11 @@ async function confirm({ sns, log }: Services, url: string): Promise<{ message: 
   return { message: 'The subscription is confirmed.' };
 }
 
-/** How long a notification may wait for others, in milliseconds: SNS gives 15 seconds. */
-const patienceMs = 50;
+/**
+ * How long a notification may wait for others, in milliseconds: at 500 in a second these are a full
+ * transaction. SNS gives 15 seconds.
+ */
+const patienceMs = 100;
 
 /** The receipt and all effects are one transaction: a failure leaves nothing; SNS repeats. */
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
