@@ -3,6 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Slow and rare: `npm run faults` runs them. */
 const rare = [
   'test/faults/chores.test.ts',
+  'test/faults/feedback.test.ts',
   'test/faults/table.test.ts',
   'test/faults/memory.test.ts',
   'test/faults/two-of-each.test.ts',

@@ -40,7 +40,8 @@ export const feedback: Benchmark = {
   },
   async run(run) {
     const sns = await startSns(run);
-    const stack = await startStack(run, sns.settings, null, 'bench/reference/api-trusting-sns.ts');
+    const api = 'test/support/processes/api-trusting-sns.ts';
+    const stack = await startStack(run, sns.settings, null, api);
     const projects: Project[] = [];
     for (let n = 0; n < run.count('projects'); n++)
       projects.push(await createProject(stack.apiUrl));

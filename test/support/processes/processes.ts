@@ -45,7 +45,7 @@ export async function startWorkerProcess(
 export async function startApiProcess(
   engine: Engine,
   overrides: Record<string, string> = {},
-  from: { folder?: string } = {},
+  from: { folder?: string; file?: string } = {},
 ): Promise<Program & { url: string; call: Engine['call'] }> {
   const { port, release } = await claimFreePort();
   const environment = { ...environmentOf(engine), HOST: '127.0.0.1', PORT: String(port) };
@@ -104,17 +104,21 @@ function environmentOf({ api, taskQueue }: Engine): Record<string, string> {
 
 /**
  * Starts one of the programs with exactly these environment variables. `folder`: the sources of
- * another version; `lines`: where its log goes, for who cannot wait. Resolves when it says that it
+ * another version; `file`: another process entry; `lines`: where its log goes, for who cannot wait. Resolves when it says that it
  * is ready. @throws Error with its last lines.
  */
 export async function startProgram(
   part: 'api' | 'worker',
   env: Record<string, string>,
-  { folder = root, lines = [] }: { folder?: string; lines?: string[] } = {},
+  {
+    folder = root,
+    file = `${part}/main.ts`,
+    lines = [],
+  }: { folder?: string; file?: string; lines?: string[] } = {},
 ): Promise<Program> {
   const running = launch({
     command: process.execPath,
-    args: ['--import', 'tsx', join(folder, part, 'main.ts')],
+    args: ['--import', 'tsx', join(folder, file)],
     cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     ipc: true,
