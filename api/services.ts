@@ -7,7 +7,9 @@ import { createSns } from '../providers/mail/sns.ts';
 import { createOAuth } from '../providers/oauth.ts';
 import { createSharedServices } from '../services.ts';
 import type { Temporal } from '../workflows/client/connection.ts';
+import { ProjectKeys } from './access/project-keys.ts';
 import { FeedbackQueue } from './emails/feedback-queue.ts';
+import { TrackQueue } from './events/track-queue.ts';
 import { createRateLimits } from './http/rate-limit.ts';
 import type { Services } from './http/services.ts';
 
@@ -31,7 +33,9 @@ export function createServices(
     oauth: createOAuth(config.oauth),
     sns: createSns(),
     rateLimits: createRateLimits(pool, config.rateLimit),
+    keys: new ProjectKeys(db),
     feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
+    tracking: new TrackQueue(shares),
     shares,
     databaseAnswers: () => watch.answers(),
     temporalAnswers: () => temporal.answers(),

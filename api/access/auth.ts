@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { Problem } from '../../domain/errors.ts';
 import type { Role } from '../../domain/roles.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { findMembership, findProjectByKey } from '../../db/projects/projects.ts';
+import { findMembership } from '../../db/projects/projects.ts';
 import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
 import type { Services } from '../http/services.ts';
 import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
@@ -35,7 +35,7 @@ export async function findCaller(
 async function keyCaller(
   authorization: string,
   access: Access,
-  { db }: Services,
+  { keys }: Services,
 ): Promise<ProjectCaller> {
   const [scheme, key, ...rest] = authorization.trim().split(/ +/);
   if (scheme?.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
@@ -44,8 +44,7 @@ async function keyCaller(
   const isPublic = /^pk_[0-9a-f]{64}$/.test(key);
   const isSecret = /^sk_[0-9a-f]{64}$/.test(key);
   if (!isSecret && !(isPublic && access === 'either')) throw new Problem('INVALID_API_KEY');
-  const project = await findProjectByKey(
-    db,
+  const project = await keys.find(
     isSecret ? { secretKeyHash: hashSecret(key) } : { publicKey: key },
   );
   if (!project) throw new Problem('INVALID_API_KEY');

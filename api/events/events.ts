@@ -15,14 +15,14 @@ import {
   TrackAnswer,
   TrackBody,
   TrackedEventName,
-  recordTracked,
+  recordTracking,
   trackExample,
   withinEventData,
 } from '../public/track.ts';
 import { answerList, JsonObject, Uuid, queryInt } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 
 const NamedEvent = z.object({
   name: TrackedEventName,
@@ -73,9 +73,11 @@ export const trackEvent = endpoint({
     const { body, keyUse } = call;
     if ('event' in body) {
       const shown = (data: z.input<typeof TrackAnswer>) => ({ success: true as const, data });
-      const tracked = await recordTracked(call, call.caller, body, async (tx, answered) =>
-        keyUse?.completeIn(tx, shown(answered)),
-      );
+      const complete =
+        keyUse &&
+        ((tx: Database, answered: z.input<typeof TrackAnswer>) =>
+          keyUse.completeIn(tx, shown(answered)));
+      const tracked = await recordTracking(call, call.caller, body, complete ?? undefined);
       return shown(tracked);
     }
     return answer(await recordNamed(call, body), { status: 201 });

@@ -4,7 +4,9 @@ import type { OAuth } from '../../providers/oauth.ts';
 import type { Sns } from '../../providers/mail/sns.ts';
 import type { Shares } from '../../db/shares.ts';
 import type { SharedServices } from '../../services.ts';
+import type { ProjectKeys } from '../access/project-keys.ts';
 import type { FeedbackQueue } from '../emails/feedback-queue.ts';
+import type { TrackQueue } from '../events/track-queue.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /** The services of every handler. */
@@ -14,8 +16,11 @@ export interface Services extends SharedServices {
   oauth: OAuth;
   sns: Sns;
   rateLimits: RateLimits;
+  keys: ProjectKeys;
   /** Records feedback on mail, that of many requests together. */
   feedback: FeedbackQueue;
+  /** Records tracked events, those of many requests together. */
+  tracking: TrackQueue;
   /** For the requests of one project: at most a share of the connections. */
   shares: Shares;
   /** True when the database responds, asked over a connection of its own. */

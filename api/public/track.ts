@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { recordContact } from '../../db/contacts/contacts.ts';
-import { recordEvents } from '../../db/events/events.ts';
+import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tracked.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
@@ -78,7 +77,7 @@ export const track = endpoint({
   example: trackExample,
   async handle(call) {
     const complete = call.keyUse?.completeIn;
-    return recordTracked(call, call.caller, call.body, complete);
+    return recordTracking(call, call.caller, call.body, complete);
   },
 });
 
@@ -86,33 +85,27 @@ export const track = endpoint({
  * Creates or updates the contact and records its event, in one transaction. `complete` stores the
  * response in it, so that no repeat records the event again.
  */
-export async function recordTracked(
-  { db }: Pick<Services, 'db'>,
+export async function recordTracking(
+  { db, tracking }: Pick<Services, 'db' | 'tracking'>,
   { projectId }: { projectId: string },
   body: z.output<typeof TrackBody>,
   complete?: (tx: Database, answered: z.input<typeof TrackAnswer>) => Promise<void>,
 ): Promise<z.input<typeof TrackAnswer>> {
+  const event = {
+    email: body.email,
+    subscribed: body.subscribed,
+    change: planContactData(body.data),
+    name: body.event,
+    data: eventData(body.data),
+  };
+  if (!complete && isPlain(event)) return present(await tracking.record(projectId, event));
   return transact(db, async (tx) => {
-    const { contact } = await recordContact(tx, projectId, {
-      email: body.email,
-      subscribed: body.subscribed,
-      subscribedWhenNew: true,
-      data: planContactData(body.data),
-      source: 'api',
-    });
-    const [event] = await recordEvents(
-      tx,
-      projectId,
-      [{ contactId: contact.id, name: body.event, data: eventData(body.data) }],
-      { contactsLocked: true },
-    );
-    if (!event) throw new Error('The event was not recorded.');
-    const answered = {
-      contact: contact.id,
-      event: event.id,
-      timestamp: event.createdAt.toISOString(),
-    };
+    const answered = present(await recordTracked(tx, projectId, event));
     await complete?.(tx, answered);
     return answered;
   });
+}
+
+function present({ contactId, eventId, createdAt }: RecordedTracked): z.input<typeof TrackAnswer> {
+  return { contact: contactId, event: eventId, timestamp: createdAt.toISOString() };
 }

@@ -255,7 +255,7 @@ async function insertContact(tx: Database, projectId: string, write: ContactWrit
 }
 
 /** A contact's data after a change. The database merges: it keeps the precision of stored numbers. */
-function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuilder<string | null> {
+export function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuilder<string | null> {
   return sql`nullif((coalesce(contact.data, '{}') || ${set}) - ${remove}::text[], '{}')`;
 }
 
@@ -312,7 +312,8 @@ export async function recordSubscription(
   );
 }
 
-function withinLimits(contact: ContactRow): ContactRow {
+/** @throws Problem VALIDATION_ERROR when the contact's data exceed a limit. */
+export function withinLimits<T extends Pick<ContactRow, 'data'>>(contact: T): T {
   const fault = contactDataFault(contact.data);
   if (fault) throw invalidField('data', 'too_big', fault);
   return contact;

@@ -15,6 +15,7 @@ export interface NewEvent {
 
 export interface RecordedEvent {
   id: string;
+  contactId: string | null;
   createdAt: Date;
 }
 
@@ -40,7 +41,7 @@ export async function recordEvents(
       select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
         from jsonb_to_recordset(${recordsOf(events)}::jsonb)
           as given(contact_id uuid, email_id uuid, name text, data jsonb)
-      returning id, created_at as "createdAt",
+      returning id, contact_id as "contactId", created_at as "createdAt",
         -- Not "exists": for the hundred events it expects, the planner would read all waits.
         coalesce(
           (select true from wait

@@ -9,7 +9,7 @@ import type { Project } from '../tables.ts';
 /** A project as one of its members sees it. */
 export type MemberProjectRow = Selectable<Project> & { role: Role };
 
-interface ProjectState {
+export interface ProjectState {
   id: string;
   /** The public id, which differs after a reset. */
   publicId: string;
@@ -82,17 +82,32 @@ export async function projectExists(db: Database, publicId: string): Promise<boo
   return row !== undefined;
 }
 
-/** The project of a key. Queried on every request, so that a replaced key is invalid at once. */
-export async function findProjectByKey(
+/** An API key: the public one, or the hash of the secret one. */
+export type ProjectKey = { publicKey: string } | { secretKeyHash: Buffer };
+
+/** The projects of keys, in their order; undefined where there is none. */
+export async function findProjectsByKeys(
   db: Database,
-  key: { secretKeyHash: Buffer } | { publicKey: string },
-): Promise<ProjectState | undefined> {
-  const query = db
-    .selectFrom('project')
-    .select(['id', publicId.as('publicId'), 'disabled_reason as disabledReason']);
-  return 'publicKey' in key
-    ? query.where('public_key', '=', key.publicKey).executeTakeFirst()
-    : query.where('secret_key_hash', '=', key.secretKeyHash).executeTakeFirst();
+  keys: readonly ProjectKey[],
+): Promise<(ProjectState | undefined)[]> {
+  const publicKeys = new Set(keys.flatMap((key) => ('publicKey' in key ? [key.publicKey] : [])));
+  const hashes = keys.flatMap((key) => ('secretKeyHash' in key ? [hex(key.secretKeyHash)] : []));
+  const { rows } = await sql<ProjectState & { publicKey: string; secretKeyHash: Buffer }>`
+    select id, ${publicId} as "publicId", disabled_reason as "disabledReason",
+        public_key as "publicKey", secret_key_hash as "secretKeyHash"
+      from project
+      where public_key = any(${[...publicKeys]}::text[])
+        or secret_key_hash = any(${[...new Set(hashes)]}::bytea[])`.execute(db);
+  const found = new Map<string, ProjectState>();
+  for (const { publicKey, secretKeyHash, ...project } of rows) {
+    found.set(publicKey, project).set(hex(secretKeyHash), project);
+  }
+  return keys.map((key) => found.get('publicKey' in key ? key.publicKey : hex(key.secretKeyHash)));
+}
+
+/** Bytes as PostgreSQL reads them. */
+function hex(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
 }
 
 /**

@@ -38,6 +38,19 @@ on conflict (project_id, email) do nothing
 returning email
 
 insert into contact (project_id, email, subscribed, data)
+select $1, email, true, nullif(
+  set, '{}')
+from jsonb_to_recordset($2::jsonb) as given(email text,
+  set jsonb)
+order by email
+on conflict (project_id, email) do update
+set data = nullif((coalesce(contact.data, '{}') || coalesce(excluded.data, '{}')) - $3::text[],
+    '{}'), updated_at = now()
+where contact.data is distinct from nullif((coalesce(contact.data, '{}') || coalesce(excluded.data,
+    '{}')) - $4::text[], '{}')
+returning id, email, data
+
+insert into contact (project_id, email, subscribed, data)
 values ($1, $2, $3, $4)
 on conflict (project_id, email) do nothing
 returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,

@@ -1,7 +1,7 @@
 insert into event (project_id, contact_id, email_id, name, data)
 select $1, contact_id, email_id, name, nullif(data, 'null')
 from jsonb_to_recordset($2::jsonb) as given(contact_id uuid, email_id uuid, name text, data jsonb)
-returning id, created_at as "createdAt", coalesce( (
+returning id, contact_id as "contactId", created_at as "createdAt", coalesce( (
     select true
     from wait
     where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is

@@ -35,9 +35,9 @@ limit (
   where next_probe_at is not null)
 
 select id, coalesce(project.public_id, project.id) as "publicId", disabled_reason as
-    "disabledReason"
+    "disabledReason", public_key as "publicKey", secret_key_hash as "secretKeyHash"
 from project
-where secret_key_hash = $1
+where public_key = any($1::text[]) or secret_key_hash = any($2::bytea[])
 
 select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.billing_limit_transactional, project.billing_limit_workflows, project.created_at,
@@ -57,6 +57,20 @@ where id in (
   limit $1
   for update skip locked)
 returning coalesce(public_id, id) as "publicId", removal
+
+with held as (
+  select id
+  from project
+  where id = $1 and removal is null
+  for key share ), free as (
+  select id
+  from contact
+  where contact.project_id = $2 and contact.email = any($3::text[])
+  for no key update skip locked )
+select contact.id, contact.email, free.id is not null as "isFree"
+from held
+left join contact on contact.project_id = $4 and contact.email = any($5::text[])
+left join free on free.id = contact.id
 
 with held as (
   select id

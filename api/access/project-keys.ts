@@ -1,0 +1,58 @@
+import type { Database } from '../../db/database.ts';
+import {
+  findProjectsByKeys,
+  type ProjectKey,
+  type ProjectState,
+} from '../../db/projects/projects.ts';
+
+/** Statements under way at once: one whose connection hangs does not hold up all requests. */
+const statementsMax = 2;
+/** Keys looked up by one statement. */
+const keysMax = 500;
+
+interface Waiting {
+  key: ProjectKey;
+  resolve(project: ProjectState | undefined): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Finds the projects of API keys, those of requests that come together by one statement. A key is
+ * looked up after its request has come, never remembered: a replaced key is invalid at once.
+ */
+export class ProjectKeys {
+  readonly #db: Database;
+  #waiting: Waiting[] = [];
+  #underWay = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The project of a key; undefined when there is none. */
+  find(key: ProjectKey): Promise<ProjectState | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ key, resolve, reject });
+      // Requests that have arrived by now are looked at before that.
+      if (this.#waiting.length === 1) setImmediate(() => this.#lookUp());
+    });
+  }
+
+  #lookUp(): void {
+    if (this.#underWay === statementsMax || this.#waiting.length === 0) return;
+    const some = this.#waiting.splice(0, keysMax);
+    this.#underWay += 1;
+    void findProjectsByKeys(
+      this.#db,
+      some.map(({ key }) => key),
+    )
+      .then(
+        (projects) => some.forEach(({ resolve }, index) => resolve(projects[index])),
+        (error: unknown) => some.forEach(({ reject }) => reject(error)),
+      )
+      .finally(() => {
+        this.#underWay -= 1;
+        this.#lookUp();
+      });
+  }
+}

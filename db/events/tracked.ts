@@ -1,0 +1,134 @@
+import { sql } from 'kysely';
+import { notFound } from '../../domain/errors.ts';
+import type { ContactDataChange } from '../../domain/contact/data.ts';
+import { mergedData, recordContact, withinLimits } from '../contacts/contacts.ts';
+import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
+import { recordEvents } from './events.ts';
+
+/** An event, and what it changes of its contact, which it creates if need be. */
+export interface TrackedEvent {
+  email: string;
+  subscribed: boolean | undefined;
+  change: ContactDataChange;
+  name: string;
+  data: Record<string, unknown> | null;
+}
+
+export interface RecordedTracked {
+  contactId: string;
+  eventId: string;
+  createdAt: Date;
+}
+
+/**
+ * Records one event, in the caller's transaction. A new contact is subscribed unless it says
+ * otherwise.
+ * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
+ */
+export async function recordTracked(
+  tx: Database,
+  projectId: string,
+  { email, subscribed, change, name, data }: TrackedEvent,
+): Promise<RecordedTracked> {
+  const { contact } = await recordContact(tx, projectId, {
+    email,
+    subscribed,
+    subscribedWhenNew: true,
+    data: change,
+    source: 'api',
+  });
+  const contactId = contact.id;
+  const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
+    contactsLocked: true,
+  });
+  if (!event) throw new Error('The event was not recorded.');
+  return { contactId, eventId: event.id, createdAt: event.createdAt };
+}
+
+/** Whether an event can be recorded together with others: it only adds to its contact's data. */
+export function isPlain({ subscribed, change }: TrackedEvent): boolean {
+  return subscribed === undefined && change.remove.length === 0;
+}
+
+/**
+ * Records plain events of different contacts, as `recordTracked` would one after the other.
+ * @param events no two of the same address
+ * @returns in their order; null where somebody else has the contact: nothing was recorded
+ * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
+ */
+export async function recordTrackedTogether(
+  tx: Database,
+  projectId: string,
+  events: readonly TrackedEvent[],
+): Promise<(RecordedTracked | null)[]> {
+  const { ids, locked } = await lockKnown(tx, projectId, events);
+  const free = events.filter(({ email }) => !locked.has(email));
+  for (const { id, email } of await writeContacts(tx, projectId, free)) ids.set(email, id);
+  // One that somebody else has just created, with the same data, was neither found nor written.
+  const ready = free.flatMap((event) => {
+    const contactId = ids.get(event.email);
+    return contactId === undefined ? [] : { contactId, name: event.name, data: event.data };
+  });
+  const recorded = await recordEvents(tx, projectId, ready, { contactsLocked: true });
+  const byContact = new Map(recorded.map((event) => [event.contactId, event]));
+  return events.map(({ email }) => {
+    const contactId = ids.get(email);
+    const event = contactId === undefined ? undefined : byContact.get(contactId);
+    if (!event || contactId === undefined) return null;
+    return { contactId, eventId: event.id, createdAt: event.createdAt };
+  });
+}
+
+/** Holds the project and locks those of the contacts that exist and nobody has locked. */
+async function lockKnown(
+  tx: Database,
+  projectId: string,
+  events: readonly TrackedEvent[],
+): Promise<{ ids: Map<string, string>; locked: Set<string> }> {
+  const wanted = sql`contact.project_id = ${projectId}
+    and contact.email = ${anyOf(
+      events.map(({ email }) => email),
+      'text',
+    )}`;
+  const { rows } = await sql<{ id: string | null; email: string; isFree: boolean }>`
+    with held as (
+      select id from project where id = ${projectId} and removal is null for key share
+    ), free as (
+      select id from contact where ${wanted} for no key update skip locked
+    )
+    select contact.id, contact.email, free.id is not null as "isFree"
+      from held
+      left join contact on ${wanted}
+      left join free on free.id = contact.id`.execute(tx);
+  if (rows.length === 0) throw notFound('PROJECT', projectId);
+  const known = rows.filter((row) => row.id !== null) as {
+    id: string;
+    email: string;
+    isFree: boolean;
+  }[];
+  return {
+    ids: new Map(known.filter(({ isFree }) => isFree).map(({ id, email }) => [email, id])),
+    locked: new Set(known.filter(({ isFree }) => !isFree).map(({ email }) => email)),
+  };
+}
+
+/** Creates contacts and merges data. Returns those that it changed. */
+async function writeContacts(
+  tx: Database,
+  projectId: string,
+  events: readonly TrackedEvent[],
+): Promise<{ id: string; email: string }[]> {
+  const given = JSON.stringify(events.map(({ email, change }) => ({ email, set: change.set })));
+  const merged = mergedData(sql`coalesce(excluded.data, '{}')`, []);
+  const { rows } = await sql<{ id: string; email: string; data: Record<string, unknown> | null }>`
+    insert into contact (project_id, email, subscribed, data)
+      select ${projectId}, email, true, nullif(set, '{}')
+        from jsonb_to_recordset(${given}::jsonb) as given(email text, set jsonb)
+        -- In one order: two transactions may create the same contacts.
+        order by email
+      on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
+        where contact.data is distinct from ${merged}
+      returning id, email, data`.execute(tx);
+  return rows.map((row) => withinLimits(row));
+}
