@@ -1,5 +1,4 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { sql } from 'kysely';
 import { v7 as uuidV7 } from 'uuid';
 import { type Database, transact } from '../../db/database.ts';
 import { endExecution } from '../../db/workflows/executions.ts';
@@ -71,7 +70,10 @@ export async function performCalled(
   return next ? { ...result, next: refOf(next) } : result;
 }
 
-/** The effect of a step, inside the transaction that has entered it. */
+/**
+ * The effect of a step, inside the transaction that has entered it. It throws a StepFailure before it
+ * writes anything: what it has written would be committed with the failure.
+ */
 export type StepEffect<T = StepResult> = (
   tx: Database,
   visit: StepVisit,
@@ -89,7 +91,7 @@ export class StepFailure extends Error {
 }
 
 /**
- * Enters a step, runs its effect and commits both. If the effect fails, only the failure is kept.
+ * Enters a step, runs its effect and commits both, or the failure of the effect.
  * It may be repeated: there is one step execution per execution and step, and a completed one
  * returns its stored result.
  * @param newId id of a new step execution. A caller that may restart the transaction passes the
@@ -105,12 +107,10 @@ export async function performStep<T = StepResult>(
   const result = await transact(db, async (tx) => {
     const visit = await enterStep(tx, call.executionId, call.step.id, newId);
     if (!visit) return endedResult(tx, call);
-    await sql`savepoint effect`.execute(tx);
     try {
       return await effect(tx, visit, call);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      await sql`rollback to savepoint effect`.execute(tx);
       // Committed, not rolled back: the record must agree with Temporal.
       await failStep(tx, visit, error.message, error.output);
       return error;
@@ -141,9 +141,10 @@ export async function finishStep(
   call: StepCall,
   output: Record<string, unknown>,
 ): Promise<StepResult> {
-  const since = await completeStep(tx, visit.stepExecution.id, output);
-  if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since };
-  await endExecution(tx, call.executionId, { status: 'COMPLETED' });
+  const completed = completeStep(tx, visit.stepExecution.id, output);
+  if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since: await completed };
+  // One round trip for both.
+  await Promise.all([completed, endExecution(tx, call.executionId, { status: 'COMPLETED' })]);
   return { outcome: { kind: 'ended' } };
 }
 

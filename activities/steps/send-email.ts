@@ -1,9 +1,8 @@
 import type { BillingRules } from '../../db/billing/billing.ts';
 import type { Database } from '../../db/database.ts';
-import { findSenderDomain } from '../../db/domains/domains.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
-import { findTemplate } from '../../db/templates/templates.ts';
+import { findStepMail } from '../../db/workflows/mails.ts';
 import { domainOf, normaliseEmail } from '../../domain/mail/email-address.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { isBodyTooLarge, renderMailWith } from '../../domain/mail/content.ts';
@@ -14,7 +13,7 @@ import {
 } from '../../domain/template/render.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from './perform.ts';
-import { stepVariables } from './variables.ts';
+import { variablesOf } from './variables.ts';
 import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
 
 export interface SendEmailServices {
@@ -28,20 +27,25 @@ export interface SendEmailServices {
  * Renders a step's template for its contact and inserts the email. That completes the step: the
  * mail is delivered by another run, so a slow provider never delays an execution.
  * @param emailId id of the email, the same one when the transaction is restarted.
+ * @param finish completes the step with its output, in the same round trip.
  * @throws StepFailure when there is no template or no usable sender.
  */
-export async function sendStepEmail(
+export async function sendStepEmail<T>(
   tx: Database,
   { apiUrl, renderer, billingRules }: SendEmailServices,
   step: GraphStep,
   { execution, stepExecution }: StepVisit,
   emailId: string,
-): Promise<Record<string, unknown>> {
+  finish: (output: Record<string, unknown>) => Promise<T>,
+): Promise<T> {
   const projectId = execution.project_id;
-  const { contact, project, variables } = await stepVariables(tx, apiUrl, execution, emailId);
-  const template = step.templateId ? await findTemplate(tx, projectId, step.templateId) : undefined;
+  const { templateId } = step;
+  const found = await findStepMail(tx, { projectId, contactId: execution.contact_id, templateId });
+  if (!found) throw new StepFailure('The contact no longer exists.');
+  const { contact, project, template } = found;
+  const variables = variablesOf(apiUrl, execution, found, emailId);
   if (!template) throw new StepFailure('The template of this step no longer exists.');
-  const from = await requireSender(tx, projectId, template.from_email);
+  const from = requireSender(template.fromEmail, found.domainStatus);
   const recipient = await recipientOf(step, contact.email, variables, renderer);
   const messageClass = template.type as MessageClass;
   const content = await renderMailWith(renderer, {
@@ -58,7 +62,7 @@ export async function sendStepEmail(
     recipient.type === 'CONTACT' &&
     !contact.subscribed;
   const isTooLarge = isBodyTooLarge(content.body);
-  await insertEmail(tx, {
+  const inserted = insertEmail(tx, {
     id: emailId,
     project_id: projectId,
     contact_id: contact.id,
@@ -67,8 +71,8 @@ export async function sendStepEmail(
     // A body too large to send is too large to keep.
     body: isTooLarge ? null : content.body,
     from_email: from,
-    from_name: template.from_name ?? project.name,
-    reply_to: template.reply_to,
+    from_name: template.fromName ?? project.name,
+    reply_to: template.replyTo,
     message_class: messageClass,
     source_type: 'WORKFLOW',
     template_id: template.id,
@@ -80,22 +84,18 @@ export async function sendStepEmail(
         ? { withheld: 'message_too_large' }
         : {}),
   });
-  return {
+  const finished = finish({
     emailId,
     sentAt: new Date().toISOString(),
     recipientType: recipient.type,
     recipientEmail: recipient.email,
-  };
+  });
+  return (await Promise.all([inserted, finished]))[1];
 }
 
-async function requireSender(
-  tx: Database,
-  projectId: string,
-  from: string | null,
-): Promise<string> {
+function requireSender(from: string | null, domainStatus: string | null): string {
   if (!from) throw new StepFailure('The template of this step has no sender.');
-  const domain = await findSenderDomain(tx, projectId, domainOf(from));
-  if (domain?.status !== 'verified') {
+  if (domainStatus !== 'verified') {
     throw new StepFailure(`The sender domain ${domainOf(from)} is not verified.`);
   }
   return from;

@@ -59,8 +59,9 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
         performStep(db, call, async (tx, visit): Promise<StepResult> => {
           if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
           const known = { ...services, renderer };
-          const output = await sendStepEmail(tx, known, call.step, visit, emailId);
-          return finishStep(tx, visit, call, output);
+          return sendStepEmail(tx, known, call.step, visit, emailId, (output) =>
+            finishStep(tx, visit, call, output),
+          );
         }),
       );
     }),
@@ -141,8 +142,10 @@ const decideCondition: StepEffect = async (tx, visit, call) => {
 
 const exit: StepEffect = async (tx, visit, call) => {
   const reason = (call.step.config as StepConfig<'EXIT'>).reason || 'exit_step';
-  await completeStep(tx, visit.stepExecution.id, { exited: true, reason });
-  await endExecution(tx, call.executionId, { status: 'EXITED', reason });
+  await Promise.all([
+    completeStep(tx, visit.stepExecution.id, { exited: true, reason }),
+    endExecution(tx, call.executionId, { status: 'EXITED', reason }),
+  ]);
   return { outcome: { kind: 'exited' } };
 };
 

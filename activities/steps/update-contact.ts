@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { recordContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
@@ -25,6 +26,7 @@ export async function updateContactOfStep(
   const { updates = {}, subscriptionAction = 'none' } = step.config as StepConfig<'UPDATE_CONTACT'>;
   const { contact, variables } = await stepVariables(tx, apiUrl, execution, stepExecution.id);
   const rendered = await renderedUpdates(updates, variables, renderer);
+  await sql`savepoint update_contact`.execute(tx);
   try {
     const { contact: after } = await recordContact(tx, execution.project_id, {
       email: contact.email,
@@ -43,6 +45,7 @@ export async function updateContactOfStep(
     };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
+    await sql`rollback to savepoint update_contact`.execute(tx);
     throw new StepFailure(error.errors?.[0]?.message ?? error.message);
   }
 }

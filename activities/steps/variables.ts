@@ -1,4 +1,4 @@
-import { findContact } from '../../db/contacts/contacts.ts';
+import { type ContactRow, findContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
@@ -17,15 +17,27 @@ export async function stepVariables(
   execution: StepVisit['execution'],
   emailId: string,
 ) {
-  const contact = await findContact(tx, execution.project_id, execution.contact_id);
-  const project = await findProject(tx, execution.project_id);
+  const [contact, project] = await Promise.all([
+    findContact(tx, execution.project_id, execution.contact_id),
+    findProject(tx, execution.project_id),
+  ]);
   if (!contact || !project) throw new StepFailure('The contact no longer exists.');
-  const variables: TemplateVariables = {
+  const variables = variablesOf(apiUrl, execution, { contact, project }, emailId);
+  return { contact, project, variables };
+}
+
+/** The variables, from what was read. */
+export function variablesOf(
+  apiUrl: string,
+  execution: StepVisit['execution'],
+  { contact, project }: { contact: ContactRow; project: { id: string; language: string } },
+  emailId: string,
+): TemplateVariables {
+  return {
     owner: project.id,
     contact,
     context: execution.context as Record<string, unknown> | null,
     locale: localeOf(contact.data, project.language),
     urls: optOutUrls(apiUrl, contact.id, emailId),
   };
-  return { contact, project, variables };
 }

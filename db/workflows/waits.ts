@@ -37,23 +37,26 @@ export async function registerWait(
     await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
     return matched(event);
   }
-  await tx
-    .insertInto('wait')
-    .values({
-      step_execution_id: stepExecution.id,
-      project_id: execution.project_id,
-      execution_id: execution.id,
-      contact_id: execution.contact_id,
-      event_name: wait.eventName,
-      expires_at: wait.expiresAt,
-    })
-    .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
-    .execute();
-  await tx
-    .updateTable('step_execution')
-    .set({ status: 'WAITING', execute_after: wait.expiresAt, updated_at: sql<Date>`now()` })
-    .where('id', '=', stepExecution.id)
-    .execute();
+  // One round trip for both.
+  await Promise.all([
+    tx
+      .insertInto('wait')
+      .values({
+        step_execution_id: stepExecution.id,
+        project_id: execution.project_id,
+        execution_id: execution.id,
+        contact_id: execution.contact_id,
+        event_name: wait.eventName,
+        expires_at: wait.expiresAt,
+      })
+      .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
+      .execute(),
+    tx
+      .updateTable('step_execution')
+      .set({ status: 'WAITING', execute_after: wait.expiresAt, updated_at: sql<Date>`now()` })
+      .where('id', '=', stepExecution.id)
+      .execute(),
+  ]);
   return null;
 }
 

@@ -116,6 +116,20 @@ select contact.created_at, contact.data, contact.email, contact.id, contact.proj
 from contact
 where project_id = $1 and id = $2
 
+select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
+    contact.subscribed, contact.updated_at, project.name as project_name, project.language as
+    project_language, project.subscription as project_subscription, template.id as template_id,
+    template.type as template_type, template.subject as template_subject, template.body as
+    template_body, template.from_email as template_from_email, template.from_name as
+    template_from_name, template.reply_to as template_reply_to, domain.status as domain_status
+from contact
+inner join project on project.id = contact.project_id
+left join template on template.project_id = contact.project_id and template.id = $1
+left join domain on domain.project_id = contact.project_id and domain.host_name =
+    substring(template.from_email
+  from '[^@]*$')
+where contact.project_id = $2 and contact.id = $3
+
 select contact.id, coalesce(contact.data @> $1::jsonb, false) as holds
 from contact
 where contact.id = any($2::uuid[])

@@ -12,9 +12,3 @@ for key share
 select id, from_email
 from template
 where project_id = $1 and id = any($2::uuid[])
-
-select template.body, template.created_at, template.description, template.from_email,
-    template.from_name, template.id, template.name, template.project_id, template.reply_to,
-    template.subject, template.type, template.updated_at
-from template
-where project_id = $1 and id = $2

@@ -1,0 +1,68 @@
+import { sql } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import type { ContactRow } from '../contacts/contacts.ts';
+import type { Database } from '../database.ts';
+
+/**
+ * What the mail of a step is made of, in one statement: the contact, its project, the template (null:
+ * it is gone) and the state of the template's sender domain. Undefined: there is no such contact.
+ */
+export async function findStepMail(
+  tx: Database,
+  given: { projectId: string; contactId: string; templateId: string | null },
+) {
+  const row = await tx
+    .selectFrom('contact')
+    .innerJoin('project', 'project.id', 'contact.project_id')
+    .leftJoin('template', (join) =>
+      join
+        .onRef('template.project_id', '=', 'contact.project_id')
+        .on('template.id', '=', given.templateId),
+    )
+    .leftJoin('domain', (join) =>
+      join
+        .onRef('domain.project_id', '=', 'contact.project_id')
+        .on('domain.host_name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
+    )
+    .select(columnsOf('contact'))
+    .select([
+      'project.name as project_name',
+      'project.language as project_language',
+      'project.subscription as project_subscription',
+      'template.id as template_id',
+      'template.type as template_type',
+      'template.subject as template_subject',
+      'template.body as template_body',
+      'template.from_email as template_from_email',
+      'template.from_name as template_from_name',
+      'template.reply_to as template_reply_to',
+      'domain.status as domain_status',
+    ])
+    .where('contact.project_id', '=', given.projectId)
+    .where('contact.id', '=', given.contactId)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const {
+    project_name: name,
+    project_language: language,
+    project_subscription: subscription,
+    template_id: templateId,
+    template_type: type,
+    template_subject: subject,
+    template_body: body,
+    template_from_email: fromEmail,
+    template_from_name: fromName,
+    template_reply_to: replyTo,
+    domain_status: domainStatus,
+    ...contact
+  } = row;
+  return {
+    contact: contact as ContactRow,
+    project: { id: given.projectId, name, language, subscription },
+    template:
+      templateId === null || type === null || subject === null || body === null
+        ? null
+        : { id: templateId, type, subject, body, fromEmail, fromName, replyTo },
+    domainStatus,
+  };
+}
