@@ -108,8 +108,7 @@ async function write(projectId: string, reports: readonly FeedbackReport[]): Pro
   const client = await sql.connect();
   const ids = (kind: FeedbackReport['kind']) =>
     reports.filter((report) => report.kind === kind).map(({ emailId }) => emailId);
-  const counted = (kind: FeedbackReport['kind']) =>
-    reports.filter((report) => report.kind === kind && report.campaignId !== null).length;
+  const ofCampaigns = reports.filter(({ campaignId }) => campaignId !== null);
   const given = reports.map(({ emailId, contactId, kind }) => ({
     email_id: emailId,
     contact_id: contactId,
@@ -145,13 +144,16 @@ async function write(projectId: string, reports: readonly FeedbackReport[]): Pro
     });
     await client.query({
       name: 'campaign',
-      text: `update campaign set delivered_count = delivered_count + $2,
-        opened_count = opened_count + $3, clicked_count = clicked_count + $4 where id = any($1)`,
+      text: `update campaign set delivered_count = delivered_count + given.delivered,
+          opened_count = opened_count + given.opened, clicked_count = clicked_count + given.clicked
+        from (select id, count(*) filter (where kind = 'Delivery') as delivered,
+            count(*) filter (where kind = 'Open') as opened,
+            count(*) filter (where kind = 'Click') as clicked
+          from unnest($1::uuid[], $2::text[]) as report(id, kind) group by 1 order by 1) given
+        where campaign.id = given.id`,
       values: [
-        [...new Set(reports.flatMap(({ campaignId }) => campaignId ?? []))],
-        counted('Delivery'),
-        counted('Open'),
-        counted('Click'),
+        ofCampaigns.map(({ campaignId }) => campaignId),
+        ofCampaigns.map(({ kind }) => kind),
       ],
     });
     await client.query('commit');

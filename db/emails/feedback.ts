@@ -85,8 +85,8 @@ async function findMessages(db: Database, column: 'id' | 'message_id', values: r
  * Locks in the order of everywhere: the project where it may be disabled, contacts, messages,
  * campaigns; of each kind in the order of their ids.
  * @param options.autoDisable whether a project of bad reputation is disabled.
- * @param options.skipsLocked does not wait for contacts that others have locked.
- * @returns the reports that were left out, because their contact is locked or no longer exists.
+ * @param options.skipsLocked does not wait for contacts and messages that others have locked.
+ * @returns the reports that were left out: their contact or message is locked, or no longer exists.
  */
 export async function recordFeedback(
   tx: Database,
@@ -97,10 +97,17 @@ export async function recordFeedback(
   const mayDisable =
     options.autoDisable && reports.some(({ feedback }) => feedback.some(measureOf));
   if (mayDisable) await lockProject(tx, projectId);
-  const locked = await lockContacts(tx, reports, options.skipsLocked ?? false);
-  const held = reports.filter(({ contactId }) => locked.has(contactId));
+  const skipsLocked = options.skipsLocked ?? false;
+  const contacts = await lockContacts(tx, reports, skipsLocked);
+  const emails = await lockMessages(
+    tx,
+    reports.filter(({ contactId }) => contacts.has(contactId)),
+    skipsLocked,
+  );
+  const locked = new Set(emails.map(({ id }) => id));
+  const held = reports.filter(({ emailId }) => locked.has(emailId));
   const isNew = await insertReceipts(tx, held);
-  const changes = changesOf(await lockMessages(tx, held), held.filter(isNew));
+  const changes = changesOf(emails, held.filter(isNew));
   const changed = [...changes.values()].filter(({ events, trace }) => events.length + trace.length);
   if (changed.length > 0) {
     await updateMessages(tx, changed);
@@ -113,7 +120,7 @@ export async function recordFeedback(
     // Last, because all mail of a campaign waits for its row.
     await countForCampaigns(tx, changed);
   }
-  return reports.filter(({ contactId }) => !locked.has(contactId));
+  return reports.filter(({ emailId }) => !locked.has(emailId));
 }
 
 /** What feedback means for the sender's reputation. */
@@ -162,7 +169,7 @@ async function insertReceipts(
 }
 
 /** Locks messages and reads what feedback depends on. Those that no longer exist are left out. */
-async function lockMessages(tx: Database, reports: readonly FoundReport[]) {
+async function lockMessages(tx: Database, reports: readonly FoundReport[], skipsLocked: boolean) {
   const ids = new Set(reports.map(({ emailId }) => emailId));
   const own = new Set(reports.flatMap((one) => (one.isOwnTracking ? one.emailId : [])));
   return tx
@@ -177,6 +184,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[]) {
     .where('id', '=', anyOf([...ids]))
     .orderBy('id')
     .forUpdate()
+    .$if(skipsLocked, (query) => query.skipLocked())
     .execute();
 }
 

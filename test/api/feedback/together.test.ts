@@ -52,10 +52,10 @@ function signal() {
 }
 
 /** Has a lock held by somebody else until `work` is over. */
-async function whileLocked(lock: (tx: Database) => Promise<unknown>, work: () => Promise<void>) {
+async function whileLocked(take: (tx: Database) => Promise<unknown>, work: () => Promise<void>) {
   const [locked, done] = [signal(), signal()];
   const holding = db.transaction().execute(async (tx) => {
-    await lock(tx);
+    await take(tx);
     locked.give();
     await done.given;
   });
@@ -64,10 +64,8 @@ async function whileLocked(lock: (tx: Database) => Promise<unknown>, work: () =>
   await holding;
 }
 
-const lockContact = (id: string) => (tx: Database) =>
-  sql`select from contact where id = ${id} for update`.execute(tx);
-const lockEmail = (id: string) => (tx: Database) =>
-  sql`select from email where id = ${id} for update`.execute(tx);
+const lock = (table: 'contact' | 'email' | 'campaign', id: string) => (tx: Database) =>
+  sql`select from ${sql.table(table)} where id = ${id} for update`.execute(tx);
 
 describe('feedback that arrives together', () => {
   it('is recorded in few transactions, each acknowledged after its own', async () => {
@@ -155,7 +153,7 @@ describe('feedback that arrives together', () => {
 });
 
 describe('feedback beside rows that somebody has locked', () => {
-  it('waits only on the contact that is locked', async () => {
+  it.each(['contact', 'email'] as const)('waits only for the %s that is locked', async (table) => {
     const [locked, free] = (await sentEmails(2)) as [Mail, Mail];
     const answered: string[] = [];
     const notify = async ({ id }: Mail) => {
@@ -163,7 +161,8 @@ describe('feedback beside rows that somebody has locked', () => {
       answered.push(id);
     };
     let late: Promise<void>[] = [];
-    await whileLocked(lockContact(locked.contactId), async () => {
+    const id = table === 'contact' ? locked.contactId : locked.id;
+    await whileLocked(lock(table, id), async () => {
       late = [notify(locked), notify(free), notify(locked)];
       await late[1];
       expect(answered).toEqual([free.id]);
@@ -174,7 +173,8 @@ describe('feedback beside rows that somebody has locked', () => {
 
   it("of one project does not delay another's, however much of it there is", async () => {
     const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
-    const stuck = await sentEmail();
+    const campaignId = await insertTestCampaign(db, project.id);
+    const [stuck, other] = [await sentEmail({}, campaignId), await sentEmail()];
     const neighbour = await api.createProject((await api.signUp()).cookie);
     const made = await api.request('POST', '/contacts', {
       key: neighbour.secretKey,
@@ -182,13 +182,14 @@ describe('feedback beside rows that somebody has locked', () => {
     });
     const given = { projectId: neighbour.id, contactId: made.body.id as string };
     const id = await insertTestEmail(db, given);
-    let flood: Promise<unknown>[] = [];
+    const flood: Promise<unknown>[] = [];
     let refused = 0;
-    await whileLocked(lockEmail(stuck.id), async () => {
-      const one = report(stuck, null, { kind: 'accepted', at: at(1) });
-      flood = Array.from({ length: 9_000 }, () =>
-        queue.record(one, 50).catch(() => void (refused += 1)),
-      );
+    await whileLocked(lock('campaign', campaignId), async () => {
+      flood.push(queue.record(report(stuck, null, delivery), 0));
+      const one = report(other, null, { kind: 'accepted', at: at(1) });
+      for (let n = 0; n < 9_000; n += 1) {
+        flood.push(queue.record(one, 50).catch(() => void (refused += 1)));
+      }
       await waitFor('the flood to be refused', () => refused > 0);
       expect(await queue.record(report({ id }, null, delivery), 50)).toBe(true);
     });
