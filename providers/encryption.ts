@@ -108,6 +108,8 @@ function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
 /** Signs texts, with a key per `purpose` derived from `secret`: HMAC-SHA256 in base64url. */
 export function createSigner(secret: string, purpose: string): (text: string) => string {
   const key = derive(secret, purpose);
+  const known = signers.get(key);
+  if (known) return known;
   const padded = (byte: number, length: number) =>
     Buffer.alloc(length, byte).map((pad, at) => pad ^ (key[at] ?? 0));
   // HMAC of RFC 2104, for a key shorter than a block. Signing is most of the work of composing a
@@ -116,7 +118,7 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
   inner.set(padded(0x36, blockBytes));
   const outer = Buffer.alloc(blockBytes + 32);
   outer.set(padded(0x5c, blockBytes));
-  return (text) => {
+  const sign = (text: string): string => {
     const isShort = text.length * 3 <= signedBytes - blockBytes;
     const signed = isShort
       ? inner
@@ -125,7 +127,12 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
     outer.write(hash('sha256', signed.subarray(0, end), 'binary'), blockBytes, 'binary');
     return hash('sha256', outer, 'base64url');
   };
+  signers.set(key, sign);
+  return sign;
 }
+
+/** By their key: checking a signature takes one, too. */
+const signers = new WeakMap<Buffer, (text: string) => string>();
 
 /** Of SHA-256. */
 const blockBytes = 64;

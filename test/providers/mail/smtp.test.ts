@@ -60,8 +60,8 @@ describe('SMTP, a server that takes mail', () => {
     ]);
   });
 
-  it('sends 200 messages over kept connections, each once', async () => {
-    const sink = await useSmtpSink();
+  it.each([false, true])('sends 200 messages, each once; encrypted: %s', async (startTls) => {
+    const sink = await useSmtpSink({ startTls });
     const mailer = mailerTo(sink.port);
     const ids = Array.from({ length: 200 }, (_, i) => `r${i}@x.test`);
     const outcomes = await Promise.all(
@@ -72,8 +72,8 @@ describe('SMTP, a server that takes mail', () => {
     expect(sink.connections).toBeLessThanOrEqual(mailer.maxConcurrency);
   });
 
-  it('carries a message of 5 MB unchanged', async () => {
-    const sink = await useSmtpSink();
+  it.each([false, true])('carries 5 MB unchanged; encrypted: %s', async (startTls) => {
+    const sink = await useSmtpSink({ startTls });
     const raw = large.raw.subarray(0, 5_000_000);
     const whole = Buffer.concat([raw, Buffer.from('\r\n')]);
     expect((await mailerTo(sink.port).send(message({ raw: whole }))).kind).toBe('accepted');
