@@ -78,7 +78,9 @@ interface Subject {
   load: (given: Given) => Kind<'sql'> | Kind<'http'>;
 }
 
-type Kind<K> = Omit<Extract<FeedbackLoad, { kind: K }>, 'perSecond' | 'parallel'>;
+type Kind<K> = Omit<Extract<FeedbackLoad, { kind: K }>, 'perSecond' | 'parallel'> & {
+  parallel?: number;
+};
 
 interface Given {
   sns: SnsAuthority;
@@ -176,6 +178,8 @@ function reportsOn(mails: readonly Mail[], isOwnTracking: boolean): FeedbackRepo
 
 const bareLoad = ({ projects, reports }: Given) => ({
   kind: 'sql' as const,
+  // Several would lock the campaigns in different orders.
+  parallel: 1,
   projectId: projects[0]?.id ?? '',
   reports,
   together: 50,
