@@ -9,7 +9,7 @@ import {
   failStep,
   findStepEnd,
 } from '../../db/workflows/steps.ts';
-import { findGraph } from '../../db/workflows/graphs.ts';
+import type { FindGraph } from '../../db/workflows/graphs.ts';
 import {
   findStep,
   type GraphStep,
@@ -53,13 +53,13 @@ export interface StepResult {
  * by ids also names the next step.
  */
 export async function performCalled(
-  db: Database,
+  findGraph: FindGraph,
   call: StepCallById | StepCall,
   perform: (call: StepCall) => Promise<StepResult>,
 ): Promise<StepResult> {
   if ('step' in call) return perform(call);
   const { executionId, projectId, since, workflowId, version, stepId } = call;
-  const graph = await findGraph(db, workflowId, version);
+  const graph = await findGraph(workflowId, version);
   // The workflow was deleted, and its executions with it.
   if (!graph) return { outcome: { kind: 'closed' } };
   const step = findStep(graph, stepId);

@@ -2,6 +2,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { findContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { endExecution } from '../../db/workflows/executions.ts';
+import { graphReader } from '../../db/workflows/graphs.ts';
 import {
   completeDelay,
   completeStep,
@@ -49,9 +50,10 @@ export interface StepServices extends WebhookServices, SendEmailServices {}
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;
+  const findGraph = graphReader(db);
   const called =
     (perform: (call: StepCall) => Promise<StepResult>) => (call: StepCallById | StepCall) =>
-      performCalled(db, call, perform);
+      performCalled(findGraph, call, perform);
   return {
     SEND_EMAIL: called(async (call) => {
       const emailId = uuidV7();

@@ -1,14 +1,16 @@
 import type { SentEntry } from '../../domain/runs.ts';
 import type { OpenStart } from '../../domain/workflow/execution.ts';
 import type { Database } from '../database.ts';
+import { graphReader } from '../workflows/graphs.ts';
 import { listExecutionStarts, listUnbegun } from '../workflows/starts.ts';
 import { claimOverdue, listPending, markSent } from './outbox.ts';
 
 /** The dispatcher's reads and writes: the `DispatchStore` of `workflows/client/dispatcher.ts`. */
 export function dispatchStore(db: Database) {
+  const findGraph = graphReader(db);
   return {
     listPending: (runIds: readonly string[]) => listPending(db, runIds),
-    listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids),
+    listStarts: (ids: readonly string[]) => listExecutionStarts(db, ids, findGraph),
     markSent: (sent: readonly SentEntry[]) => markSent(db, sent),
     claimOverdue: () => claimOverdue(db),
     listUnbegun: (starts: readonly OpenStart[]) => listUnbegun(db, starts),

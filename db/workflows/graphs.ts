@@ -15,58 +15,58 @@ interface Known {
   characters: number;
 }
 
-const known = new Map<string, Known>();
-let characters = 0;
-
 /** The graph of a version, or undefined when its workflow was deleted. Not for changing. */
-export function findGraph(
-  db: Database,
-  workflowId: string,
-  version: number,
-): Promise<Graph | undefined> {
-  const key = `${workflowId} ${version}`;
-  const found = known.get(key);
-  if (found) {
-    // The one that was used last is forgotten last.
-    known.delete(key);
-    known.set(key, found);
-    return found.graph;
-  }
-  const entry: Known = { graph: read(db, workflowId, version, key), characters: 0 };
-  known.set(key, entry);
-  return entry.graph;
-}
+export type FindGraph = (workflowId: string, version: number) => Promise<Graph | undefined>;
 
-async function read(
-  db: Database,
-  workflowId: string,
-  version: number,
-  key: string,
-): Promise<Graph | undefined> {
-  try {
-    const { rows } = await sql<{ graph: string }>`
-      select graph::text as graph from workflow_version
-        where workflow_id = ${workflowId} and version = ${version}`.execute(db);
-    const [row] = rows;
-    if (row) keep(key, row.graph.length);
-    else known.delete(key);
-    return row && (JSON.parse(row.graph) as Graph);
-  } catch (error) {
-    known.delete(key);
-    throw error;
-  }
-}
+/** Reads graphs, and knows those that it has read. */
+export function graphReader(db: Database): FindGraph {
+  const known = new Map<string, Known>();
+  let characters = 0;
 
-/** Counts a graph that was read, and forgets what has not been used for longest. */
-function keep(key: string, length: number): void {
-  const entry = known.get(key);
-  if (!entry) return;
-  entry.characters = length;
-  characters += length;
-  for (const [oldest, { characters: freed }] of known) {
-    if (characters <= charactersMax) return;
-    if (freed === 0) continue;
-    known.delete(oldest);
-    characters -= freed;
+  async function read(
+    key: string,
+    workflowId: string,
+    version: number,
+  ): Promise<Graph | undefined> {
+    try {
+      const { rows } = await sql<{ graph: string }>`
+        select graph::text as graph from workflow_version
+          where workflow_id = ${workflowId} and version = ${version}`.execute(db);
+      const [row] = rows;
+      if (row) keep(key, row.graph.length);
+      else known.delete(key);
+      return row && (JSON.parse(row.graph) as Graph);
+    } catch (error) {
+      known.delete(key);
+      throw error;
+    }
   }
+
+  /** Counts a graph that was read, and forgets what has not been used for longest. */
+  function keep(key: string, length: number): void {
+    const entry = known.get(key);
+    if (!entry) return;
+    entry.characters = length;
+    characters += length;
+    for (const [oldest, { characters: freed }] of known) {
+      if (characters <= charactersMax) return;
+      if (freed === 0) continue;
+      known.delete(oldest);
+      characters -= freed;
+    }
+  }
+
+  return (workflowId, version) => {
+    const key = `${workflowId} ${version}`;
+    const found = known.get(key);
+    if (found) {
+      // The one that was used last is forgotten last.
+      known.delete(key);
+      known.set(key, found);
+      return found.graph;
+    }
+    const entry: Known = { graph: read(key, workflowId, version), characters: 0 };
+    known.set(key, entry);
+    return entry.graph;
+  };
 }

@@ -10,7 +10,7 @@ import { findStep, type Graph, refOf } from '../../domain/workflow/graph.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { activeStatuses } from './executions.ts';
-import { findGraph } from './graphs.ts';
+import { type FindGraph, graphReader } from './graphs.ts';
 
 /**
  * The input of an execution's run. Starting it may be slow: what is reported back counts only for
@@ -34,6 +34,7 @@ const stepBegin = sql<string>`(
 export async function listExecutionStarts(
   db: Database,
   ids: readonly string[],
+  findGraph: FindGraph = graphReader(db),
 ): Promise<DueStart[]> {
   const rows = await db
     .selectFrom('execution')
@@ -64,7 +65,7 @@ export async function listExecutionStarts(
   const starts = rows.map(async (row): Promise<DueStart | null> => {
     const { currentStepId, failedRunId, generation, status, since, updatedAt, format, ...ids } =
       row;
-    const graph = await findGraph(db, ids.workflowId, ids.version);
+    const graph = await findGraph(ids.workflowId, ids.version);
     // Deleted just now, and the execution with it.
     if (!graph) return null;
     const step = currentStepId === null ? undefined : findStep(graph, currentStepId);
