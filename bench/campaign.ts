@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { BareLoad } from './reference/bare-mailer.ts';
 import type { Benchmark } from './measuring/benchmark.ts';
 import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
+import { type Written, keepLog, markLog, printWritten, readLog } from './measuring/ledger.ts';
 import { figure, median, printTable } from './measuring/numbers.ts';
 import { createProject, type Project } from './measuring/project.ts';
 import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
@@ -21,6 +22,8 @@ export const campaign: Benchmark = {
     rounds: '3',
     /** Rounds that are not counted, before those that are. */
     warmup: '1',
+    /** Also what PostgreSQL writes for a message. */
+    ledger: false,
     ...stackOptions,
   },
   async run(run) {
@@ -41,11 +44,16 @@ export const campaign: Benchmark = {
     const pids = { ...stack.pids, sink: sink.pid ?? 0, bare: bare.pid ?? 0 };
     console.log(`${recipients} recipients, ${mailBody.length} characters, 6 values, 4 links\n`);
 
+    const hasLedger = run.has('ledger');
+    if (hasLedger) await keepLog(stack.pool);
+    const written: Written[] = [];
     const rounds: Round[] = [];
     const bareRounds: Round[] = [];
     const warmup = run.count('warmup', 0);
     for (let index = 0; index < warmup + run.count('rounds'); index++) {
+      const mark = hasLedger ? await markLog(stack.pool) : null;
       const round = await measured(pids, recipients, () => send(stack, project, sink, recipients));
+      if (mark && index >= warmup) written.push(await readLog(stack.pool, mark, recipients));
       const load = { campaignId: round.answer, projectId: project.id, recipients };
       const bareRound = await measured(pids, recipients, () => sendBare(bare, load));
       if (index < warmup) continue;
@@ -53,6 +61,10 @@ export const campaign: Benchmark = {
       bareRounds.push(bareRound);
     }
     print(rounds, bareRounds, await peakMegabytes(pids.worker));
+    if (hasLedger) {
+      console.log('Written by PostgreSQL for a message\n');
+      printWritten(written.map((one, index) => ({ name: `round ${index + 1}`, written: one })));
+    }
   },
 };
 

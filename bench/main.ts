@@ -40,7 +40,9 @@ if (benchmark) {
 }
 console.log('npm run bench -- <name> [--option=value …]\n');
 for (const [known, { summary, options }] of Object.entries(benchmarks)) {
-  const shown = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+  const shown = Object.entries(options).map(([option, value]) =>
+    value === false ? `--${option}` : `--${option}=${value}`,
+  );
   console.log(`${known.padEnd(12)}${summary}\n${' '.repeat(12)}${shown.join(' ')}\n`);
 }
 process.exit(name === undefined ? 0 : 1);

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 export interface Benchmark {
   /** What it measures, in one line. */
   summary: string;
-  /** Its options with their defaults. */
-  options: Readonly<Record<string, string>>;
+  /** Its options with their defaults; false: a flag. */
+  options: Readonly<Record<string, string | false>>;
   run(run: BenchmarkRun): Promise<void>;
 }
 
@@ -13,6 +13,8 @@ export interface Benchmark {
 export interface BenchmarkRun {
   /** An option as it was written. */
   text(name: string): string;
+  /** Whether a flag was given. */
+  has(name: string): boolean;
   /** An option that is a whole number from `min` (1) on. @throws Error naming it */
   count(name: string, min?: number): number;
   /** Ends something that was started; also on Ctrl-C, the last started first. */
@@ -37,9 +39,10 @@ export async function runBenchmark(benchmark: Benchmark, args: readonly string[]
       });
     }
   });
-  const text = (name: string) => options[name] ?? '';
+  const text = (name: string) => String(options[name] ?? '');
   const work = benchmark.run({
     text,
+    has: (name) => options[name] === true,
     count(name, min = 1) {
       const value = Number(text(name));
       if (Number.isInteger(value) && value >= min) return value;
@@ -62,8 +65,12 @@ export async function runBenchmark(benchmark: Benchmark, args: readonly string[]
   }
 }
 
-function readOptions(benchmark: Benchmark, args: readonly string[]): Record<string, string> {
-  const known = Object.keys(benchmark.options).map((name) => [name, { type: 'string' }] as const);
+type Options = Record<string, string | boolean>;
+
+function readOptions(benchmark: Benchmark, args: readonly string[]): Options {
+  const known = Object.entries(benchmark.options).map(
+    ([name, preset]) => [name, { type: preset === false ? 'boolean' : 'string' }] as const,
+  );
   const { values } = parseArgs({ args: [...args], options: Object.fromEntries(known) });
-  return { ...benchmark.options, ...(values as Record<string, string>) };
+  return { ...benchmark.options, ...(values as Options) };
 }
