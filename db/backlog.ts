@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { chunkSize } from './campaigns/chunks.ts';
 import type { Database } from './database.ts';
 
 /** What waits in the whole installation. Ages are seconds; 0 when nothing waits. */
@@ -26,7 +27,7 @@ const projectsMax = 1_000;
 /**
  * Reads the backlog. Every part walks along an index and ends at `countedMax` rows, so it costs the
  * same with millions of messages: the mail of projects is found by jumping from project to project
- * in `email_due`, that of campaigns in `email_campaign_due`. Paused campaigns have nothing due.
+ * in `email_due`, that of campaigns by chunk. Paused campaigns have nothing due.
  */
 export async function readBacklog(db: Database): Promise<Backlog> {
   const { rows } = await sql<Backlog>`
@@ -46,10 +47,10 @@ export async function readBacklog(db: Database): Promise<Backlog> {
             and due_at <= now()
           order by due_at limit 1) mail
       union all
-      select mail.due_at from campaign, lateral (
-        select due_at from email
-          where campaign_id = campaign.id and status = 'PENDING' and due_at <= now()
-          order by due_at limit 1) mail
+      select chunk.due_at from campaign, lateral (
+        select due_at from campaign_chunk
+          where campaign_id = campaign.id and attempt_id is null and due_at <= now()
+          order by due_at limit 1) chunk
         where campaign.status = 'SENDING'
     ), due as (
       (select from waiting, lateral (
@@ -57,15 +58,19 @@ export async function readBacklog(db: Database): Promise<Backlog> {
           where project_id = waiting.project_id and status = 'PENDING' and campaign_id is null
             and due_at <= now()
           order by due_at limit ${countedMax}) mail limit ${countedMax})
-      union all
-      (select from campaign, lateral (
-        select from email
-          where campaign_id = campaign.id and status = 'PENDING' and due_at <= now()
-          order by due_at limit ${countedMax}) mail
-        where campaign.status = 'SENDING' limit ${countedMax})
+    ), due_chunk as (
+      select cardinality(chunk.email_ids) as emails from campaign, lateral (
+        select email_ids from campaign_chunk
+          where campaign_id = campaign.id and attempt_id is null and due_at <= now()
+          order by due_at limit ${countedMax / chunkSize}) chunk
+        where campaign.status = 'SENDING' limit ${countedMax / chunkSize}
     ), uncertain as (
       select from email where status = 'SENDING' and lease_until < now()
         order by lease_until limit ${countedMax}
+    ), expired_chunk as (
+      select cardinality(email_ids) as emails from campaign_chunk
+        where attempt_id is not null and lease_until < now()
+        order by lease_until limit ${countedMax / chunkSize}
     ), unsent as (
       select created_at from outbox order by due_at limit ${countedMax}
     ), stuck as (
@@ -73,9 +78,11 @@ export async function readBacklog(db: Database): Promise<Backlog> {
         where stuck_since is not null and status in ('RUNNING', 'WAITING')
         order by stuck_since limit ${countedMax}
     )
-    select (select count(*)::int from due) as "emailsDue",
+    select (select count(*) from due)::int
+        + (select coalesce(sum(emails), 0) from due_chunk)::int as "emailsDue",
       (select ${ageOf('min(due_at)')} from first_due) as "emailsDueAge",
-      (select count(*)::int from uncertain) as "emailsUnknown",
+      (select count(*) from uncertain)::int
+        + (select coalesce(sum(emails), 0) from expired_chunk)::int as "emailsUnknown",
       (select count(*)::int from unsent) as "outboxEntries",
       (select ${ageOf('min(created_at)')} from unsent) as "outboxAge",
       (select count(*)::int from stuck) as "executionsStuck",

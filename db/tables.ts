@@ -109,6 +109,17 @@ export interface Campaign {
   updated_at: Generated<Timestamp>;
 }
 
+export interface CampaignChunk {
+  attempt_id: string | null;
+  campaign_id: string;
+  claimed_at: Timestamp | null;
+  due_at: Generated<Timestamp>;
+  email_ids: string[];
+  lease_until: Timestamp | null;
+  number: Generated<Int8>;
+  project_id: string;
+}
+
 export interface CampaignContent {
   body: string;
   campaign_id: string;
@@ -178,6 +189,7 @@ export interface Email {
   error: string | null;
   from_email: string;
   from_name: string | null;
+  handed_over_at: Timestamp | null;
   headers: Generated<Json>;
   id: Generated<string>;
   lease_until: Timestamp | null;
@@ -633,6 +645,7 @@ export interface DB {
   attachment: Attachment;
   body_retention: BodyRetention;
   campaign: Campaign;
+  campaign_chunk: CampaignChunk;
   campaign_content: CampaignContent;
   campaign_frame: CampaignFrame;
   contact: Contact;
@@ -688,11 +701,12 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   attachment: ["content", "created_at", "id", "project_id"],
   body_retention: ["done_to", "is_only_row"],
   campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
+  campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "due_at", "error", "from_email", "from_name", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "next_look_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],

@@ -1,8 +1,16 @@
 import {
-  type CampaignEmail,
-  claimCampaignEmails,
+  type ClaimedChunk,
+  chunkSize,
+  claimChunk,
+  endChunk,
   failCampaignEmails,
+  queueLeftovers,
+  releaseChunk,
+} from '../../db/campaigns/chunks.ts';
+import {
+  type CampaignEmail,
   findCampaignWork,
+  readClaimedEmails,
 } from '../../db/campaigns/emails.ts';
 import {
   type CampaignRef,
@@ -10,12 +18,11 @@ import {
   freezeCampaign,
   isCampaignFreezing,
 } from '../../db/campaigns/run.ts';
-import { findProject } from '../../db/projects/projects.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
-import { type SendingServices, deliverBatch } from './deliver.ts';
+import { type Batch, type SendingServices, deliverBatch } from './deliver.ts';
 import type { Seats } from './seats.ts';
 import { pause, timeBoxed, whileAlive } from '../time-box.ts';
 
@@ -44,12 +51,6 @@ export interface CampaignServices extends SendingServices {
   pauseOnFailures: number;
 }
 
-/**
- * Messages whose outcomes are recorded together. When a process dies, outcomes not yet recorded
- * count as unknown, although most of those messages have left. A batch of 500 is a few per cent
- * faster, but leaves more unknown.
- */
-const batchSize = 200;
 /** Messages suppressed in one statement. */
 const suppressedPage = 2_000;
 /** The shortest wait for tokens, in ms: a batch of one message costs as much as a full one. */
@@ -78,17 +79,15 @@ export function createCampaignControl({ db, mailer, rates }: CampaignServices): 
       timeBoxed(async (goesOn) => {
         while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
       }),
-    async SUPPRESS_REST({ projectId, campaignId }: CampaignRef) {
-      const project = await findProject(db, projectId);
-      const reason = project?.disabled_reason ? 'project_disabled' : 'campaign_cancelled';
-      return timeBoxed(async (goesOn) => {
+    SUPPRESS_REST: ({ campaignId }: CampaignRef) =>
+      timeBoxed(async (goesOn) => {
         while (goesOn()) {
-          const failed = await failCampaignEmails(db, campaignId, reason, suppressedPage);
-          if (failed === 0) return { isOver: true };
+          if ((await failCampaignEmails(db, campaignId, suppressedPage)) === 0) {
+            return { isOver: true };
+          }
         }
         return { isOver: false };
-      });
-    },
+      }),
   };
   return {
     ...control,
@@ -108,35 +107,23 @@ async function sendBatches(
   let throttled = false;
   let hasSent = false;
   while (goesOn()) {
-    const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, batchSize);
+    const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, chunkSize);
     if (granted === 0) {
       throttled = true;
       // Without a place to wait: the campaign's phase says when to go on.
       if (!(await services.seats.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
       continue;
     }
-    const delivered = await deliverBatch<CampaignEmail>(
-      services,
-      {
-        projectId,
-        max: granted,
-        claim: (attempt) => claimCampaignEmails(db, { campaignId, throttled, ...attempt }),
-        prepare: (emails) => composer.prepare(campaignId, emails),
-        campaign: {
-          id: campaignId,
-          pauseOnFailures: services.pauseOnFailures,
-          refusedInRow: ([first]) => first?.refused_in_row ?? 0,
-        },
-      },
-      stop,
-    );
+    const batch = batchOf(services, composer, { projectId, campaignId, max: granted, throttled });
+    const delivered = await deliverBatch<CampaignEmail>(services, batch, stop);
     const { claimed } = delivered;
     await returnSendingTokens(db, rates, projectId, granted - claimed);
     // The provider cannot take mail: the campaign's phase says when to go on.
     if (delivered.waitMs !== null) break;
-    throttled ||= granted < batchSize;
+    throttled ||= granted < chunkSize;
     hasSent ||= claimed > 0;
     if (claimed > 0) continue;
+    if ((await queueLeftovers(db, { id: campaignId, projectId })) > 0) continue;
     if (!(await isCampaignFreezing(db, campaignId))) break;
     await pause(freezingMs, stop);
   }
@@ -144,4 +131,46 @@ async function sendBatches(
   // Mail is due but its content is unavailable. Without a pause the run would ask in a tight loop.
   const { nextDueMs } = await findCampaignWork(db, campaignId);
   if (nextDueMs === 0) await pause(heldMs, stop);
+}
+
+/** The next chunk of a campaign. */
+function batchOf(
+  { db, pauseOnFailures }: CampaignServices,
+  composer: ReturnType<typeof createCampaignComposer>,
+  {
+    projectId,
+    campaignId,
+    max,
+    throttled,
+  }: { projectId: string; campaignId: string; max: number; throttled: boolean },
+): Batch<CampaignEmail> {
+  let chunk: ClaimedChunk | undefined;
+  return {
+    projectId,
+    max,
+    async claim(attempt) {
+      for (;;) {
+        chunk = await claimChunk(db, { campaignId, ...attempt });
+        if (!chunk) return [];
+        const emails = await readClaimedEmails(db, campaignId, chunk);
+        if (emails.length > 0) return emails;
+        // Its contacts were deleted.
+        const none = { left: [], again: new Map<number, string[]>() };
+        await endChunk(db, { id: campaignId, projectId }, [attempt.attemptId], none);
+      }
+    },
+    release: (attemptId) => releaseChunk(db, campaignId, attemptId),
+    prepare: (emails) => composer.prepare(campaignId, emails),
+    campaign: {
+      id: campaignId,
+      pauseOnFailures,
+      refusedInRow: ([first]) => first?.refused_in_row ?? 0,
+      chunk([first]) {
+        if (!first || !chunk) throw new Error('No chunk was claimed.');
+        const { content_version: contentVersion, from_name: fromName, reply_to: replyTo } = first;
+        const throttledAt = throttled ? chunk.dueAt : null;
+        return { contentVersion, fromName, replyTo, claimedAt: chunk.claimedAt, throttledAt };
+      },
+    },
+  };
 }

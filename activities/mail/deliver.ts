@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
-import { releaseClaim } from '../../db/emails/emails.ts';
-import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
+import type { ChunkOrigin, DeliveryOutcome } from '../../db/emails/outcomes.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import { providerFailuresMax, retryDelayMs } from '../../domain/workflow/retry.ts';
@@ -70,6 +69,8 @@ export interface Batch<E extends Sendable> {
   max: number;
   /** Claims messages for an attempt, and commits. */
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
+  /** Releases what an attempt has claimed, if it has handed nothing over. */
+  release(attemptId: string): Promise<void>;
   /**
    * Loads what the messages share. Returns how to compose each.
    * @throws ContentUnavailable from composing: the rest of the batch is released and the batch
@@ -85,6 +86,8 @@ export interface Batch<E extends Sendable> {
     pauseOnFailures: number;
     /** Consecutive refusals before this batch. */
     refusedInRow(emails: readonly E[]): number;
+    /** What the claimed messages share: they are of one chunk, so `max` is at most its size. */
+    chunk(emails: readonly E[]): ChunkOrigin;
   };
 }
 
@@ -180,7 +183,7 @@ export async function deliverBatch<E extends Sendable>(
         attemptIds,
         outcomes,
         claimed: emails,
-        ...(campaign && { campaign }),
+        ...(campaign && { campaign: { ...campaign, chunk: campaign.chunk(emails) } }),
       };
       await recordOutcomes(services, attempt, stop);
       services.metrics.countOutcomes(services.mailer.provider, outcomes);
@@ -211,7 +214,7 @@ async function deliverChunk<E extends Sendable>(
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
     // The claim may have been committed even if the call failed. Nothing has been handed over yet.
-    await endClaim(services, projectId, stop, () => releaseClaim(db, attemptId));
+    await endClaim(services, projectId, stop, () => batch.release(attemptId));
     throw error;
   }
   // The refusals of this batch are newer than what the claim has read.

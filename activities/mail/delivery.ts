@@ -5,6 +5,7 @@ import {
   countDueEmails,
   findNextDue,
   listAttachmentContents,
+  releaseClaim,
 } from '../../db/emails/emails.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
@@ -128,6 +129,7 @@ async function deliverDue(
       projectId,
       max,
       claim: (attempt) => claimDueEmails(db, { projectId, throttled, ...attempt }),
+      release: (attemptId) => releaseClaim(db, attemptId),
       async prepare() {
         const filesOf = createFileReader(db);
         return async (email, tracking) => ({

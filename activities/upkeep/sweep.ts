@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
+import { expireChunks } from '../../db/campaigns/chunks.ts';
 import { signalStalledPollers } from '../../db/domains/domains.ts';
 import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
@@ -84,6 +85,8 @@ const removingMs = 20_000;
 const clearingMs = 10_000;
 /** Rows dispatched or repaired at once. */
 const pageSize = 500;
+/** Chunks of campaigns handled in one transaction. */
+const chunksMax = 20;
 
 export function createSweepActivities(services: SweepServices): SweepActivities {
   const { db, dispatcher } = services;
@@ -113,6 +116,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;
+      while ((await expireChunks(db, chunksMax)) === chunksMax);
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },

@@ -4,11 +4,12 @@ import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { audienceSql, mayReceive } from './audience.ts';
-import { suppressedBy } from '../emails/campaign-progress.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
+import { type ClaimedChunk, dueByChunk, isUnqueued, queueing } from './chunks.ts';
 import { type Database, transact } from '../database.ts';
-import { claimed, firstAttemptAt } from '../emails/emails.ts';
+import { firstAttemptAt } from '../emails/emails.ts';
+import { statusOf } from '../emails/under-way.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import { millisecondsUntil } from '../expressions.ts';
 
@@ -44,14 +45,17 @@ export async function insertCampaignEmails(
           order by created_at, id limit ${freezePage}
       ), made as (
         insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-            source_type, template_id, campaign_id)
+            source_type, template_id, campaign_id, due_at)
           select ${projectId}, contact.id, contact.email, ${campaign.subject},
               ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
-              ${campaign.template_id}, ${id}
+              ${campaign.template_id}, ${id}, ${dueByChunk}
             from page as contact
             where ${mayReceive(campaign.message_class)} and ${holds}
             order by contact.created_at, contact.id
           on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
+          returning id
+      ), queued as (
+        ${queueing({ id, projectId }, sql`select id, now() as due_at from made`)}
       )
       select count(*)::int as looked_at,
           (array_agg(created_at order by created_at desc, id desc))[1] as at,
@@ -113,59 +117,39 @@ const claimedColumns = [
   'contact_id',
   'to_email',
   'from_email',
-  'from_name',
-  'reply_to',
   'message_class',
   'source_type',
-  'content_version',
-  'attempts',
   'created_at',
   'billed_units',
   'allowance_month',
 ];
 
 /**
- * Claims due messages of a campaign for one attempt, if it is sending: like `claimDueEmails`. The
- * same statement checks the campaign, so the next claim sees a pause.
+ * Reads the messages of a claimed chunk, in its order, with the newest content of their campaign and
+ * with what is checked right before they are sent.
  */
-export async function claimCampaignEmails(
+export async function readClaimedEmails(
   db: Database,
-  given: {
-    campaignId: string;
-    attemptId: string;
-    max: number;
-    leaseSeconds: number;
-    throttled: boolean;
-  },
+  campaignId: string,
+  chunk: ClaimedChunk,
 ): Promise<CampaignEmail[]> {
   const { rows } = await sql<CampaignEmail>`
-    with sending as materialized (
-      select campaign.refused_in_row, content.version, content.from_name, content.reply_to
-        from campaign
-        join campaign_content content on content.campaign_id = campaign.id
-          and content.version = campaign.content_version
-        where campaign.id = ${given.campaignId} and campaign.status = 'SENDING'
-    ), due as (
-      select id from email
-        where campaign_id = ${given.campaignId} and status = 'PENDING' and due_at <= now()
-          and (select true from sending)
-        order by due_at, id
-        limit ${given.max}
-        for update skip locked
-    ), claimed as (
-      update email set ${claimed(given)}, from_name = sending.from_name,
-          reply_to = sending.reply_to, content_version = sending.version
-        from due, sending where email.id = due.id
-        returning ${references(claimedColumns, 'email')}, ${firstAttemptAt}, sending.refused_in_row
-    )
-    select ${references(claimedColumns, 'claimed')}, claimed.first_attempt_at,
-        claimed.refused_in_row, contact.email as contact_email, contact.subscribed as contact_subscribed,
-        contact.data as contact_data, project.disabled_reason is not null as project_disabled,
+    select ${references(claimedColumns, 'email')}, email.attempts + 1 as attempts,
+        content.version as content_version, content.from_name, content.reply_to,
+        case when email.attempts > 0 then ${firstAttemptAt} end as first_attempt_at,
+        campaign.refused_in_row, contact.email as contact_email,
+        contact.subscribed as contact_subscribed, contact.data as contact_data,
+        project.disabled_reason is not null as project_disabled,
         project.language as project_language, project.tracking as project_tracking,
         project.subscription is null as has_badge
-      from claimed
-      join contact on contact.id = claimed.contact_id
-      join project on project.id = claimed.project_id`.execute(db);
+      from email
+      join contact on contact.id = email.contact_id
+      join campaign on campaign.id = ${campaignId}
+      join campaign_content content on content.campaign_id = campaign.id
+        and content.version = campaign.content_version
+      join project on project.id = campaign.project_id
+      where email.id = any(${chunk.emailIds}::uuid[]) and email.status = 'PENDING'
+      order by email.id`.execute(db);
   return rows;
 }
 
@@ -214,36 +198,26 @@ export interface CampaignWork {
 export async function findCampaignWork(db: Database, campaignId: string): Promise<CampaignWork> {
   const { rows } = await sql<CampaignWork>`
     select
-      (select ${millisecondsUntil(sql`due_at`)} from email
-        where campaign_id = ${campaignId} and status = 'PENDING'
-        order by due_at, id limit 1) as "nextDueMs",
-      exists (select from email
-        where campaign_id = ${campaignId} and status = 'SENDING') as "isUnsettled"`.execute(db);
+      ${millisecondsUntil(sql`least(
+        (select due_at from campaign_chunk
+          where campaign_id = ${campaignId} and attempt_id is null
+          order by due_at limit 1),
+        (select due_at from email where campaign_id = ${campaignId} and ${isUnqueued}
+          order by due_at limit 1))`)} as "nextDueMs",
+      exists (select from campaign_chunk
+          where campaign_id = ${campaignId} and attempt_id is not null)
+        or exists (select from email
+          where campaign_id = ${campaignId} and status = 'SENDING') as "isUnsettled"`.execute(db);
   return rows[0] ?? { nextDueMs: null, isUnsettled: false };
-}
-
-/** Fails some of the waiting messages of a campaign that is cancelled or gone. Returns how many. */
-export async function failCampaignEmails(
-  db: Database,
-  campaignId: string,
-  reason: 'campaign_cancelled' | 'project_disabled',
-  max: number,
-): Promise<number> {
-  const result = await sql`
-    update email set ${suppressedBy(reason)}
-      where id in (select id from email
-        where campaign_id = ${campaignId} and status = 'PENDING'
-        order by due_at, id limit ${max} for update skip locked)
-        and not exists (select from campaign
-          where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')`.execute(db);
-  return Number(result.numAffectedRows ?? 0);
 }
 
 /** Messages of a campaign whose outcome is unknown: not settled yet, or given up. */
 export async function countUncertainEmails(db: Database, campaignId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select (
-      (select count(*) from email where campaign_id = ${campaignId}
+      (select coalesce(sum(cardinality(email_ids)), 0) from campaign_chunk
+        where campaign_id = ${campaignId} and lease_until < now())
+      + (select count(*) from email where campaign_id = ${campaignId}
         and status = 'SENDING' and lease_until < now())
       + (select count(*) from email where campaign_id = ${campaignId}
         and error = 'delivery_unknown' and status = 'FAILED'))::int as count`.execute(db);
@@ -258,7 +232,7 @@ export async function findCampaignEmail(
 ): Promise<{ id: string; status: string; error: string | null } | undefined> {
   return db
     .selectFrom('email')
-    .select(['id', 'status', 'error'])
+    .select(['id', statusOf('email').as('status'), 'error'])
     .where('campaign_id', '=', campaignId)
     .where('contact_id', '=', contactId)
     .executeTakeFirst();

@@ -5,7 +5,7 @@ import { traceEntry } from './trace.ts';
 /**
  * Adds the outcomes of one attempt to its campaign, at the end of the transaction. Pauses the
  * campaign when the provider has refused too many in a row. Fails messages that would be retried
- * although the campaign has ended.
+ * although the campaign has ended. Returns the ids of those that still wait.
  * @param campaign.pauseOnFailures consecutive refusals that pause it; 0: never.
  * @param outcomes in the order in which they happened.
  * @param emails the rows that the outcomes have changed, as they are now.
@@ -15,7 +15,7 @@ export async function recordCampaignProgress(
   campaign: { id: string; pauseOnFailures: number },
   outcomes: readonly { kind: string; emailId: string }[],
   emails: readonly { id: string; status: string; sent_at: string | null }[],
-): Promise<void> {
+): Promise<string[]> {
   const sent = emails.filter((email) => email.sent_at !== null).length;
   const delivered = emails.filter((email) => email.status === 'DELIVERED').length;
   const lastAccepted = outcomes.findLastIndex(({ kind }) => kind === 'accepted');
@@ -39,26 +39,24 @@ export async function recordCampaignProgress(
       where id = ${campaign.id}
       returning status`.execute(tx);
   const waiting = emails.filter(({ status }) => status === 'PENDING').map(({ id }) => id);
-  await suppressIfCancelled(tx, rows[0], waiting);
+  const [row] = rows;
+  // Without a row it was cancelled, and has been deleted since.
+  if (waiting.length === 0 || (row && row.status !== 'CANCELLED')) return waiting;
+  await sql`
+    update email set ${suppressed}
+      where id = any(${waiting}::uuid[]) and status = 'PENDING'`.execute(tx);
+  return [];
 }
 
 /**
- * Fails messages that wait for a campaign that has ended.
- * @param campaign undefined: it was cancelled and has been deleted since.
+ * The columns of a waiting message whose campaign has ended: it was cancelled, maybe because its
+ * project was disabled.
  */
-export async function suppressIfCancelled(
-  tx: Database,
-  campaign: { status: string } | undefined,
-  emailIds: readonly string[],
-): Promise<void> {
-  if (emailIds.length === 0 || (campaign && campaign.status !== 'CANCELLED')) return;
-  await sql`
-    update email set ${suppressedBy('campaign_cancelled')}
-      where id = any(${emailIds}::uuid[]) and status = 'PENDING'`.execute(tx);
-}
+export const suppressed = sql`status = 'FAILED', error = ${endedBy()}, updated_at = now(),
+  trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${endedBy()})`)}`;
 
-/** The columns of a waiting message that must not be sent any more. */
-export function suppressedBy(reason: 'campaign_cancelled' | 'project_disabled') {
-  return sql`status = 'FAILED', error = ${reason}, updated_at = now(),
-    trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason}::text)`)}`;
+function endedBy() {
+  return sql`case when exists (select from project
+      where project.id = email.project_id and project.disabled_reason is not null)
+    then 'project_disabled' else 'campaign_cancelled' end`;
 }

@@ -1,12 +1,11 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
-import { suppressIfCancelled } from './campaign-progress.ts';
 import { noteRuns } from '../commits.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
-import { traceEntry } from './trace.ts';
+import { throttled, traceEntry } from './trace.ts';
 
 /** An attachment as the email row lists it; its content is in `attachment`. */
 export interface StoredAttachment {
@@ -195,7 +194,8 @@ export async function claimDueEmails(
     ), claimed as (
       update email set ${claimed(given)}
         from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
-        returning ${columns('email')}, email.due_at, ${firstAttemptAt}
+        returning ${columns('email')}, email.due_at,
+          case when email.attempts > 1 then ${firstAttemptAt} end as first_attempt_at
     )
     select ${columns('claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
         contact.email as contact_email,
@@ -209,18 +209,13 @@ export async function claimDueEmails(
   return rows;
 }
 
-/** Of a claimed message, as the claim returns it: attempts are counted with the present one. */
-export const firstAttemptAt = sql`case when email.attempts > 1 then
-  jsonb_path_query_first(email.trace, '$[*] ? (@.state == "handed_over")') ->> 'at'
-  end as first_attempt_at`;
+/** When the first attempt of a message began that was not accepted at once. */
+export const firstAttemptAt = sql`
+  jsonb_path_query_first(email.trace, '$[*] ? (@.state == "handed_over")') ->> 'at'`;
 
 /** The columns that a claim sets. A delay by the limits is noted once, not at each attempt. */
-export function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
-  const heldBack = given.throttled
-    ? sql`case when email.trace @> '[{"state": "throttled"}]' then '[]'
-        else jsonb_set(${traceEntry('throttled')}, '{0,at}', to_jsonb(${isoTime(sql`email.due_at`)}))
-        end ||`
-    : sql``;
+function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
+  const heldBack = given.throttled ? sql`${throttled(isoTime(sql`email.due_at`))} ||` : sql``;
   const attempt = sql`jsonb_build_object('attempt', email.attempts + 1)`;
   return sql`
     status = 'SENDING', attempt_id = ${given.attemptId}, attempts = attempts + 1,
@@ -228,34 +223,21 @@ export function claimed(given: { attemptId: string; leaseSeconds: number; thrott
     trace = email.trace || ${heldBack} ${traceEntry('handed_over', attempt)}`;
 }
 
-/**
- * Releases the claims of an attempt that has handed nothing over: the messages are due again,
- * unless their campaign has ended.
- */
+/** Releases the claims of an attempt that has handed nothing over: the messages are due again. */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
-  await transact(db, async (tx) => {
-    const released = await tx
-      .updateTable('email')
-      .set((eb) => ({
-        status: 'PENDING',
-        attempt_id: null,
-        attempts: eb('attempts', '-', 1),
-        lease_until: null,
-        trace: sql`trace - (-1)`,
-        updated_at: sql<Date>`now()`,
-      }))
-      .where('status', '=', 'SENDING')
-      .where('attempt_id', '=', attemptId)
-      .returning(['id', 'campaign_id'])
-      .execute();
-    const campaignId = released[0]?.campaign_id;
-    if (!campaignId) return;
-    // Locked: either this sees a cancel, or the cancel sees the released messages.
-    const { rows } = await sql<{ status: string }>`
-      select status from campaign where id = ${campaignId} for share`.execute(tx);
-    const ids = released.map(({ id }) => id);
-    await suppressIfCancelled(tx, rows[0], ids);
-  });
+  await db
+    .updateTable('email')
+    .set((eb) => ({
+      status: 'PENDING',
+      attempt_id: null,
+      attempts: eb('attempts', '-', 1),
+      lease_until: null,
+      trace: sql`trace - (-1)`,
+      updated_at: sql<Date>`now()`,
+    }))
+    .where('status', '=', 'SENDING')
+    .where('attempt_id', '=', attemptId)
+    .execute();
 }
 
 /** Milliseconds until the project's next message is due (0: now), or null when none waits. */

@@ -15,6 +15,7 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { deleteInPages } from '../pages.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
+import { isClaimedByChunk } from './under-way.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
 /** Feedback on one message, as it arrived. */
@@ -172,20 +173,28 @@ async function insertReceipts(
 async function lockMessages(tx: Database, reports: readonly FoundReport[], skipsLocked: boolean) {
   const ids = new Set(reports.map(({ emailId }) => emailId));
   const own = new Set(reports.flatMap((one) => (one.isOwnTracking ? one.emailId : [])));
-  return tx
-    .selectFrom('email')
-    .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
-    .select(['subject', 'from_email', 'from_name', 'to_email', 'attempts', 'status', 'error'])
-    .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
-    .select(['complained_at', 'opens', 'clicks'])
-    .select(sql<boolean>`(lease_until is not null and lease_until > now())`.as('is_under_way'))
-    .select(wasOpenedLately([...own]).as('was_opened_lately'))
-    .select(sql<Date>`clock_timestamp()`.as('now'))
-    .where('id', '=', anyOf([...ids]))
-    .orderBy('id')
-    .forUpdate()
-    .$if(skipsLocked, (query) => query.skipLocked())
-    .execute();
+  return (
+    tx
+      .selectFrom('email')
+      .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
+      .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
+      .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
+      .select(['complained_at', 'opens', 'clicks'])
+      // A claimed chunk counts its attempt in the message only with the outcome.
+      .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
+      .select(
+        sql<boolean>`(coalesce(lease_until > now(), false) or ${isClaimedByChunk('email')})`.as(
+          'is_under_way',
+        ),
+      )
+      .select(wasOpenedLately([...own]).as('was_opened_lately'))
+      .select(sql<Date>`clock_timestamp()`.as('now'))
+      .where('id', '=', anyOf([...ids]))
+      .orderBy('id')
+      .forUpdate()
+      .$if(skipsLocked, (query) => query.skipLocked())
+      .execute()
+  );
 }
 
 /** Whether an open was recorded in the last seconds; asked for the messages of `ids`. */

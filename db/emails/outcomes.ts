@@ -1,7 +1,8 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { reopenRetention } from './body-retention.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
 import { recordCampaignProgress } from './campaign-progress.ts';
+import { endChunk, handedOver, lockChunk } from '../campaigns/chunks.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
@@ -16,7 +17,7 @@ import {
   recordFeedback,
   simulatedReport,
 } from './feedback.ts';
-import { traceEntry } from './trace.ts';
+import { throttled, traceEntry } from './trace.ts';
 import { categoryOf } from '../../domain/billing.ts';
 
 /** The content of a message: its body, or the values for a body template of its campaign. */
@@ -73,8 +74,19 @@ export interface Attempt {
   outcomes: readonly DeliveryOutcome[];
   /** The claimed messages: accepted mail is billed, whatever becomes of its row. */
   claimed?: readonly ClaimedShare[];
-  /** Set when all messages belong to this campaign. */
-  campaign?: { id: string; pauseOnFailures: number };
+  /** Set when all messages belong to this campaign, and were claimed with one of its chunks. */
+  campaign?: { id: string; pauseOnFailures: number; chunk: ChunkOrigin };
+}
+
+/** What the messages of a claimed chunk share. Their rows do not have it yet. */
+export interface ChunkOrigin {
+  contentVersion: number;
+  fromName: string;
+  replyTo: string | null;
+  /** ISO time. */
+  claimedAt: string;
+  /** ISO time since which the sending limits have held them back; null: they did not. */
+  throttledAt: string | null;
 }
 
 /**
@@ -90,12 +102,14 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         where id in (select contact_id from email
           where id = any(${outcomes.map(({ emailId }) => emailId)}::uuid[]))
         order by id for no key update`.execute(tx);
-    const emails = await updateSettled(tx, attempt);
+    const chunkIds = campaign && (await lockChunk(tx, campaign.id, attempt.attemptIds));
+    const claim = claimOf(attempt, chunkIds !== undefined);
+    const emails = await updateSettled(tx, attempt, claim);
     await reopenRetention(
       tx,
       outcomes.map(({ emailId }) => emailId),
     );
-    await recordOvertaken(tx, attempt, emails);
+    await recordOvertaken(tx, attempt, claim, emails);
     const events = emails.flatMap(sentEvents);
     if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
     const gone = await billDepartedMail(tx, projectId, acceptedBeside(attempt, emails));
@@ -106,7 +120,8 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         status: deliveredOrSent(attempt, id),
         sent_at: '',
       }));
-      await recordCampaignProgress(tx, campaign, outcomes, [...emails, ...sent]);
+      const waiting = await recordCampaignProgress(tx, campaign, outcomes, [...emails, ...sent]);
+      if (chunkIds) await endAttemptsChunk(tx, attempt, campaign.id, chunkIds, waiting);
     }
     const simulated = outcomes.flatMap((outcome) =>
       outcome.kind === 'accepted' && outcome.simulator !== undefined
@@ -115,6 +130,90 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
     );
     await recordReports(tx, projectId, simulated);
   });
+}
+
+/** What remains of the chunk of an attempt when these outcomes are recorded. */
+async function endAttemptsChunk(
+  tx: Database,
+  { projectId, attemptIds, outcomes, claimed = [] }: Attempt,
+  campaignId: string,
+  chunkIds: readonly string[],
+  waiting: readonly string[],
+): Promise<void> {
+  const ended = new Map(outcomes.map((outcome) => [outcome.emailId, outcome]));
+  // Without those whose contacts were deleted: nobody has claimed them.
+  const own = new Set(claimed.map(({ id }) => id));
+  const left = chunkIds.filter((id) => own.has(id) && !ended.has(id));
+  const again = new Map<number, string[]>();
+  for (const id of waiting) {
+    const outcome = ended.get(id);
+    const delayMs = outcome?.kind === 'again' ? outcome.delayMs : 0;
+    again.set(delayMs, [...(again.get(delayMs) ?? []), id]);
+  }
+  await endChunk(tx, { id: campaignId, projectId }, attemptIds, { left, again });
+}
+
+/** How the rows of an attempt show that it has claimed them. */
+interface Claim {
+  /** SQL of whether a row is still claimed. */
+  isHeld: RawBuilder<boolean>;
+  /** SQL of whether it was claimed, although feedback has settled it since. */
+  wasHeld: RawBuilder<boolean>;
+  /** 1 where the row counts this attempt only now. */
+  attempt: 0 | 1;
+  /** SQL of when a row is due that must be tried again. */
+  dueAt: RawBuilder<unknown>;
+  /** SQL of whether its columns tell all that happened to a row: its first attempt was accepted. */
+  isPlain: RawBuilder<boolean>;
+  /** SQL of the trace: of such a row, with the handing over, without it, and if overtaken. */
+  tracePlain: RawBuilder<unknown>;
+  trace: RawBuilder<unknown>;
+  traceBefore: RawBuilder<unknown>;
+  traceOvertaken: RawBuilder<unknown>;
+  /** SQL of the columns that the claim itself did not write. */
+  columns: RawBuilder<unknown>;
+}
+
+/** @param isChunk it still holds the chunk, and the rows say nothing of its claim. */
+function claimOf({ attemptIds, campaign }: Attempt, isChunk: boolean): Claim {
+  if (!campaign || !isChunk) {
+    const isOwn = sql<boolean>`email.attempt_id = any(${attemptIds}::uuid[])`;
+    const trace = sql`email.trace`;
+    return {
+      isHeld: sql`email.status = 'SENDING' and ${isOwn}`,
+      wasHeld: isOwn,
+      attempt: 0,
+      dueAt: sql`case when outcome.kind = 'again'
+        then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end`,
+      isPlain: sql`false`,
+      tracePlain: trace,
+      trace,
+      traceBefore: sql`email.trace - (-1)`,
+      traceOvertaken: trace,
+      columns: sql``,
+    };
+  }
+  const { contentVersion, fromName, replyTo, claimedAt, throttledAt } = campaign.chunk;
+  const isPlain = sql<boolean>`outcome.kind = 'accepted' and email.attempts = 0`;
+  const tracePlain =
+    throttledAt === null ? sql`email.trace` : sql`email.trace || ${throttled(throttledAt)}`;
+  const trace = sql`${tracePlain} || ${handedOver(sql`${claimedAt}::timestamptz`)}`;
+  return {
+    isHeld: sql`email.status = 'PENDING'`,
+    wasHeld: sql`true`,
+    attempt: 1,
+    // Its chunk says when.
+    dueAt: sql`email.due_at`,
+    isPlain,
+    tracePlain,
+    trace,
+    traceBefore: tracePlain,
+    traceOvertaken: sql`case when ${isPlain} then ${tracePlain} else ${trace} end`,
+    columns: sql`
+      attempt_id = case when outcome.kind = 'uncertain' then ${attemptIds[0]}::uuid end,
+      handed_over_at = case when ${isPlain} then ${claimedAt}::timestamptz end,
+      from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},`,
+  };
 }
 
 /** Messages that the provider accepted although their rows do not say so now. */
@@ -144,45 +243,45 @@ const contentOfOutcome = sql`
   body_values = case when outcome.subject is null
     then email.body_values else outcome.body_values end`;
 
-async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[]> {
+async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Promise<SentEmail[]> {
   const outcomes = storableJson(attempt.outcomes.map(outcomeOf));
   const { rows } = await sql<SentEmail>`
     update email set
         status = outcome.status,
         message_id = outcome.message_id,
         error = outcome.error,
-        due_at = case when outcome.kind = 'again'
-          then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end,
-        -- Neither was handed over.
-        attempts = case when outcome.kind in ('released', 'withheld')
-          then email.attempts - 1 else email.attempts end,
+        due_at = ${claim.dueAt},
+        -- Released and withheld messages were not handed over.
+        attempts = email.attempts + ${claim.attempt}::int
+          - case when outcome.kind in ('released', 'withheld') then 1 else 0 end,
+        ${claim.columns}
         lease_until = case when outcome.status = 'SENDING' then now() end,
         sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
         delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end,
         ${contentOfOutcome},
-        trace = case outcome.kind
-          when 'accepted' then
-            email.trace
+        trace = case
+          when ${claim.isPlain} then ${claim.tracePlain}
+          when outcome.kind = 'accepted' then
+            ${claim.trace}
               || ${traceEntry('accepted', sql`jsonb_build_object('messageId', outcome.message_id)`)}
               || case when outcome.status = 'DELIVERED'
                 then ${traceEntry('delivered')} else '[]' end
-          when 'refused' then
-            email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error)`)}
-          when 'again' then
-            email.trace || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)`)}
-          when 'uncertain' then
-            email.trace || ${traceEntry('uncertain', sql`jsonb_build_object('reason', outcome.error)`)}
-          when 'withheld' then
-            (email.trace - (-1))
+          when outcome.kind = 'refused' then
+            ${claim.trace} || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error)`)}
+          when outcome.kind = 'again' then
+            ${claim.trace} || ${traceEntry('refused', sql`jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)`)}
+          when outcome.kind = 'uncertain' then
+            ${claim.trace} || ${traceEntry('uncertain', sql`jsonb_build_object('reason', outcome.error)`)}
+          when outcome.kind = 'withheld' then
+            ${claim.traceBefore}
               || ${traceEntry('withheld', sql`jsonb_build_object('reason', outcome.error)`)}
-          else email.trace - (-1)
+          else ${claim.traceBefore}
         end,
         updated_at = now()
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
           subject text, body text, body_frame text, body_values jsonb, headers jsonb)
-      where email.id = outcome.id and email.status = 'SENDING'
-        and email.attempt_id = any(${attempt.attemptIds}::uuid[])
+      where email.id = outcome.id and ${claim.isHeld}
       returning email.id, email.contact_id, email.status, email.subject, email.from_email,
         email.from_name, email.message_id, email.template_id, email.campaign_id,
         email.source_type, ${isoTime(sql`email.sent_at`)} as sent_at,
@@ -196,7 +295,8 @@ async function updateSettled(tx: Database, attempt: Attempt): Promise<SentEmail[
  */
 async function recordOvertaken(
   tx: Database,
-  { projectId, attemptIds, outcomes }: Attempt,
+  { projectId, outcomes }: Attempt,
+  claim: Claim,
   settled: readonly SentEmail[],
 ): Promise<void> {
   const ids = new Set(settled.map(({ id }) => id));
@@ -210,12 +310,14 @@ async function recordOvertaken(
     message_id: string | null;
     news: 'accepted' | 'delivery' | null;
   }>`
-    update email set ${contentOfOutcome},
+    update email set ${contentOfOutcome}, ${claim.columns}
+        attempts = email.attempts + ${claim.attempt}::int,
+        trace = ${claim.traceOvertaken},
         message_id = coalesce(email.message_id, outcome.message_id)
       from jsonb_to_recordset(${records}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
           body_frame text, body_values jsonb, headers jsonb)
-      where email.id = outcome.id and email.attempt_id = any(${attemptIds}::uuid[])
+      where email.id = outcome.id and ${claim.wasHeld}
       returning email.id, email.message_id, case
         when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
         when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'

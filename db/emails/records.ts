@@ -4,16 +4,19 @@ import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
 import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
-import type { TraceEntry } from './trace.ts';
+import { type TraceEntry, traceOf } from './trace.ts';
+import { idsUnderWay, statusOf } from './under-way.ts';
 
 /** Reads of sent messages. */
 
 /** The columns that a list leaves out: they may be large. */
 const large = ['body', 'body_frame', 'body_values', 'trace'] as const;
 
-const summaryColumns = columns.email.filter((name) => !(large as readonly string[]).includes(name));
+const summaryColumns = columns.email.filter(
+  (name) => name !== 'status' && !(large as readonly string[]).includes(name),
+);
 
-const summary = sql`${references(summaryColumns, 'email')},
+const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
   (body is not null or body_values is not null) as has_body`;
 
 export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
@@ -51,12 +54,22 @@ function matching(projectId: string, query: EmailQuery) {
       ...(contactId ? [sql`contact_id = ${contactId}`] : []),
       ...(campaignId ? [sql`campaign_id = ${campaignId}`] : []),
       ...(executionId ? [sql`workflow_execution_id = ${executionId}`] : []),
-      ...(status ? [sql`status = ${sql.lit(status)}`] : []),
+      ...(status ? [hasStatus(projectId, status)] : []),
       ...(moment ? [sql`${sql.ref(moment)} is not null`] : []),
       ...(sourceType ? [sql`source_type = ${sql.lit(sourceType)}`] : []),
     ],
     sql` and `,
   );
+}
+
+/** Mail of a campaign that is being handed over is SENDING, although its row says PENDING. */
+function hasStatus(projectId: string, status: string) {
+  const underWay = idsUnderWay(sql`${projectId}`);
+  if (status === 'SENDING') {
+    return sql`(status = 'SENDING' or status = 'PENDING' and id in ${underWay})`;
+  }
+  const isStatus = sql`status = ${sql.lit(status)}`;
+  return status === 'PENDING' ? sql`${isStatus} and id not in ${underWay}` : isStatus;
 }
 
 /**
@@ -95,5 +108,5 @@ export async function findEmail(
   const [row] = rows;
   if (!row) return undefined;
   const [body = null] = await readBodies(db, projectId, [row]);
-  return { ...row, body };
+  return { ...row, body, trace: traceOf(row) };
 }

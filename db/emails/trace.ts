@@ -32,3 +32,44 @@ export interface TraceEntry {
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
 }
+
+/**
+ * The entry for a delay by the sending limits, to append to `email.trace`: empty when it is there
+ * already, as a delay is noted once.
+ * @param since ISO time: when the message was due.
+ */
+export function throttled(since: string | RawBuilder<string>): RawBuilder<unknown> {
+  return sql`case when email.trace @> '[{"state": "throttled"}]' then '[]'
+    else jsonb_set(${traceEntry('throttled')}, '{0,at}', to_jsonb(${since}::text)) end`;
+}
+
+/** The columns that tell what happened to a message whose first attempt was accepted. */
+interface PlainSteps {
+  handed_over_at: Date | null;
+  sent_at: Date | null;
+  delivered_at: Date | null;
+  message_id: string | null;
+  trace: readonly TraceEntry[];
+}
+
+/** The whole trace of a message but `queued`: what is stored, and what its columns say. */
+export function traceOf(email: PlainSteps): TraceEntry[] {
+  const { trace, handed_over_at: handedOverAt, sent_at: sentAt, delivered_at: deliveredAt } = email;
+  if (!handedOverAt) return [...trace];
+  const steps = [
+    { at: handedOverAt, state: 'handed_over', detail: { attempt: 1 } },
+    { at: sentAt, state: 'accepted', detail: { messageId: email.message_id } },
+    { at: deliveredAt, state: 'delivered', detail: null },
+  ] as const;
+  const plain = steps.flatMap(({ at, state, detail }) =>
+    at && trace.every((entry) => entry.state !== state)
+      ? { at: at.toISOString(), state, detail }
+      : [],
+  );
+  const before = trace.filter(({ state }) => state === 'throttled');
+  const after = trace.filter(({ state }) => state !== 'throttled');
+  // Feedback may have been faster than the response.
+  return [...before, ...plain, ...after].sort((one, other) =>
+    one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
+  );
+}

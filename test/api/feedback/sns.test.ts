@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
-import { insertTestCampaign, type insertTestEmail } from '../../support/projects/mails.ts';
+import {
+  insertClaimedEmail,
+  insertTestCampaign,
+  type insertTestEmail,
+} from '../../support/projects/mails.ts';
 import { bounceDetail, sesEvent, sesNotification } from '../../support/fakes/ses-messages.ts';
 import { useSnsFeedback } from '../../support/projects/sns-feedback.ts';
 
@@ -267,17 +271,17 @@ describe('a message whose outcome is unknown', () => {
 
   it('keeps what was handed over when feedback is quicker than the answer', async () => {
     const campaignId = await insertTestCampaign(api.db, project.id);
-    const attemptId = randomUUID();
-    const lease_until = new Date(Date.now() + 60_000);
-    const fields = { ...unknown, attempt_id: attemptId, status: 'SENDING', lease_until };
-    const { id } = await sentEmail({ ...fields, subject: '' }, campaignId);
+    const { contactId } = await sentEmail();
+    const { emailId: id, attempt } = await insertClaimedEmail(
+      api.db,
+      { projectId: project.id, contactId, campaignId },
+      { subject: '' },
+    );
     await notify(sesEvent('Delivery', { emailId: id }));
     const content = { subject: 'Hi Ada', bodyTemplate: 'f', values: ['Ada'] };
     await recordDeliveryOutcomes(api.db, {
-      projectId: project.id,
-      attemptIds: [attemptId],
+      ...attempt,
       outcomes: [{ emailId: id, kind: 'accepted', messageId: 'm', delivered: false, content }],
-      campaign: { id: campaignId, pauseOnFailures: 0 },
     });
     const email = await emailOf(id);
     expect(email).toMatchObject({ status: 'DELIVERED', subject: 'Hi Ada' });

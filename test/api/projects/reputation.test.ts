@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { failCampaignEmails } from '../../../db/campaigns/emails.ts';
+import { failCampaignEmails } from '../../../db/campaigns/chunks.ts';
 import { useApi } from '../../support/api.ts';
 import { useFakeSns } from '../../support/fakes/sns.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
@@ -186,7 +186,7 @@ describe('when a project is disabled', () => {
       .executeTakeFirstOrThrow();
     expect(waiting.status).toBe('PENDING');
     // The campaign's run, which is told of it, withholds page by page what may be a million.
-    await failCampaignEmails(api.db, campaigns[2]!, 'project_disabled', 10);
+    await failCampaignEmails(api.db, campaigns[2]!, 10);
     for (const id of mails) {
       const email = await api.db
         .selectFrom('email')

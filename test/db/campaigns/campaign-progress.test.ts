@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { useApi } from '../../support/api.ts';
-import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+import { insertClaimedEmail, insertTestCampaign } from '../../support/projects/mails.ts';
 
 const api = await useApi();
 
@@ -13,19 +12,16 @@ it('refusals count once when they are recorded again, because the answer was los
     key: secretKey,
     body: { email: 'ada@x.example' },
   });
-  const attemptId = randomUUID();
-  const lease_until = new Date(Date.now() + 60_000);
-  const emailId = await insertTestEmail(
-    api.db,
-    { projectId, contactId: body.id, campaignId },
-    { status: 'SENDING', sent_at: null, message_id: null, attempt_id: attemptId, lease_until },
-  );
+  const { emailId, attempt } = await insertClaimedEmail(api.db, {
+    projectId,
+    contactId: body.id,
+    campaignId,
+  });
   const record = () =>
     recordDeliveryOutcomes(api.db, {
-      projectId,
-      attemptIds: [attemptId],
+      ...attempt,
       outcomes: [{ emailId, kind: 'refused', error: '550 No.' }],
-      campaign: { id: campaignId, pauseOnFailures: 2 },
+      campaign: { ...attempt.campaign, pauseOnFailures: 2 },
     });
   await record();
   await record();

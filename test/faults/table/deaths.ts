@@ -71,6 +71,22 @@ const points: readonly {
     parts: [campaign, sends],
   },
   {
+    name: 'a chunk of a campaign is claimed',
+    by: 'worker',
+    at: {
+      table: 'campaign_chunk',
+      when: 'update',
+      condition: 'new.attempt_id is not null and old.attempt_id is null',
+    },
+    parts: [campaign],
+  },
+  {
+    name: 'the outcomes of a chunk are recorded',
+    by: 'worker',
+    at: { table: 'campaign_chunk', when: 'delete', condition: 'true' },
+    parts: [campaign],
+  },
+  {
     name: 'an execution starts',
     by: 'API',
     at: { table: 'execution', when: 'insert', condition: 'true' },

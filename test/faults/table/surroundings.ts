@@ -102,8 +102,10 @@ function awayForLong(): Fault {
       const by = sql`make_interval(secs => ${(everyMs * (times - 1)) / 1000}::float8)`;
       clock = setInterval(() => {
         void sql`
-          with circuit as (update provider_circuit set next_probe_at = next_probe_at - ${by})
-          update email set due_at = due_at - ${by} where status = 'PENDING' and due_at > now()`
+          with circuit as (update provider_circuit set next_probe_at = next_probe_at - ${by}),
+            chunk as (update campaign_chunk set due_at = due_at - ${by} where due_at > now())
+          update email set due_at = due_at - ${by}
+            where status = 'PENDING' and due_at > now() and campaign_id is null`
           .execute(world.db)
           .catch(() => {});
       }, everyMs);

@@ -136,6 +136,8 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
         .set({ lease_until: past })
         .where('status', '=', 'SENDING')
         .execute();
+      await sql`update campaign_chunk set lease_until = ${past}
+        where attempt_id is not null`.execute(db);
       await sql`update idempotency set created_at = ${past}, renewed_at = null
         where status_code is null`.execute(db);
     },

@@ -1,3 +1,6 @@
+delete from campaign_chunk
+where campaign_id = $1 and attempt_id = any($2::uuid[])
+
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
     name, from_email, project_id, total_recipients, audience_condition)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -8,6 +11,17 @@ select id, $1, project_id, $2::jsonb
 from campaign
 where id = $3
 on conflict do nothing
+
+select ( (
+    select coalesce(sum(cardinality(email_ids)), 0)
+    from campaign_chunk
+    where campaign_id = $1 and lease_until < now()) + (
+    select count(*)
+    from email
+    where campaign_id = $2 and status = 'SENDING' and lease_until < now()) + (
+    select count(*)
+    from email
+    where campaign_id = $3 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
 
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
@@ -58,11 +72,81 @@ where project_id = $1 and (campaign_id, frame) in (
   select named.campaign_id, named.frame
   from unnest( $2::uuid[], $3::text[]) as named(campaign_id, frame))
 
+select case when least( (
+    select due_at
+    from campaign_chunk
+    where campaign_id = $1 and attempt_id is null
+    order by due_at
+    limit 1), (
+    select due_at
+    from email
+    where campaign_id = $2 and status = 'PENDING' and due_at < now() + interval '1 day'
+    order by due_at
+    limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
+          select due_at
+          from campaign_chunk
+          where campaign_id = $3 and attempt_id is null
+          order by due_at
+          limit 1), (
+          select due_at
+          from email
+          where campaign_id = $4 and status = 'PENDING' and due_at < now() + interval '1 day'
+          order by due_at
+          limit 1)) - clock_timestamp()) * 1000)::float8) end as "nextDueMs", exists (
+  select
+  from campaign_chunk
+  where campaign_id = $5 and attempt_id is not null) or exists (
+  select
+  from email
+  where campaign_id = $6 and status = 'SENDING') as "isUnsettled"
+
 select count(*)::int as total
 from campaign
 where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(lower(campaign.name),
     lower($3)) > 0 or strpos(lower(campaign.subject), lower($4)) > 0 or
     strpos(lower(campaign.from_email), lower($5)) > 0)
+
+select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
+    email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
+    email.complained_at, email.contact_id, email.content_version, email.created_at,
+    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name,
+    email.handed_over_at, email.headers, email.id, email.lease_until, email.message_class,
+    email.message_id, email.opened_at, email.opens, email.project_id, email.reply_to, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
+    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
+    select unnest(email_ids)
+    from campaign_chunk
+    where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
+        email.status end as status, (body is not null or body_values is not null) as has_body
+from email
+where project_id = $1 and true
+order by created_at desc, id desc
+limit $2
+
+select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
+    email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
+    email.complained_at, email.contact_id, email.content_version, email.created_at,
+    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name,
+    email.handed_over_at, email.headers, email.id, email.lease_until, email.message_class,
+    email.message_id, email.opened_at, email.opens, email.project_id, email.reply_to, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
+    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
+    select unnest(email_ids)
+    from campaign_chunk
+    where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
+        email.status end as status, (body is not null or body_values is not null) as has_body,
+        trace, id as email_id, body, body_frame, body_values
+from email
+where project_id = $1 and id = $2
+
+select email_ids
+from campaign_chunk
+where campaign_id = $1 and attempt_id = any($2::uuid[])
+for update
 
 select id
 from campaign
@@ -75,6 +159,29 @@ where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(l
     strpos(lower(campaign.from_email), lower($5)) > 0)
 order by campaign.created_at desc, campaign.id desc
 limit $6 offset $7
+
+select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
+    from_name, to_email, status, error, message_id, sent_at, delivered_at, opened_at, clicked_at,
+    bounced_at, complained_at, opens, clicks, attempts + (email.status = 'PENDING' and
+    email.campaign_id is not null and email.id in (
+    select unnest(email_ids)
+    from campaign_chunk
+    where project_id = email.project_id and attempt_id is not null))::int as attempts,
+        (coalesce(lease_until > now(), false) or (email.status = 'PENDING' and email.campaign_id is
+        not null and email.id in (
+      select unnest(email_ids)
+      from campaign_chunk
+      where project_id = email.project_id and attempt_id is not null))) as is_under_way, (email.id =
+          any($1::uuid[]) and exists (
+    select
+    from event
+    where event.contact_id = email.contact_id and name = 'email.open' and event.email_id = email.id
+        and recorded_at > clock_timestamp() - make_interval(secs => $2))) as was_opened_lately,
+        clock_timestamp() as now
+from email
+where id = any($3::uuid[])
+order by id
+for update
 
 select id, project_id, name
 from campaign
@@ -133,6 +240,49 @@ returning total_recipients as total
 update campaign
 set total_recipients = $1, scheduled_for = $2, updated_at = now()
 where id = $3
+
+with due as (
+  select campaign_id, number, project_id, email_ids, due_at
+  from campaign_chunk
+  where campaign_id = $1 and attempt_id is null and due_at <= now() and exists (
+    select
+    from campaign
+    where id = $2 and status = 'SENDING')
+  order by due_at, number
+  limit 1
+  for update skip locked ), rest as (
+  insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+  select campaign_id, project_id, email_ids[$3::int + 1:], due_at
+  from due
+  where cardinality(email_ids) > $4::int )
+update campaign_chunk as chunk
+set email_ids = due.email_ids[:$5::int], attempt_id = $6, claimed_at = now(), lease_until = now() +
+    make_interval(secs => $7)
+from due
+where chunk.campaign_id = due.campaign_id and chunk.number = due.number
+returning chunk.email_ids as "emailIds", to_char(due.due_at at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt", to_char(chunk.claimed_at at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt"
+
+with expired as (
+  delete from campaign_chunk
+  where (campaign_id, number) in (
+    select campaign_id, number
+    from campaign_chunk
+    where attempt_id is not null and lease_until < now()
+    order by lease_until
+    limit $1
+    for update skip locked)
+  returning email_ids, attempt_id, claimed_at, lease_until ), changed as (
+  update email
+  set status = 'SENDING', attempt_id = expired.attempt_id, attempts = attempts + 1, lease_until =
+      expired.lease_until, updated_at = now(), trace = email.trace || jsonb_set(
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
+      to_jsonb(to_char(expired.claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  from expired, unnest(expired.email_ids) as claimed(id)
+  where email.id = claimed.id and email.status = 'PENDING' )
+select
+from expired
 
 with next as (
   update campaign

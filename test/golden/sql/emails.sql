@@ -44,17 +44,6 @@ on conflict do nothing
 returning message_id
 
 select (
-  select case when due_at is not null then greatest(0, ceil(extract(epoch from due_at -
-      clock_timestamp()) * 1000)::float8) end
-  from email
-  where campaign_id = $1 and status = 'PENDING'
-  order by due_at, id
-  limit 1) as "nextDueMs", exists (
-  select
-  from email
-  where campaign_id = $2 and status = 'SENDING') as "isUnsettled"
-
-select (
   select count(*)::float8
   from email
   where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and project_id = $1
@@ -75,14 +64,6 @@ select (
     where workflow.id = workflow_id) and project_id = $7 and date_trunc('milliseconds', started_at
         at time zone 'UTC') >= $8::timestamptz at time zone 'UTC') as workflow_started
 
-select ( (
-    select count(*)
-    from email
-    where campaign_id = $1 and status = 'SENDING' and lease_until < now()) + (
-    select count(*)
-    from email
-    where campaign_id = $2 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
-
 select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
     clock_timestamp()) * 1000)::float8) end as ms
 from email
@@ -99,32 +80,23 @@ select count(*)::int as total
 from email
 where project_id = $1
 
-select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
-    email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
-    email.complained_at, email.contact_id, email.content_version, email.created_at,
-    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name, email.headers,
-    email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
-    email.opens, email.project_id, email.reply_to, email.sent_at, email.source_type, email.status,
-    email.subject, email.template_id, email.to_email, email.to_name, email.unsubscribed_at,
-    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, (body is not
-    null or body_values is not null) as has_body
+select email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
+    email.message_class, email.source_type, email.created_at, email.billed_units,
+    email.allowance_month, email.attempts + 1 as attempts, content.version as content_version,
+    content.from_name, content.reply_to, case when email.attempts > 0 then
+    jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+    first_attempt_at, campaign.refused_in_row, contact.email as contact_email, contact.subscribed as
+    contact_subscribed, contact.data as contact_data, project.disabled_reason is not null as
+    project_disabled, project.language as project_language, project.tracking as project_tracking,
+    project.subscription is null as has_badge
 from email
-where project_id = $1 and true
-order by created_at desc, id desc
-limit $2
-
-select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
-    email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
-    email.complained_at, email.contact_id, email.content_version, email.created_at,
-    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name, email.headers,
-    email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
-    email.opens, email.project_id, email.reply_to, email.sent_at, email.source_type, email.status,
-    email.subject, email.template_id, email.to_email, email.to_name, email.unsubscribed_at,
-    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, (body is not
-    null or body_values is not null) as has_body, trace, id as email_id, body, body_frame,
-    body_values
-from email
-where project_id = $1 and id = $2
+join contact on contact.id = email.contact_id
+join campaign on campaign.id = $1
+join campaign_content content on content.campaign_id = campaign.id and content.version =
+    campaign.content_version
+join project on project.id = campaign.project_id
+where email.id = any($2::uuid[]) and email.status = 'PENDING'
+order by email.id
 
 select granted, wait_ms
 from take_sending_tokens($1::text[], $2::float8[], $3, $4)
@@ -157,29 +129,70 @@ from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, me
 where email.id = given.id
 
 update email
+set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at =
+    email.due_at, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
+    'withheld') then 1 else 0 end, attempt_id = case when outcome.kind = 'uncertain' then $2::uuid
+    end, handed_over_at = case when outcome.kind = 'accepted' and email.attempts = 0 then
+    $3::timestamptz end, from_name = $4, reply_to = $5, content_version = $6, lease_until = case
+    when outcome.status = 'SENDING' then now() end, sent_at = case when outcome.kind = 'accepted'
+    then clock_timestamp() end, delivered_at = case when outcome.status = 'DELIVERED' then
+    clock_timestamp() end, subject = coalesce(outcome.subject, email.subject), headers =
+    coalesce(outcome.headers, email.headers), body = case when outcome.subject is null then
+    email.body else outcome.body end, body_frame = case when outcome.subject is null then
+    email.body_frame else outcome.body_frame end, body_values = case when outcome.subject is null
+    then email.body_values else outcome.body_values end, trace = case when outcome.kind = 'accepted'
+    and email.attempts = 0 then email.trace when outcome.kind = 'accepted' then email.trace ||
+    jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)),
+    '{0,at}', to_jsonb(to_char($7::timestamptz at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('accepted', jsonb_build_object('messageId',
+    outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
+    null) else '[]' end when outcome.kind = 'refused' then email.trace || jsonb_set(
+    trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
+    to_jsonb(to_char($8::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
+    trace_entry('refused', jsonb_build_object('error', outcome.error)) when outcome.kind = 'again'
+    then email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
+    email.attempts + 1)), '{0,at}', to_jsonb(to_char($9::timestamptz at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('refused', jsonb_build_object('error',
+    outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
+    email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
+    email.attempts + 1)), '{0,at}', to_jsonb(to_char($10::timestamptz at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('uncertain', jsonb_build_object('reason',
+    outcome.error)) when outcome.kind = 'withheld' then email.trace || trace_entry('withheld',
+    jsonb_build_object('reason', outcome.error)) else email.trace end, updated_at = now()
+from jsonb_to_recordset($11::jsonb) as outcome(id uuid, kind text, status text, message_id text,
+    error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
+    jsonb)
+where email.id = outcome.id and email.status = 'PENDING'
+returning email.id, email.contact_id, email.status, email.subject, email.from_email,
+    email.from_name, email.message_id, email.template_id, email.campaign_id, email.source_type,
+    to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
+    to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at
+
+update email
 set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
     when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
-    email.due_at end, attempts = case when outcome.kind in ('released', 'withheld') then
-    email.attempts - 1 else email.attempts end, lease_until = case when outcome.status = 'SENDING'
-    then now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
-    delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
+    email.due_at end, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
+    'withheld') then 1 else 0 end, lease_until = case when outcome.status = 'SENDING' then now()
+    end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end, delivered_at =
+    case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
     coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers, email.headers),
     body = case when outcome.subject is null then email.body else outcome.body end, body_frame =
     case when outcome.subject is null then email.body_frame else outcome.body_frame end, body_values
     = case when outcome.subject is null then email.body_values else outcome.body_values end, trace =
-    case outcome.kind when 'accepted' then email.trace || trace_entry('accepted',
-    jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
-    then trace_entry('delivered', null) else '[]' end when 'refused' then email.trace ||
-    trace_entry('refused', jsonb_build_object('error', outcome.error)) when 'again' then email.trace
-    || trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
-    outcome.delay_ms)) when 'uncertain' then email.trace || trace_entry('uncertain',
-    jsonb_build_object('reason', outcome.error)) when 'withheld' then (email.trace - (-1)) ||
+    case when false then email.trace when outcome.kind = 'accepted' then email.trace ||
+    trace_entry('accepted', jsonb_build_object('messageId', outcome.message_id)) || case when
+    outcome.status = 'DELIVERED' then trace_entry('delivered', null) else '[]' end when outcome.kind
+    = 'refused' then email.trace || trace_entry('refused', jsonb_build_object('error',
+    outcome.error)) when outcome.kind = 'again' then email.trace || trace_entry('refused',
+    jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind =
+    'uncertain' then email.trace || trace_entry('uncertain', jsonb_build_object('reason',
+    outcome.error)) when outcome.kind = 'withheld' then email.trace - (-1) ||
     trace_entry('withheld', jsonb_build_object('reason', outcome.error)) else email.trace - (-1)
     end, updated_at = now()
-from jsonb_to_recordset($1::jsonb) as outcome(id uuid, kind text, status text, message_id text,
+from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
     error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
     jsonb)
-where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($2::uuid[])
+where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
 returning email.id, email.contact_id, email.status, email.subject, email.from_email,
     email.from_name, email.message_id, email.template_id, email.campaign_id, email.source_type,
     to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
@@ -272,93 +285,30 @@ with page as materialized (
   order by created_at, id
   limit $3 ), made as (
   insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-      source_type, template_id, campaign_id)
-  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9
+      source_type, template_id, campaign_id, due_at)
+  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, timestamptz '2100-01-01
+      00:00:00Z'
   from page as contact
   where contact.subscribed and true
   order by contact.created_at, contact.id
   on conflict (campaign_id, contact_id)
-  where campaign_id is not null do nothing )
+  where campaign_id is not null do nothing
+  returning id ), queued as (
+  insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+  select $10, $11, array_agg(id
+    order by due_at, id), max(due_at)
+  from (
+    select id, due_at, (row_number() over (
+        order by due_at, id) - 1) / $12::int as part
+    from (
+      select id, now() as due_at
+      from made) as waiting) as numbered
+  group by part
+  order by part )
 select count(*)::int as looked_at, (array_agg(created_at
     order by created_at desc, id desc))[1] as at, (array_agg(id
     order by created_at desc, id desc))[1] as id
 from page
-
-with sending as materialized (
-  select campaign.refused_in_row, content.version, content.from_name, content.reply_to
-  from campaign
-  join campaign_content content on content.campaign_id = campaign.id and content.version =
-      campaign.content_version
-  where campaign.id = $1 and campaign.status = 'SENDING' ), due as (
-  select id
-  from email
-  where campaign_id = $2 and status = 'PENDING' and due_at <= now() and (
-    select true
-    from sending)
-  order by due_at, id
-  limit $3
-  for update skip locked ), claimed as (
-  update email
-  set status = 'SENDING', attempt_id = $4, attempts = attempts + 1, lease_until = now() +
-      make_interval(secs => $5), updated_at = now(), trace = email.trace ||
-      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), from_name =
-      sending.from_name, reply_to = sending.reply_to, content_version = sending.version
-  from due, sending
-  where email.id = due.id
-  returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
-      email.from_name, email.reply_to, email.message_class, email.source_type,
-      email.content_version, email.attempts, email.created_at, email.billed_units,
-      email.allowance_month, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
-      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at, sending.refused_in_row )
-select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_email, claimed.from_email,
-    claimed.from_name, claimed.reply_to, claimed.message_class, claimed.source_type,
-    claimed.content_version, claimed.attempts, claimed.created_at, claimed.billed_units,
-    claimed.allowance_month, claimed.first_attempt_at, claimed.refused_in_row, contact.email as
-    contact_email, contact.subscribed as contact_subscribed, contact.data as contact_data,
-    project.disabled_reason is not null as project_disabled, project.language as project_language,
-    project.tracking as project_tracking, project.subscription is null as has_badge
-from claimed
-join contact on contact.id = claimed.contact_id
-join project on project.id = claimed.project_id
-
-with sending as materialized (
-  select campaign.refused_in_row, content.version, content.from_name, content.reply_to
-  from campaign
-  join campaign_content content on content.campaign_id = campaign.id and content.version =
-      campaign.content_version
-  where campaign.id = $1 and campaign.status = 'SENDING' ), due as (
-  select id
-  from email
-  where campaign_id = $2 and status = 'PENDING' and due_at <= now() and (
-    select true
-    from sending)
-  order by due_at, id
-  limit $3
-  for update skip locked ), claimed as (
-  update email
-  set status = 'SENDING', attempt_id = $4, attempts = attempts + 1, lease_until = now() +
-      make_interval(secs => $5), updated_at = now(), trace = email.trace || case when email.trace @>
-      '[{state: throttled}]' then '[]' else jsonb_set(trace_entry('throttled', null), '{0,at}',
-      to_jsonb(to_char(email.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) end ||
-      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), from_name =
-      sending.from_name, reply_to = sending.reply_to, content_version = sending.version
-  from due, sending
-  where email.id = due.id
-  returning email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
-      email.from_name, email.reply_to, email.message_class, email.source_type,
-      email.content_version, email.attempts, email.created_at, email.billed_units,
-      email.allowance_month, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
-      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at, sending.refused_in_row )
-select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_email, claimed.from_email,
-    claimed.from_name, claimed.reply_to, claimed.message_class, claimed.source_type,
-    claimed.content_version, claimed.attempts, claimed.created_at, claimed.billed_units,
-    claimed.allowance_month, claimed.first_attempt_at, claimed.refused_in_row, contact.email as
-    contact_email, contact.subscribed as contact_subscribed, contact.data as contact_data,
-    project.disabled_reason is not null as project_disabled, project.language as project_language,
-    project.tracking as project_tracking, project.subscription is null as has_badge
-from claimed
-join contact on contact.id = claimed.contact_id
-join project on project.id = claimed.project_id
 
 with unknown as (
   select email.id, $1 = 'resend' and attempts < $2 and (campaign_id is null or exists (
@@ -376,3 +326,28 @@ set status = case when resend then 'PENDING' else 'FAILED' end, error = case whe
 from unknown
 where email.id = unknown.id
 returning campaign_id
+
+with unqueued as (
+  select id, due_at
+  from email
+  where campaign_id = $1 and status = 'PENDING' and due_at < now() + interval '1 day'
+  order by due_at, id
+  limit $2
+  for update skip locked ), held as (
+  update email
+  set due_at = timestamptz '2100-01-01 00:00:00Z'
+  from unqueued
+  where email.id = unqueued.id ), queued as (
+  insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+  select $3, $4, array_agg(id
+    order by due_at, id), max(due_at)
+  from (
+    select id, due_at, (row_number() over (
+        order by due_at, id) - 1) / $5::int as part
+    from (
+      select id, due_at
+      from unqueued) as waiting) as numbered
+  group by part
+  order by part )
+select count(*)::int as count
+from unqueued

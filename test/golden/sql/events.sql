@@ -36,20 +36,6 @@ select id, name, data, created_at
 from event
 where id = $1
 
-select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
-    from_name, to_email, attempts, status, error, message_id, sent_at, delivered_at, opened_at,
-    clicked_at, bounced_at, complained_at, opens, clicks, (lease_until is not null and lease_until >
-    now()) as is_under_way, (email.id = any($1::uuid[]) and exists (
-    select
-    from event
-    where event.contact_id = email.contact_id and name = 'email.open' and event.email_id = email.id
-        and recorded_at > clock_timestamp() - make_interval(secs => $2))) as was_opened_lately,
-        clock_timestamp() as now
-from email
-where id = any($3::uuid[])
-order by id
-for update
-
 select name
 from event_tally
 where project_id = $1

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable } from 'kysely';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
-import { claimDueEmails, type ClaimedEmail } from '../../../db/emails/emails.ts';
+import { claimDueEmails, type ClaimedEmail, releaseClaim } from '../../../db/emails/emails.ts';
+import type { ChunkOrigin } from '../../../db/emails/outcomes.ts';
 import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
 import type { Engine } from '../engine.ts';
@@ -93,9 +94,52 @@ export async function deliverDue(
       projectId,
       max: 100,
       claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
+      release: (attemptId) => releaseClaim(db, attemptId),
       prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
     },
     stop,
   );
   return claimed;
+}
+
+/** What a worker knows of a chunk that it has claimed. */
+export const chunkOrigin: ChunkOrigin = {
+  contentVersion: 1,
+  fromName: 'Shop',
+  replyTo: null,
+  claimedAt: '2026-11-21T10:00:00.000Z',
+  throttledAt: null,
+};
+
+/**
+ * A message of a campaign in a chunk that a worker has claimed. Answers its id, and what the worker
+ * knows of its attempt.
+ */
+export async function insertClaimedEmail(
+  db: Database,
+  given: { projectId: string; contactId: string; campaignId: string },
+  fields: Fields<'email'> = {},
+) {
+  const { projectId, campaignId } = given;
+  const attemptId = randomUUID();
+  const emailId = await insertTestEmail(db, given, {
+    status: 'PENDING',
+    due_at: '2100-01-01',
+    sent_at: null,
+    message_id: null,
+    ...fields,
+  });
+  await db
+    .insertInto('campaign_chunk')
+    .values({
+      project_id: projectId,
+      campaign_id: campaignId,
+      email_ids: [emailId],
+      attempt_id: attemptId,
+      claimed_at: chunkOrigin.claimedAt,
+      lease_until: new Date(Date.now() + 60_000),
+    })
+    .execute();
+  const campaign = { id: campaignId, pauseOnFailures: 0, chunk: chunkOrigin };
+  return { emailId, attempt: { projectId, attemptIds: [attemptId], campaign } };
 }

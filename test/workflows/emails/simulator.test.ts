@@ -4,7 +4,11 @@ import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
 import { onCommitted } from '../../../db/commits.ts';
 import { useEngine } from '../../support/engine.ts';
-import { deliverDue, insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+import {
+  deliverDue,
+  insertTestCampaign,
+  insertClaimedEmail,
+} from '../../support/projects/mails.ts';
 
 /** Mail to the simulator, delivered by a worker that is killed. */
 
@@ -59,23 +63,14 @@ describe('recording a batch', () => {
     const to = `${name}+${randomUUID()}@simulator.test`;
     const made = await engine.call('POST', '/contacts', { email: to, subscribed: true });
     const campaignId = await insertTestCampaign(api.db, project.id);
-    const attemptId = randomUUID();
-    const emailId = await insertTestEmail(
+    const { emailId, attempt } = await insertClaimedEmail(
       api.db,
       { projectId: project.id, contactId: made.body.id, campaignId },
-      {
-        to_email: to,
-        status: 'SENDING',
-        attempts: 1,
-        attempt_id: attemptId,
-        lease_until: new Date(Date.now() + 60_000),
-        sent_at: null,
-      },
+      { to_email: to },
     );
     const record = () =>
       recordDeliveryOutcomes(api.db, {
-        projectId: project.id,
-        attemptIds: [attemptId],
+        ...attempt,
         outcomes: [
           {
             emailId,
@@ -85,7 +80,6 @@ describe('recording a batch', () => {
             simulator: to,
           },
         ],
-        campaign: { id: campaignId, pauseOnFailures: 0 },
       });
     return { emailId, campaignId, record };
   }

@@ -6,7 +6,12 @@ import type { Mailer } from '../../../providers/mail/mailer.ts';
 import { useEngine } from '../../support/engine.ts';
 import { createContact } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
-import { deliverDue, insertDueEmail, insertTestCampaign } from '../../support/projects/mails.ts';
+import {
+  chunkOrigin,
+  deliverDue,
+  insertDueEmail,
+  insertTestCampaign,
+} from '../../support/projects/mails.ts';
 
 /** Mail that was handed over, and whose row is not what it was. */
 
@@ -121,7 +126,7 @@ describe('mail whose contact is deleted while it is handed over', () => {
       attemptIds: [randomUUID()],
       outcomes: [{ emailId, kind: 'accepted', messageId: emailId, delivered: true }],
       claimed: [{ id: emailId, source_type: 'CAMPAIGN', billed_units: 1, allowance_month: null }],
-      campaign: { id: campaignId, pauseOnFailures: 100 },
+      campaign: { id: campaignId, pauseOnFailures: 100, chunk: chunkOrigin },
     });
     const counts = await db
       .selectFrom('campaign')

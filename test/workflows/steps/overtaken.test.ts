@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { claimDueEmails, releaseClaim } from '../../../db/emails/emails.ts';
+import { releaseChunk } from '../../../db/campaigns/chunks.ts';
+import { findCampaignWork } from '../../../db/campaigns/emails.ts';
+import { claimDueEmails } from '../../../db/emails/emails.ts';
 import {
   recordDeliveryOutcomes,
   type DeliveryOutcome,
@@ -9,42 +11,49 @@ import {
 } from '../../../db/emails/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
 import { useApi } from '../../support/api.ts';
-import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
+import {
+  insertClaimedEmail,
+  insertTestCampaign,
+  insertTestEmail,
+} from '../../support/projects/mails.ts';
 
 /** Mail about which something else was said before its own outcome was recorded. */
 
 const api = await useApi();
 const { id: projectId } = await api.createProject((await api.signUp()).cookie);
 
-/** A message that a worker has claimed. */
+/** A message that a worker has claimed, of a campaign by its chunk. */
 async function claimed(campaignId?: string) {
   const { id: contactId } = await api.db
     .insertInto('contact')
     .values({ project_id: projectId, email: `${randomUUID()}@people.test`, subscribed: true })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const attemptId = randomUUID();
-  const emailId = await insertTestEmail(
-    api.db,
-    { projectId, contactId, ...(campaignId ? { campaignId } : {}) },
-    {
-      status: 'SENDING',
-      message_id: null,
-      sent_at: null,
-      attempt_id: attemptId,
-      attempts: 1,
-      lease_until: new Date(Date.now() + 60_000),
-      trace: JSON.stringify([{ state: 'handed_over', at: '2026-11-21T10:00:00.000Z' }]),
-    },
-  );
+  const given = { projectId, contactId };
+  const { emailId, attempt } = campaignId
+    ? await insertClaimedEmail(api.db, { ...given, campaignId })
+    : await claimedAlone(given);
   const record = (outcome: object) =>
     recordDeliveryOutcomes(api.db, {
-      projectId,
-      attemptIds: [attemptId],
+      ...attempt,
       outcomes: [{ emailId, ...outcome } as DeliveryOutcome],
-      ...(campaignId ? { campaign: { id: campaignId, pauseOnFailures: 0 } } : {}),
+      claimed: [{ id: emailId, source_type: 'CAMPAIGN', billed_units: 1, allowance_month: null }],
     });
-  return { emailId, attemptId, record };
+  return { emailId, attemptId: attempt.attemptIds[0]!, record };
+}
+
+async function claimedAlone(given: { projectId: string; contactId: string }) {
+  const attemptId = randomUUID();
+  const emailId = await insertTestEmail(api.db, given, {
+    status: 'SENDING',
+    message_id: null,
+    sent_at: null,
+    attempt_id: attemptId,
+    attempts: 1,
+    lease_until: new Date(Date.now() + 60_000),
+    trace: JSON.stringify([{ state: 'handed_over', at: '2026-11-21T10:00:00.000Z' }]),
+  });
+  return { emailId, attempt: { projectId, attemptIds: [attemptId] } };
 }
 
 const accepted = { kind: 'accepted', messageId: 'from-the-answer', delivered: true };
@@ -164,7 +173,7 @@ describe('released after its campaign was cancelled, a mail', () => {
     const campaignId = await insertTestCampaign(api.db, projectId, { status: 'CANCELLED' });
     const { emailId, attemptId } = await claimed(campaignId);
     if (isDeleted) await api.db.deleteFrom('campaign').where('id', '=', campaignId).execute();
-    await releaseClaim(api.db, attemptId);
+    await releaseChunk(api.db, campaignId, attemptId);
     expect(await rowOf(emailId)).toMatchObject({
       status: 'FAILED',
       error: 'campaign_cancelled',
@@ -173,8 +182,13 @@ describe('released after its campaign was cancelled, a mail', () => {
   });
 
   it('is due again where the campaign goes on', async () => {
-    const { emailId, attemptId } = await claimed(await insertTestCampaign(api.db, projectId));
-    await releaseClaim(api.db, attemptId);
+    const campaignId = await insertTestCampaign(api.db, projectId);
+    const { emailId, attemptId } = await claimed(campaignId);
+    await releaseChunk(api.db, campaignId, attemptId);
     expect(await rowOf(emailId)).toMatchObject({ status: 'PENDING', attempts: 0 });
+    expect(await findCampaignWork(api.db, campaignId)).toEqual({
+      nextDueMs: 0,
+      isUnsettled: false,
+    });
   });
 });

@@ -1,0 +1,249 @@
+import { type RawBuilder, sql } from 'kysely';
+import { suppressed } from '../emails/campaign-progress.ts';
+import { traceEntry } from '../emails/trace.ts';
+import { type Database, transact } from '../database.ts';
+import { isoTime } from '../expressions.ts';
+
+/**
+ * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
+ * moment it is inserted until its outcome is recorded; its row is not touched in between, so
+ * claiming costs one row for 50 messages. Whoever has claimed the chunk hands its messages over.
+ *
+ * Locks are taken in this order: contacts, chunk, messages, campaign.
+ */
+
+/**
+ * Messages of a chunk. When a process dies, all messages of the chunks that it had claimed count as
+ * unknown. Larger ones are hardly cheaper.
+ */
+export const chunkSize = 50;
+
+/**
+ * `email.due_at` of a message whose chunk says when it is due. A worker of the version before, which
+ * knows no chunks, never finds it due. Not infinity: that version calculates with it.
+ */
+export const dueByChunk = sql<Date>`timestamptz '2100-01-01 00:00:00Z'`;
+
+/** Whether a waiting message of a campaign is in no chunk: the version before has inserted it. */
+export const isUnqueued = sql<boolean>`status = 'PENDING' and due_at < now() + interval '1 day'`;
+
+/** Messages put into chunks in one statement. */
+const queuedPage = 2_000;
+
+/**
+ * SQL that puts messages into new chunks, in the order in which they are due, to be used as a part
+ * of a larger statement. A chunk is due with the last of its messages.
+ * @param from a query with the columns `id` and `due_at`.
+ */
+export function queueing(
+  campaign: { id: string; projectId: string },
+  from: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
+    insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+      select ${campaign.id}, ${campaign.projectId}, array_agg(id order by due_at, id), max(due_at)
+        from (select id, due_at,
+            (row_number() over (order by due_at, id) - 1) / ${chunkSize}::int as part
+          from (${from}) as waiting) as numbered
+        group by part order by part`;
+}
+
+/**
+ * Puts messages into chunks that a worker of the version before has inserted, or put off. Returns how
+ * many: there may be more.
+ */
+export async function queueLeftovers(
+  db: Database,
+  campaign: { id: string; projectId: string },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    with unqueued as (
+      select id, due_at from email
+        where campaign_id = ${campaign.id} and ${isUnqueued}
+        order by due_at, id limit ${queuedPage}
+        for update skip locked
+    ), held as (
+      update email set due_at = ${dueByChunk} from unqueued where email.id = unqueued.id
+    ), queued as (
+      ${queueing(campaign, sql`select id, due_at from unqueued`)}
+    )
+    select count(*)::int as count from unqueued`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** A claimed chunk. */
+export interface ClaimedChunk {
+  emailIds: string[];
+  /** When it was due, and when it was claimed: ISO times. */
+  dueAt: string;
+  claimedAt: string;
+}
+
+/**
+ * Claims the next due chunk of a campaign that is sending, for one attempt. Of a chunk with more
+ * than `max` messages, the rest stays in the queue.
+ */
+export async function claimChunk(
+  db: Database,
+  given: { campaignId: string; attemptId: string; max: number; leaseSeconds: number },
+): Promise<ClaimedChunk | undefined> {
+  const { rows } = await sql<ClaimedChunk>`
+    with due as (
+      select campaign_id, number, project_id, email_ids, due_at from campaign_chunk
+        where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
+          and exists (select from campaign
+            where id = ${given.campaignId} and status = 'SENDING')
+        order by due_at, number
+        limit 1
+        for update skip locked
+    ), rest as (
+      insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+        select campaign_id, project_id, email_ids[${given.max}::int + 1:], due_at from due
+          where cardinality(email_ids) > ${given.max}::int
+    )
+    update campaign_chunk as chunk set
+        email_ids = due.email_ids[:${given.max}::int], attempt_id = ${given.attemptId},
+        claimed_at = now(), lease_until = now() + make_interval(secs => ${given.leaseSeconds})
+      from due
+      where chunk.campaign_id = due.campaign_id and chunk.number = due.number
+      returning chunk.email_ids as "emailIds", ${isoTime(sql`due.due_at`)} as "dueAt",
+        ${isoTime(sql`chunk.claimed_at`)} as "claimedAt"`.execute(db);
+  return rows[0];
+}
+
+/**
+ * Releases a claimed chunk of which nothing was handed over. Its messages fail when their campaign
+ * has ended.
+ */
+export async function releaseChunk(
+  db: Database,
+  campaignId: string,
+  attemptId: string,
+): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows: released } = await sql`
+      update campaign_chunk set attempt_id = null, claimed_at = null, lease_until = null
+        where campaign_id = ${campaignId} and attempt_id = ${attemptId}
+        returning number`.execute(tx);
+    if (released.length === 0) return;
+    // Locked: either this sees a cancel, or the cancel sees the released chunk.
+    const { rows } = await sql<{ status: string }>`
+      select status from campaign where id = ${campaignId} for share`.execute(tx);
+    const [campaign] = rows;
+    if (campaign && campaign.status !== 'CANCELLED') return;
+    await failCampaignEmails(tx, campaignId, chunkSize);
+  });
+}
+
+/**
+ * Locks the chunk of an attempt until the transaction ends. Returns its messages; undefined when the
+ * attempt has lost it: its lease has expired (see `expireChunks`), or all outcomes are recorded.
+ */
+export async function lockChunk(
+  tx: Database,
+  campaignId: string,
+  attemptIds: readonly string[],
+): Promise<string[] | undefined> {
+  const { rows } = await sql<{ email_ids: string[] }>`
+    select email_ids from campaign_chunk
+      where campaign_id = ${campaignId} and attempt_id = any(${attemptIds}::uuid[])
+      for update`.execute(tx);
+  return rows[0]?.email_ids;
+}
+
+/**
+ * Ends a locked chunk, or leaves it to its attempt with the messages that have no outcome yet. Puts
+ * messages that are due again into new chunks.
+ * @param given.left the messages without an outcome.
+ * @param given.again the messages that still wait, by the milliseconds until they are due.
+ */
+export async function endChunk(
+  tx: Database,
+  campaign: { id: string; projectId: string },
+  attemptIds: readonly string[],
+  given: { left: readonly string[]; again: ReadonlyMap<number, readonly string[]> },
+): Promise<void> {
+  const isAttempts = sql`campaign_id = ${campaign.id}
+    and attempt_id = any(${attemptIds}::uuid[])`;
+  if (given.left.length === 0) {
+    await sql`delete from campaign_chunk where ${isAttempts}`.execute(tx);
+  } else {
+    await sql`update campaign_chunk set email_ids = ${given.left}::uuid[]
+      where ${isAttempts}`.execute(tx);
+  }
+  for (const [delayMs, ids] of given.again) {
+    await sql`
+      insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+        values (${campaign.id}, ${campaign.projectId}, ${ids}::uuid[],
+          now() + make_interval(secs => ${delayMs / 1000}))`.execute(tx);
+  }
+}
+
+/**
+ * Takes chunks from attempts whose lease has expired: their process is dead. Whether their messages
+ * were handed over is unknown, so they become SENDING, each on its own, until feedback or the settle
+ * time ends that. Returns how many chunks.
+ */
+export async function expireChunks(db: Database, max: number): Promise<number> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql`
+      with expired as (
+        delete from campaign_chunk where (campaign_id, number) in (
+            select campaign_id, number from campaign_chunk
+              where attempt_id is not null and lease_until < now()
+              order by lease_until limit ${max} for update skip locked)
+          returning email_ids, attempt_id, claimed_at, lease_until
+      ), changed as (
+        update email set
+            status = 'SENDING', attempt_id = expired.attempt_id, attempts = attempts + 1,
+            lease_until = expired.lease_until, updated_at = now(),
+            trace = email.trace || ${handedOver(sql`expired.claimed_at`)}
+          from expired, unnest(expired.email_ids) as claimed(id)
+          where email.id = claimed.id and email.status = 'PENDING'
+      )
+      select from expired`.execute(tx);
+    return rows.length;
+  });
+}
+
+/** The trace entry of a message, claimed with its chunk. */
+export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`jsonb_set(
+    ${traceEntry('handed_over', sql`jsonb_build_object('attempt', email.attempts + 1)`)},
+    '{0,at}', to_jsonb(${isoTime(claimedAt)}))`;
+}
+
+/**
+ * Fails some of the waiting messages of a campaign that is cancelled or gone, which nobody has
+ * claimed. Returns how many: 0 when all are done.
+ * @param max about how many.
+ */
+export async function failCampaignEmails(
+  db: Database,
+  campaignId: string,
+  max: number,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    with dropped as (
+      delete from campaign_chunk where (campaign_id, number) in (
+          select campaign_id, number from campaign_chunk
+            where campaign_id = ${campaignId} and attempt_id is null
+            order by due_at, number limit ${Math.ceil(max / chunkSize)} for update skip locked)
+          and not exists (select from campaign
+            where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')
+        returning email_ids
+    ), unqueued as (
+      select id from email
+        where campaign_id = ${campaignId} and ${isUnqueued} and not exists (select from campaign
+          where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')
+        order by due_at, id limit ${max} for update skip locked
+    ), failed as (
+      update email set ${suppressed}
+        where id in (select unnest(email_ids) from dropped union all select id from unqueued)
+          and status = 'PENDING'
+    )
+    select ((select count(*) from dropped) + (select count(*) from unqueued))::int as count`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}

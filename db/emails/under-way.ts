@@ -1,0 +1,25 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * Campaign mail that is being handed over: its row still says PENDING, and a claimed chunk of its
+ * campaign names it. It is shown as SENDING.
+ */
+
+/** SQL of the ids of a project's messages that are being handed over, as a subquery. */
+export function idsUnderWay(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select unnest(email_ids) from campaign_chunk
+    where project_id = ${projectId} and attempt_id is not null)`;
+}
+
+/** SQL of whether a message is one of them. @param email the table or its alias. */
+export function isClaimedByChunk(email: string): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<boolean>`(${column('status')} = 'PENDING' and ${column('campaign_id')} is not null
+    and ${column('id')} in ${idsUnderWay(column('project_id'))})`;
+}
+
+/** SQL of the status that a message is shown with. @param email the table or its alias. */
+export function statusOf(email: string): RawBuilder<string> {
+  return sql<string>`case when ${isClaimedByChunk(email)} then 'SENDING'
+    else ${sql.ref(`${email}.status`)} end`;
+}
