@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
-import type { ChunkOrigin, DeliveryOutcome } from '../../db/emails/outcomes.ts';
+import type { ChunkOrigin } from '../../db/emails/claims.ts';
+import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import { providerFailuresMax, retryDelayMs } from '../../domain/workflow/retry.ts';
@@ -113,8 +114,8 @@ const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
 /** Characters of sent bodies that a batch may hold before it records them. */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
- * The connections of each provider, shared by all batches of this process. A message waits for a
- * connection here, where its lease is checked, rather than in the provider's queue.
+ * What a provider takes at once, shared by all batches of this process. A message waits here, where
+ * its lease is checked; in the mailer only for as long as the margin of the lease allows.
  */
 const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
 /**

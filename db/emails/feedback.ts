@@ -14,6 +14,7 @@ import { signalCampaign } from '../outbox/outbox.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { deleteInPages } from '../pages.ts';
+import { storeDerived } from '../events/derived.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
 import { isClaimedByChunk } from './under-way.ts';
 import { disableForReputation } from '../projects/reputation.ts';
@@ -111,6 +112,15 @@ export async function recordFeedback(
   const changes = changesOf(emails, held.filter(isNew));
   const changed = [...changes.values()].filter(({ events, trace }) => events.length + trace.length);
   if (changed.length > 0) {
+    // Events of messages that have failed cannot be read from their rows.
+    const failed = changed.filter(
+      ({ email, state }) => state.status === 'FAILED' && email.derived_events > 0,
+    );
+    if (failed.length > 0)
+      await storeDerived(
+        tx,
+        failed.map(({ email }) => email.id),
+      );
     await updateMessages(tx, changed);
     await unsubscribe(tx, changed);
     const events = changed.flatMap(eventsOf);
@@ -179,7 +189,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
       .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
-      .select(['complained_at', 'opens', 'clicks'])
+      .select(['complained_at', 'opens', 'clicks', 'derived_events'])
       // A claimed chunk counts its attempt in the message only with the outcome.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(

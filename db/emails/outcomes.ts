@@ -1,14 +1,17 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { reopenRetention } from './body-retention.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
+import { type ChunkOrigin, type Claim, claimOf } from './claims.ts';
 import { recordCampaignProgress } from './campaign-progress.ts';
-import { endChunk, handedOver, lockChunk } from '../campaigns/chunks.ts';
+import { endChunk, lockChunk } from '../campaigns/chunks.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
+import { references } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import type { MailHeader } from './emails.ts';
+import { derivedEvents, findDerivable, tallying } from '../events/derived.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
 import {
   emailEventData,
@@ -17,7 +20,7 @@ import {
   recordFeedback,
   simulatedReport,
 } from './feedback.ts';
-import { throttled, traceEntry } from './trace.ts';
+import { traceEntry } from './trace.ts';
 import { categoryOf } from '../../domain/billing.ts';
 
 /** The content of a message: its body, or the values for a body template of its campaign. */
@@ -78,17 +81,6 @@ export interface Attempt {
   campaign?: { id: string; pauseOnFailures: number; chunk: ChunkOrigin };
 }
 
-/** What the messages of a claimed chunk share. Their rows do not have it yet. */
-export interface ChunkOrigin {
-  contentVersion: number;
-  fromName: string;
-  replyTo: string | null;
-  /** ISO time. */
-  claimedAt: string;
-  /** ISO time since which the sending limits have held them back; null: they did not. */
-  throttledAt: string | null;
-}
-
 /**
  * Records outcomes and their events in one transaction. A row that belongs to another attempt by
  * now is not changed.
@@ -97,13 +89,15 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
   const { projectId, outcomes, campaign } = attempt;
   await transact(db, async (tx) => {
     // Locks the contacts first, in order, as everywhere: see `enterStep`.
-    await sql`
-      select from contact
+    const { rows: contacts } = await sql<{ id: string }>`
+      select id from contact
         where id in (select contact_id from email
           where id = any(${outcomes.map(({ emailId }) => emailId)}::uuid[]))
         order by id for no key update`.execute(tx);
     const chunkIds = campaign && (await lockChunk(tx, campaign.id, attempt.attemptIds));
-    const claim = claimOf(attempt, chunkIds !== undefined);
+    const contactIds = contacts.map(({ id }) => id);
+    const derivable = chunkIds ? await findDerivable(tx, projectId, contactIds) : 0;
+    const claim = claimOf(attempt.attemptIds, chunkIds && campaign?.chunk, derivable);
     const emails = await updateSettled(tx, attempt, claim);
     await reopenRetention(
       tx,
@@ -153,69 +147,6 @@ async function endAttemptsChunk(
   await endChunk(tx, { id: campaignId, projectId }, attemptIds, { left, again });
 }
 
-/** How the rows of an attempt show that it has claimed them. */
-interface Claim {
-  /** SQL of whether a row is still claimed. */
-  isHeld: RawBuilder<boolean>;
-  /** SQL of whether it was claimed, although feedback has settled it since. */
-  wasHeld: RawBuilder<boolean>;
-  /** 1 where the row counts this attempt only now. */
-  attempt: 0 | 1;
-  /** SQL of when a row is due that must be tried again. */
-  dueAt: RawBuilder<unknown>;
-  /** SQL of whether its columns tell all that happened to a row: its first attempt was accepted. */
-  isPlain: RawBuilder<boolean>;
-  /** SQL of the trace: of such a row, with the handing over, without it, and if overtaken. */
-  tracePlain: RawBuilder<unknown>;
-  trace: RawBuilder<unknown>;
-  traceBefore: RawBuilder<unknown>;
-  traceOvertaken: RawBuilder<unknown>;
-  /** SQL of the columns that the claim itself did not write. */
-  columns: RawBuilder<unknown>;
-}
-
-/** @param isChunk it still holds the chunk, and the rows say nothing of its claim. */
-function claimOf({ attemptIds, campaign }: Attempt, isChunk: boolean): Claim {
-  if (!campaign || !isChunk) {
-    const isOwn = sql<boolean>`email.attempt_id = any(${attemptIds}::uuid[])`;
-    const trace = sql`email.trace`;
-    return {
-      isHeld: sql`email.status = 'SENDING' and ${isOwn}`,
-      wasHeld: isOwn,
-      attempt: 0,
-      dueAt: sql`case when outcome.kind = 'again'
-        then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end`,
-      isPlain: sql`false`,
-      tracePlain: trace,
-      trace,
-      traceBefore: sql`email.trace - (-1)`,
-      traceOvertaken: trace,
-      columns: sql``,
-    };
-  }
-  const { contentVersion, fromName, replyTo, claimedAt, throttledAt } = campaign.chunk;
-  const isPlain = sql<boolean>`outcome.kind = 'accepted' and email.attempts = 0`;
-  const tracePlain =
-    throttledAt === null ? sql`email.trace` : sql`email.trace || ${throttled(throttledAt)}`;
-  const trace = sql`${tracePlain} || ${handedOver(sql`${claimedAt}::timestamptz`)}`;
-  return {
-    isHeld: sql`email.status = 'PENDING'`,
-    wasHeld: sql`true`,
-    attempt: 1,
-    // Its chunk says when.
-    dueAt: sql`email.due_at`,
-    isPlain,
-    tracePlain,
-    trace,
-    traceBefore: tracePlain,
-    traceOvertaken: sql`case when ${isPlain} then ${tracePlain} else ${trace} end`,
-    columns: sql`
-      attempt_id = case when outcome.kind = 'uncertain' then ${attemptIds[0]}::uuid end,
-      handed_over_at = case when ${isPlain} then ${claimedAt}::timestamptz end,
-      from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},`,
-  };
-}
-
 /** Messages that the provider accepted although their rows do not say so now. */
 function acceptedBeside(
   { outcomes, claimed = [] }: Attempt,
@@ -246,7 +177,8 @@ const contentOfOutcome = sql`
 async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Promise<SentEmail[]> {
   const outcomes = storableJson(attempt.outcomes.map(outcomeOf));
   const { rows } = await sql<SentEmail>`
-    update email set
+    with settled as (
+      update email set
         status = outcome.status,
         message_id = outcome.message_id,
         error = outcome.error,
@@ -255,6 +187,7 @@ async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Prom
         attempts = email.attempts + ${claim.attempt}::int
           - case when outcome.kind in ('released', 'withheld') then 1 else 0 end,
         ${claim.columns}
+        derived_events = ${claim.derived},
         lease_until = case when outcome.status = 'SENDING' then now() end,
         sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
         delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end,
@@ -282,10 +215,14 @@ async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Prom
         as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
           subject text, body text, body_frame text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
-      returning email.id, email.contact_id, email.status, email.subject, email.from_email,
-        email.from_name, email.message_id, email.template_id, email.campaign_id,
-        email.source_type, ${isoTime(sql`email.sent_at`)} as sent_at,
-        ${isoTime(sql`email.delivered_at`)} as delivered_at`.execute(tx);
+      returning ${references(sentColumns, 'email')}
+    ), counted as (
+      ${tallying('settled')}
+    )
+    select id, contact_id, status, subject, from_email, from_name, message_id, template_id,
+        campaign_id, source_type, ${isoTime(sql`sent_at`)} as sent_at,
+        ${isoTime(sql`delivered_at`)} as delivered_at, derived_events
+      from settled`.execute(tx);
   return rows;
 }
 
@@ -368,6 +305,23 @@ function outcomeOf(outcome: DeliveryOutcome) {
   };
 }
 
+const sentColumns = [
+  'id',
+  'project_id',
+  'contact_id',
+  'status',
+  'subject',
+  'from_email',
+  'from_name',
+  'message_id',
+  'template_id',
+  'campaign_id',
+  'source_type',
+  'sent_at',
+  'delivered_at',
+  'derived_events',
+];
+
 export interface SentEmail {
   id: string;
   contact_id: string;
@@ -381,16 +335,18 @@ export interface SentEmail {
   source_type: string;
   sent_at: string | null;
   delivered_at: string | null;
+  derived_events: number;
 }
 
+/** The events of a message that are stored. */
 function sentEvents(email: SentEmail): NewEvent[] {
-  if (email.sent_at === null) return [];
   const base = emailEventData(email, email.message_id);
-  const about = { contactId: email.contact_id, emailId: email.id };
-  const sent = { ...about, name: 'email.sent', data: { ...base, sentAt: email.sent_at } };
-  if (email.delivered_at === null) return [sent];
-  const delivered = { ...base, deliveredAt: email.delivered_at };
-  return [sent, { ...about, name: 'email.delivery', data: delivered }];
+  return derivedEvents.flatMap(({ name, bit, at, field }) => {
+    const moment = email[at];
+    if (moment === null || email.derived_events & bit) return [];
+    const data = { ...base, [field]: moment };
+    return [{ contactId: email.contact_id, emailId: email.id, name, data }];
+  });
 }
 
 /**

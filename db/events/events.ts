@@ -1,7 +1,9 @@
-import { sql } from 'kysely';
-import { columnsOf } from '../columns.ts';
+import { type Selectable, sql } from 'kysely';
+import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { anyOf, isoTime, orderOf, type RowSize } from '../expressions.ts';
+import { anyOf, isoTime, type RowSize } from '../expressions.ts';
+import type { Event } from '../tables.ts';
+import { derivedEvents, derivedFrom, derivedNamed, selectDerived } from './derived.ts';
 import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
@@ -178,39 +180,68 @@ async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<
     .execute();
 }
 
-const rowSize = ['id', sql<number>`coalesce(octet_length(data::text), 0)`.as('bytes')] as const;
+const rowSize = sql`id, coalesce(octet_length(data::text), 0)::int as bytes`;
 
-/** The newest events of a project with the address of their contact, newest first. */
+/** The newest events of a project, newest first. */
 export async function listEvents(
   db: Database,
   projectId: string,
-  query: { eventName?: string | undefined; limit: number },
+  { eventName, limit }: { eventName?: string | undefined; limit: number },
 ): Promise<RowSize[]> {
-  return db
-    .selectFrom('event')
-    .select(rowSize)
-    .where('event.project_id', '=', projectId)
-    .$if(query.eventName !== undefined, (builder) =>
-      builder.where('event.name', '=', query.eventName ?? ''),
+  const isNamed = eventName === undefined ? sql`true` : sql`name = ${eventName}`;
+  const newest = sql`order by created_at desc, recorded_at desc, id desc limit ${limit}`;
+  // Mail whose events are stored is passed over: not more than has events on the page.
+  const derived = derivedNamed(eventName).map(
+    (event) => sql`
+      union all
+      (select ${rowSize}, created_at, recorded_at from (${selectDerived(
+        event,
+        sql`project_id = ${projectId} and ${sql.ref(event.at)} >= (select at from last)
+          order by ${sql.ref(event.at)} desc, email.id desc limit ${limit}`,
+      )}) as mail)`,
+  );
+  const { rows } = await sql<RowSize>`
+    with stored as materialized (
+      select ${rowSize}, created_at, recorded_at from event
+        where project_id = ${projectId} and ${isNamed} ${newest}
+    ), last as (
+      select coalesce((select created_at from stored order by created_at desc
+        offset ${limit - 1} limit 1), '-infinity') as at
     )
-    .orderBy('event.created_at', 'desc')
-    .orderBy('event.recorded_at', 'desc')
-    .orderBy('event.id', 'desc')
-    .limit(query.limit)
-    .execute();
+    select id, bytes from (
+        select id, bytes, created_at, recorded_at from stored ${sql.join(derived, sql` `)}) as found
+      ${newest}`.execute(db);
+  return rows;
 }
 
 /** The events of a list, in its order, with the address of their contact. */
-export async function readEvents(db: Database, ids: readonly string[]) {
-  return db
-    .selectFrom('event')
-    .leftJoin('contact', 'contact.id', 'event.contact_id')
-    .select(columnsOf('event'))
-    .select('contact.email as contact_email')
-    .where('event.id', '=', anyOf(ids))
-    .orderBy(orderOf(ids, 'event.id'))
-    .execute();
+export async function readEvents(db: Database, ids: readonly string[]): Promise<ListedEvent[]> {
+  const parts = derivedEvents.flatMap((event) => {
+    const emailIds = ids.flatMap((id) => {
+      const from = derivedFrom(id);
+      return from?.event === event ? from.emailId : [];
+    });
+    const isListed = sql`email.id = any(${emailIds}::uuid[])`;
+    return emailIds.length > 0
+      ? [
+          sql`union all select ${columnList('event', 'mail')}
+          from (${selectDerived(event, isListed)}) as mail`,
+        ]
+      : [];
+  });
+  const { rows } = await sql<ListedEvent>`
+    select ${columnList('event', 'listed')}, contact.email as contact_email
+      from (
+        select ${columnList('event')} from event where id = any(${ids}::uuid[])
+        ${sql.join(parts, sql` `)}
+      ) as listed
+      left join contact on contact.id = listed.contact_id
+      order by array_position(${ids}::uuid[], listed.id)`.execute(db);
+  return rows;
 }
+
+/** An event with the address of its contact. */
+export type ListedEvent = Selectable<Event> & { contact_email: string | null };
 
 /** The newest events of a contact, newest first. */
 export async function listContactEvents(
@@ -219,18 +250,19 @@ export async function listContactEvents(
   contactId: string,
   limit: number,
 ): Promise<RowSize[]> {
-  return (
-    db
-      .selectFrom('event')
-      .select(rowSize)
-      .where('project_id', '=', projectId)
-      .where('contact_id', '=', contactId)
-      // To the microsecond: mail may be sent and delivered within one millisecond.
-      .orderBy('recorded_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .execute()
+  const isOwn = sql`project_id = ${projectId} and contact_id = ${contactId}`;
+  // To the microsecond: mail may be sent and delivered within one millisecond.
+  const newest = sql`order by recorded_at desc, id desc limit ${limit}`;
+  const derived = derivedEvents.map(
+    (event) =>
+      sql`union all select ${rowSize}, recorded_at from (${selectDerived(event, isOwn)}) as mail`,
   );
+  const { rows } = await sql<RowSize>`
+    select id, bytes from (
+        (select ${rowSize}, recorded_at from event where ${isOwn} ${newest})
+        ${sql.join(derived, sql` `)}) as found
+      ${newest}`.execute(db);
+  return rows;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.ts';
 import type { Database } from '../database.ts';
+import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 
 /** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
@@ -38,14 +39,20 @@ export async function listEventCounts(
   const parts = [
     sql`select name, sum(count)::bigint as count from event_tally
       where project_id = ${projectId} and ${days} group by name`,
-    ...edges.map(
-      ({ first, end }) => sql`
+    ...edges.flatMap(({ first, end }) => [
+      sql`
         select name, (select count(*) from event
             where event.project_id = ${projectId} and event.name = named.name
               and created_at >= ${first} and created_at < ${end})
           from (select distinct name from event_tally
             where project_id = ${projectId} and day = ${utcDay(first)}) named`,
-    ),
+      ...derivedEvents.map(
+        (event) => sql`
+          select ${sql.lit(event.name)}, count(*) from email
+            where project_id = ${projectId} and ${hasDerived(event)}
+              and ${sql.ref(event.at)} >= ${first} and ${sql.ref(event.at)} < ${end}`,
+      ),
+    ]),
   ];
   const { rows } = await sql<EventCount>`
     select name, sum(count)::float8 as count
@@ -109,12 +116,17 @@ export async function listTopEvents(
 
 /** How many events of a name a project has, and of how many contacts. */
 export async function countEvents(db: Database, projectId: string, name: string) {
+  const derived = derivedNamed(name).map(
+    (event) => sql`union all select contact_id from email
+      where project_id = ${projectId} and ${hasDerived(event)}`,
+  );
   const { rows } = await sql<{ total: number; contacts: number }>`
     select
       (select coalesce(sum(count), 0)::float8 from event_tally
         where project_id = ${projectId} and name = ${name}) as total,
-      (select count(distinct contact_id)::float8 from event
-        where project_id = ${projectId} and name = ${name}) as contacts`.execute(db);
+      (select count(distinct contact_id)::float8 from (
+        select contact_id from event where project_id = ${projectId} and name = ${name}
+        ${sql.join(derived, sql` `)}) as found) as contacts`.execute(db);
   const [row] = rows;
   return row ?? { total: 0, contacts: 0 };
 }

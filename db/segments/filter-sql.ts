@@ -19,6 +19,7 @@ import {
   startOfDay,
 } from '../../domain/filter/value.ts';
 import { references } from '../columns.ts';
+import { derivedNamed, hasDerived } from '../events/derived.ts';
 
 /** Conditions as SQL. Everything a customer wrote is passed as a parameter. */
 
@@ -145,6 +146,19 @@ function memberSql(scope: Scope, id: string): Sql {
   return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
 }
 
+/** Events of a name: also those that the rows of campaign mail stand for. */
+function occurrences(name: string): RawBuilder<unknown> {
+  const derived = derivedNamed(name);
+  if (derived.length === 0) return sql`event`;
+  const mailed = derived.map(
+    (event) => sql`union all
+      select project_id, contact_id, ${sql.lit(name)}, ${sql.ref(event.at)} from email
+        where ${hasDerived(event)}`,
+  );
+  return sql`(select project_id, contact_id, name, created_at from event
+    ${sql.join(mailed, sql` `)})`;
+}
+
 function occurrenceSql(
   { contact, now, projectId }: Scope,
   filter: Filter,
@@ -155,7 +169,9 @@ function occurrenceSql(
   const since = instantSql(filter.unit ? cutOff(filter, now) : Number.NEGATIVE_INFINITY);
   const seen =
     field.kind === 'event'
-      ? (from: RawBuilder<Date>) => sql<boolean>`exists (select from event as seen
+      ? (
+          from: RawBuilder<Date>,
+        ) => sql<boolean>`exists (select from ${occurrences(field.name)} as seen
           where seen.contact_id = ${contactId}${inProject} and seen.name = ${field.name}
             and seen.created_at >= ${from})`
       : (from: RawBuilder<Date>) => sql<boolean>`exists (select from email as seen

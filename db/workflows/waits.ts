@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { derivedNamed, selectDerived } from '../events/derived.ts';
 import type { StepVisit } from './steps.ts';
 
 export interface MatchedEvent {
@@ -20,18 +21,22 @@ export async function registerWait(
   wait: { eventName: string; since: string; expiresAt: Date | null },
 ): Promise<MatchedEvent | null> {
   const { execution, stepExecution } = visit;
-  const event = await tx
-    .selectFrom('event')
-    .select(['id', 'name', 'data', 'created_at'])
-    .where('contact_id', '=', execution.contact_id)
-    .where('name', '=', wait.eventName)
-    .where('recorded_at', '>', sql<Date>`${wait.since}::timestamptz`)
-    .$if(wait.expiresAt !== null, (query) =>
-      query.where('recorded_at', '<', wait.expiresAt ?? new Date()),
-    )
-    .orderBy('recorded_at')
-    .limit(1)
-    .executeTakeFirst();
+  const isOwn = (at: string) => sql`contact_id = ${execution.contact_id}
+    and ${wait.expiresAt === null ? sql`true` : sql`${sql.ref(at)} < ${wait.expiresAt}`}`;
+  const since = sql`${wait.since}::timestamptz`;
+  const derived = derivedNamed(wait.eventName).map((mailed) => {
+    // These times are whole milliseconds: one that was rounded down must not be missed.
+    const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${since})`;
+    return sql`union all select id, name, data, created_at, recorded_at
+      from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
+  });
+  const { rows } = await sql<Parameters<typeof matched>[0]>`
+    select id, name, data, created_at from (
+        select id, name, data, created_at, recorded_at from event
+          where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${since}
+        ${sql.join(derived, sql` `)}) as found
+      order by recorded_at limit 1`.execute(tx);
+  const [event] = rows;
   if (event) {
     // In a repeated call, an event may have claimed the wait that the first call left.
     await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();

@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Graph } from '../../domain/workflow/graph.ts';
 import { type DataField, typedSql } from '../contacts/fields.ts';
 import { columnsOf } from '../columns.ts';
+import { derivedNamed, selectDerived } from '../events/derived.ts';
 import type { Database } from '../database.ts';
 import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
@@ -277,11 +278,18 @@ export async function listEventDataFields(
   projectId: string,
   eventName: string,
 ): Promise<DataField[]> {
+  const derived = derivedNamed(eventName).map((event) => {
+    const isNew = sql`id in (select id from email
+      where project_id = ${projectId} and ${event.indexed}
+      order by ${sql.ref(event.at)} desc, id desc limit 100)`;
+    return sql`union all select id, created_at, data from (${selectDerived(event, isNew)}) as mail`;
+  });
   const { rows } = await sql<DataField>`
     with newest as materialized (
-      select id, created_at, data from event
+      (select id, created_at, data from event
         where project_id = ${projectId} and name = ${eventName}
-        order by created_at desc, id desc limit 100
+        order by created_at desc, id desc limit 100)
+      ${sql.join(derived, sql` `)}
     ), valued as (
       select key, value, created_at, id from newest cross join jsonb_each(data)
         where jsonb_typeof(data) = 'object'

@@ -88,8 +88,9 @@ export async function findBroken(
       where email_id is not null group by email_id, name having count(*) > 1
     union all
     select 'email ' || email.id || ' DELIVERED without its events' from email
-      where status = 'DELIVERED' and (select count(*) from event
-        where event.email_id = email.id and name in ('email.sent', 'email.delivery')) <> 2
+      where status = 'DELIVERED' and bit_count(derived_events::int::bit(2)) + (select count(*)
+        from event where event.email_id = email.id
+          and name in ('email.sent', 'email.delivery')) <> 2
     union all
     select 'email.delivery before email.sent of ' || a.email_id from event a
       join event b on b.email_id = a.email_id and b.name = 'email.sent'

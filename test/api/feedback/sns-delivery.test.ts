@@ -173,13 +173,9 @@ describe('feedback on the mail of a campaign', () => {
     });
     const { body: contact } = await engine.call('GET', `/contacts/${contactId}`);
     expect(contact.subscribed).toBe(false);
-    const events = await engine.api.db
-      .selectFrom('event')
-      .select('name')
-      .where('contact_id', '=', contactId)
-      .orderBy('recorded_at')
-      .execute();
-    expect(events.map(({ name }) => name)).toEqual([
+    const { body: history } = await engine.call('GET', `/events/contact/${contactId}`);
+    const names = history.events.map(({ name }: { name: string }) => name);
+    expect(names.toReversed()).toEqual([
       'email.sent',
       'email.click',
       'email.open',

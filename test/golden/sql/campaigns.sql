@@ -109,13 +109,13 @@ where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(l
 select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
     email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
     email.complained_at, email.contact_id, email.content_version, email.created_at,
-    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name,
-    email.handed_over_at, email.headers, email.id, email.lease_until, email.message_class,
-    email.message_id, email.opened_at, email.opens, email.project_id, email.reply_to, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
+    email.from_name, email.handed_over_at, email.headers, email.id, email.lease_until,
+    email.message_class, email.message_id, email.opened_at, email.opens, email.project_id,
+    email.reply_to, email.sent_at, email.source_type, email.subject, email.template_id,
+    email.to_email, email.to_name, email.unsubscribed_at, email.updated_at,
+    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
+    'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -128,13 +128,13 @@ limit $2
 select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
     email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
     email.complained_at, email.contact_id, email.content_version, email.created_at,
-    email.delivered_at, email.due_at, email.error, email.from_email, email.from_name,
-    email.handed_over_at, email.headers, email.id, email.lease_until, email.message_class,
-    email.message_id, email.opened_at, email.opens, email.project_id, email.reply_to, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
+    email.from_name, email.handed_over_at, email.headers, email.id, email.lease_until,
+    email.message_class, email.message_id, email.opened_at, email.opens, email.project_id,
+    email.reply_to, email.sent_at, email.source_type, email.subject, email.template_id,
+    email.to_email, email.to_name, email.unsubscribed_at, email.updated_at,
+    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
+    'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -162,8 +162,8 @@ limit $6 offset $7
 
 select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
     from_name, to_email, status, error, message_id, sent_at, delivered_at, opened_at, clicked_at,
-    bounced_at, complained_at, opens, clicks, attempts + (email.status = 'PENDING' and
-    email.campaign_id is not null and email.id in (
+    bounced_at, complained_at, opens, clicks, derived_events, attempts + (email.status = 'PENDING'
+    and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null))::int as attempts,

@@ -62,15 +62,6 @@ values ($1, $2, $3)
 insert into job (id, project_id, kind, data, request)
 values ($1, $2, $3, $4, $5)
 
-select
-from contact
-where id in (
-  select contact_id
-  from email
-  where id = any($1::uuid[]))
-order by id
-for no key update
-
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
     contact.subscribed, contact.updated_at
 from (
@@ -159,6 +150,15 @@ where project_id = $1 and position($2 in email) > 0 and subscribed = $3
 select id
 from contact
 where id = any($1::uuid[])
+order by id
+for no key update
+
+select id
+from contact
+where id in (
+  select contact_id
+  from email
+  where id = any($1::uuid[]))
 order by id
 for no key update
 

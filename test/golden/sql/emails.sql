@@ -128,76 +128,6 @@ from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, me
     bounced_at timestamptz, complained_at timestamptz, opens int, clicks int, trace jsonb)
 where email.id = given.id
 
-update email
-set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at =
-    email.due_at, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
-    'withheld') then 1 else 0 end, attempt_id = case when outcome.kind = 'uncertain' then $2::uuid
-    end, handed_over_at = case when outcome.kind = 'accepted' and email.attempts = 0 then
-    $3::timestamptz end, from_name = $4, reply_to = $5, content_version = $6, lease_until = case
-    when outcome.status = 'SENDING' then now() end, sent_at = case when outcome.kind = 'accepted'
-    then clock_timestamp() end, delivered_at = case when outcome.status = 'DELIVERED' then
-    clock_timestamp() end, subject = coalesce(outcome.subject, email.subject), headers =
-    coalesce(outcome.headers, email.headers), body = case when outcome.subject is null then
-    email.body else outcome.body end, body_frame = case when outcome.subject is null then
-    email.body_frame else outcome.body_frame end, body_values = case when outcome.subject is null
-    then email.body_values else outcome.body_values end, trace = case when outcome.kind = 'accepted'
-    and email.attempts = 0 then email.trace when outcome.kind = 'accepted' then email.trace ||
-    jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)),
-    '{0,at}', to_jsonb(to_char($7::timestamptz at time zone 'utc',
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('accepted', jsonb_build_object('messageId',
-    outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
-    null) else '[]' end when outcome.kind = 'refused' then email.trace || jsonb_set(
-    trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
-    to_jsonb(to_char($8::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
-    trace_entry('refused', jsonb_build_object('error', outcome.error)) when outcome.kind = 'again'
-    then email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
-    email.attempts + 1)), '{0,at}', to_jsonb(to_char($9::timestamptz at time zone 'utc',
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('refused', jsonb_build_object('error',
-    outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
-    email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
-    email.attempts + 1)), '{0,at}', to_jsonb(to_char($10::timestamptz at time zone 'utc',
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('uncertain', jsonb_build_object('reason',
-    outcome.error)) when outcome.kind = 'withheld' then email.trace || trace_entry('withheld',
-    jsonb_build_object('reason', outcome.error)) else email.trace end, updated_at = now()
-from jsonb_to_recordset($11::jsonb) as outcome(id uuid, kind text, status text, message_id text,
-    error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
-    jsonb)
-where email.id = outcome.id and email.status = 'PENDING'
-returning email.id, email.contact_id, email.status, email.subject, email.from_email,
-    email.from_name, email.message_id, email.template_id, email.campaign_id, email.source_type,
-    to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
-    to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at
-
-update email
-set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
-    when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
-    email.due_at end, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
-    'withheld') then 1 else 0 end, lease_until = case when outcome.status = 'SENDING' then now()
-    end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end, delivered_at =
-    case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
-    coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers, email.headers),
-    body = case when outcome.subject is null then email.body else outcome.body end, body_frame =
-    case when outcome.subject is null then email.body_frame else outcome.body_frame end, body_values
-    = case when outcome.subject is null then email.body_values else outcome.body_values end, trace =
-    case when false then email.trace when outcome.kind = 'accepted' then email.trace ||
-    trace_entry('accepted', jsonb_build_object('messageId', outcome.message_id)) || case when
-    outcome.status = 'DELIVERED' then trace_entry('delivered', null) else '[]' end when outcome.kind
-    = 'refused' then email.trace || trace_entry('refused', jsonb_build_object('error',
-    outcome.error)) when outcome.kind = 'again' then email.trace || trace_entry('refused',
-    jsonb_build_object('error', outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind =
-    'uncertain' then email.trace || trace_entry('uncertain', jsonb_build_object('reason',
-    outcome.error)) when outcome.kind = 'withheld' then email.trace - (-1) ||
-    trace_entry('withheld', jsonb_build_object('reason', outcome.error)) else email.trace - (-1)
-    end, updated_at = now()
-from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
-    error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
-    jsonb)
-where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
-returning email.id, email.contact_id, email.status, email.subject, email.from_email,
-    email.from_name, email.message_id, email.template_id, email.campaign_id, email.source_type,
-    to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
-    to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at
-
 update single_mail
 set next_look_at = now() + interval '10 minutes'
 where id in (
@@ -309,6 +239,108 @@ select count(*)::int as looked_at, (array_agg(created_at
     order by created_at desc, id desc))[1] as at, (array_agg(id
     order by created_at desc, id desc))[1] as id
 from page
+
+with settled as (
+  update email
+  set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at =
+      email.due_at, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
+      'withheld') then 1 else 0 end, attempt_id = case when outcome.kind = 'uncertain' then $2::uuid
+      end, handed_over_at = case when outcome.kind = 'accepted' and email.attempts = 0 then
+      $3::timestamptz end, from_name = $4, reply_to = $5, content_version = $6, derived_events =
+      case when outcome.kind <> 'accepted' then 0 when outcome.status = 'DELIVERED' then $7::int
+      else $8::int end, lease_until = case when outcome.status = 'SENDING' then now() end, sent_at =
+      case when outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when
+      outcome.status = 'DELIVERED' then clock_timestamp() end, subject = coalesce(outcome.subject,
+      email.subject), headers = coalesce(outcome.headers, email.headers), body = case when
+      outcome.subject is null then email.body else outcome.body end, body_frame = case when
+      outcome.subject is null then email.body_frame else outcome.body_frame end, body_values = case
+      when outcome.subject is null then email.body_values else outcome.body_values end, trace = case
+      when outcome.kind = 'accepted' and email.attempts = 0 then email.trace when outcome.kind =
+      'accepted' then email.trace || jsonb_set( trace_entry('handed_over',
+      jsonb_build_object('attempt', email.attempts + 1)), '{0,at}', to_jsonb(to_char($9::timestamptz
+      at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('accepted',
+      jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
+      then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused' then
+      email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
+      email.attempts + 1)), '{0,at}', to_jsonb(to_char($10::timestamptz at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('refused', jsonb_build_object('error',
+      outcome.error)) when outcome.kind = 'again' then email.trace || jsonb_set(
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
+      to_jsonb(to_char($11::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
+      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
+      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace || jsonb_set(
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
+      to_jsonb(to_char($12::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
+      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
+      'withheld' then email.trace || trace_entry('withheld', jsonb_build_object('reason',
+      outcome.error)) else email.trace end, updated_at = now()
+  from jsonb_to_recordset($13::jsonb) as outcome(id uuid, kind text, status text, message_id text,
+      error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
+      jsonb)
+  where email.id = outcome.id and email.status = 'PENDING'
+  returning email.id, email.project_id, email.contact_id, email.status, email.subject,
+      email.from_email, email.from_name, email.message_id, email.template_id, email.campaign_id,
+      email.source_type, email.sent_at, email.delivered_at, email.derived_events ), counted as (
+  insert into event_tally (project_id, name, day, count)
+  select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
+  from settled
+  where derived_events & 1 <> 0
+  group by 1, 3
+  union all
+  select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, count(*)
+  from settled
+  where derived_events & 2 <> 0
+  group by 1, 3 )
+select id, contact_id, status, subject, from_email, from_name, message_id, template_id, campaign_id,
+    source_type, to_char(sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
+    to_char(delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at,
+    derived_events
+from settled
+
+with settled as (
+  update email
+  set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
+      when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
+      email.due_at end, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
+      'withheld') then 1 else 0 end, derived_events = 0, lease_until = case when outcome.status =
+      'SENDING' then now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp()
+      end, delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject
+      = coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers,
+      email.headers), body = case when outcome.subject is null then email.body else outcome.body
+      end, body_frame = case when outcome.subject is null then email.body_frame else
+      outcome.body_frame end, body_values = case when outcome.subject is null then email.body_values
+      else outcome.body_values end, trace = case when false then email.trace when outcome.kind =
+      'accepted' then email.trace || trace_entry('accepted', jsonb_build_object('messageId',
+      outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
+      null) else '[]' end when outcome.kind = 'refused' then email.trace || trace_entry('refused',
+      jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
+      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
+      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
+      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
+      'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
+      outcome.error)) else email.trace - (-1) end, updated_at = now()
+  from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
+      error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
+      jsonb)
+  where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
+  returning email.id, email.project_id, email.contact_id, email.status, email.subject,
+      email.from_email, email.from_name, email.message_id, email.template_id, email.campaign_id,
+      email.source_type, email.sent_at, email.delivered_at, email.derived_events ), counted as (
+  insert into event_tally (project_id, name, day, count)
+  select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
+  from settled
+  where derived_events & 1 <> 0
+  group by 1, 3
+  union all
+  select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, count(*)
+  from settled
+  where derived_events & 2 <> 0
+  group by 1, 3 )
+select id, contact_id, status, subject, from_email, from_name, message_id, template_id, campaign_id,
+    source_type, to_char(sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
+    to_char(delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at,
+    derived_events
+from settled
 
 with unknown as (
   select email.id, $1 = 'resend' and attempts < $2 and (campaign_id is null or exists (

@@ -13,28 +13,56 @@ returning id, contact_id as "contactId", created_at as "createdAt", coalesce( (
         workflow.enabled and workflow.trigger_type = 'EVENT'
     limit 1), false) as "hasEffects"
 
-select event.contact_id, event.created_at, event.data, event.email_id, event.id, event.name,
-    event.project_id, event.recorded_at, contact.email as contact_email
-from event
-left join contact on contact.id = event.contact_id
-where event.id = any($1::uuid[])
-order by array_position($2::uuid[], event.id)
-
-select id, coalesce(octet_length(data::text), 0) as bytes
-from event
-where event.project_id = $1
-order by event.created_at desc, event.recorded_at desc, event.id desc
-limit $2
-
 select id, name, data, created_at
-from event
-where contact_id = $1 and name = $2 and recorded_at > $3::timestamptz and recorded_at < $4
+from (
+  select id, name, data, created_at, recorded_at
+  from event
+  where name = $1 and contact_id = $2 and recorded_at < $3 and recorded_at > $4::timestamptz ) as
+      found
 order by recorded_at
-limit $5
+limit 1
 
 select id, name, data, created_at
 from event
 where id = $1
+
+select listed.contact_id, listed.created_at, listed.data, listed.email_id, listed.id, listed.name,
+    listed.project_id, listed.recorded_at, contact.email as contact_email
+from (
+  select event.contact_id, event.created_at, event.data, event.email_id, event.id, event.name,
+      event.project_id, event.recorded_at
+  from event
+  where id = any($1::uuid[])
+  union all
+  select mail.contact_id, mail.created_at, mail.data, mail.email_id, mail.id, mail.name,
+      mail.project_id, mail.recorded_at
+  from (
+    select overlay(id::text placing '6'
+      from 15 for 1)::uuid as id, project_id, contact_id, 'email.sent' as name,
+          jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
+          'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
+          campaign_id, 'sourceType', source_type, 'sentAt', to_char(sent_at at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, sent_at as created_at, sent_at as recorded_at,
+          id as email_id
+    from email
+    where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and derived_events
+        & 1 <> 0 and email.id = any($2::uuid[])) as mail
+  union all
+  select mail.contact_id, mail.created_at, mail.data, mail.email_id, mail.id, mail.name,
+      mail.project_id, mail.recorded_at
+  from (
+    select overlay(id::text placing '8'
+      from 15 for 1)::uuid as id, project_id, contact_id, 'email.delivery' as name,
+          jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
+          'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
+          campaign_id, 'sourceType', source_type, 'deliveredAt', to_char(delivered_at at time zone
+          'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, delivered_at as created_at, delivered_at
+          as recorded_at, id as email_id
+    from email
+    where delivered_at is not null and derived_events & 2 <> 0 and email.id = any($3::uuid[])) as
+        mail ) as listed
+left join contact on contact.id = listed.contact_id
+order by array_position($4::uuid[], listed.id)
 
 select name
 from event_tally
@@ -57,7 +85,17 @@ from (
   from (
     select distinct name
     from event_tally
-    where project_id = $6 and day = ($7::timestamptz at time zone 'UTC')::date) named) part
+    where project_id = $6 and day = ($7::timestamptz at time zone 'UTC')::date) named
+  union all
+  select 'email.sent', count(*)
+  from email
+  where project_id = $8 and sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'
+      and derived_events & 1 <> 0 and sent_at >= $9 and sent_at < $10
+  union all
+  select 'email.delivery', count(*)
+  from email
+  where project_id = $11 and delivered_at is not null and derived_events & 2 <> 0 and delivered_at
+      >= $12 and delivered_at < $13) part
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
 
@@ -189,6 +227,58 @@ left join execution on execution.id = case page.kind when 'execution' then page.
 left join contact on contact.id = case page.kind when 'event' then event.contact_id when 'email'
     then email.contact_id when 'execution' then execution.contact_id end
 order by page.at desc, page.item_id collate "C" desc
+
+with stored as materialized (
+  select id, coalesce(octet_length(data::text), 0)::int as bytes, created_at, recorded_at
+  from event
+  where project_id = $1 and true
+  order by created_at desc, recorded_at desc, id desc
+  limit $2 ), last as (
+  select coalesce((
+      select created_at
+      from stored
+      order by created_at desc offset $3
+      limit 1), '-infinity') as at )
+select id, bytes
+from (
+  select id, bytes, created_at, recorded_at
+  from stored
+  union all (
+    select id, coalesce(octet_length(data::text), 0)::int as bytes, created_at, recorded_at
+    from (
+      select overlay(id::text placing '6'
+        from 15 for 1)::uuid as id, project_id, contact_id, 'email.sent' as name,
+            jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
+            'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
+            campaign_id, 'sourceType', source_type, 'sentAt', to_char(sent_at at time zone 'utc',
+            'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, sent_at as created_at, sent_at as
+            recorded_at, id as email_id
+      from email
+      where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and
+          derived_events & 1 <> 0 and project_id = $4 and sent_at >= (
+        select at
+        from last)
+      order by sent_at desc, email.id desc
+      limit $5) as mail)
+  union all (
+    select id, coalesce(octet_length(data::text), 0)::int as bytes, created_at, recorded_at
+    from (
+      select overlay(id::text placing '8'
+        from 15 for 1)::uuid as id, project_id, contact_id, 'email.delivery' as name,
+            jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
+            'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
+            campaign_id, 'sourceType', source_type, 'deliveredAt', to_char(delivered_at at time zone
+            'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, delivered_at as created_at,
+            delivered_at as recorded_at, id as email_id
+      from email
+      where delivered_at is not null and derived_events & 2 <> 0 and project_id = $6 and
+          delivered_at >= (
+        select at
+        from last)
+      order by delivered_at desc, email.id desc
+      limit $7) as mail)) as found
+order by created_at desc, recorded_at desc, id desc
+limit $8
 
 with touched as (
   select distinct project_id, name, day

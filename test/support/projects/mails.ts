@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Insertable } from 'kysely';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail, releaseClaim } from '../../../db/emails/emails.ts';
-import type { ChunkOrigin } from '../../../db/emails/outcomes.ts';
+import type { ChunkOrigin } from '../../../db/emails/claims.ts';
 import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
 import type { Engine } from '../engine.ts';

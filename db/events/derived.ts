@@ -1,0 +1,129 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { isoTime } from '../expressions.ts';
+
+/**
+ * Events of campaign mail that are not stored: the row of the message says when it was sent and
+ * delivered. They are stored where a workflow or a wait needs them. All others who read events read
+ * these as well.
+ */
+
+interface DerivedEvent {
+  name: 'email.sent' | 'email.delivery';
+  /** Its part of `email.derived_events`. */
+  bit: 1 | 2;
+  /** When it happened. */
+  at: 'sent_at' | 'delivered_at';
+  /** The name of that in the event's data. */
+  field: 'sentAt' | 'deliveredAt';
+  /**
+   * What its id has in place of the 7 in the message's id, the version of a UUID (RFC 9562). Events
+   * of the same moment are ordered by id: sent, then delivered.
+   */
+  version: '6' | '8';
+  /** SQL of the condition of the index on (project_id, `at`, id). */
+  indexed: RawBuilder<boolean>;
+}
+
+export const derivedEvents: readonly DerivedEvent[] = [
+  {
+    name: 'email.sent',
+    bit: 1,
+    at: 'sent_at',
+    field: 'sentAt',
+    version: '6',
+    indexed: sql`sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
+  },
+  {
+    name: 'email.delivery',
+    bit: 2,
+    at: 'delivered_at',
+    field: 'deliveredAt',
+    version: '8',
+    indexed: sql`delivered_at is not null`,
+  },
+];
+
+/** The derived events of a name, or of all. */
+export function derivedNamed(name: string | undefined): readonly DerivedEvent[] {
+  return derivedEvents.filter((event) => name === undefined || event.name === name);
+}
+
+/** SQL of whether a message has the derived event. */
+export function hasDerived({ bit, indexed }: DerivedEvent): RawBuilder<boolean> {
+  return sql`${indexed} and derived_events & ${sql.lit(bit)} <> 0`;
+}
+
+/**
+ * Which of the events of a campaign's messages need not be stored: the sum of their bits. Their
+ * contacts are locked, so no wait comes in between.
+ */
+export async function findDerivable(
+  tx: Database,
+  projectId: string,
+  contactIds: readonly string[],
+): Promise<number> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${derivedEvents.map(({ name }) => name)}::text[]) as named(name)
+      where (select format from run_format where kind = 'campaignEvents') = 2
+        and not exists (select from workflow
+          where project_id = ${projectId} and trigger_event_name = named.name
+            and enabled and trigger_type = 'EVENT')
+        and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
+          join wait on wait.contact_id = receiver.id
+          where wait.event_name = named.name and wait.event_id is null)`.execute(tx);
+  const names = new Set(rows.map(({ name }) => name));
+  return derivedEvents.reduce((sum, { name, bit }) => sum + (names.has(name) ? bit : 0), 0);
+}
+
+/** SQL that counts the derived events of messages, as the part of a statement. */
+export function tallying(from: string): RawBuilder<unknown> {
+  const parts = derivedEvents.map(
+    ({ name, bit, at }) => sql`
+      select project_id, ${sql.lit(name)}, (${sql.ref(at)} at time zone 'UTC')::date, count(*)
+        from ${sql.table(from)} where derived_events & ${sql.lit(bit)} <> 0 group by 1, 3`,
+  );
+  return sql`insert into event_tally (project_id, name, day, count) ${sql.join(parts, sql` union all `)}`;
+}
+
+/** SQL of derived events, with the columns of `event`. @param where a condition on `email`. */
+export function selectDerived(
+  event: DerivedEvent,
+  where: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const at = sql.ref(event.at);
+  return sql`
+    select overlay(id::text placing ${sql.lit(event.version)} from 15 for 1)::uuid as id, project_id,
+        contact_id, ${sql.lit(event.name)} as name,
+        jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
+          'messageId', message_id, 'emailId', id, 'templateId', template_id,
+          'campaignId', campaign_id, 'sourceType', source_type,
+          ${sql.lit(event.field)}, ${isoTime(at)}) as data,
+        ${at} as created_at, ${at} as recorded_at, id as email_id
+      from email where ${hasDerived(event)} and ${where}`;
+}
+
+/** The message of a derived event, by the event's id; null for the id of a stored event. */
+export function derivedFrom(id: string): { event: DerivedEvent; emailId: string } | null {
+  const event = derivedEvents.find(({ version }) => id[14] === version);
+  return event ? { event, emailId: `${id.slice(0, 14)}7${id.slice(15)}` } : null;
+}
+
+/**
+ * Stores the derived events of messages, in the caller's transaction: their rows are about to say
+ * something else.
+ */
+export async function storeDerived(tx: Database, emailIds: readonly string[]): Promise<void> {
+  const isMeant = sql`id = any(${emailIds}::uuid[])`;
+  const events = derivedEvents.map((event) => selectDerived(event, isMeant));
+  await sql`
+    with given as (${sql.join(events, sql` union all `)}), stored as (
+      insert into event (id, project_id, contact_id, name, data, created_at, recorded_at, email_id)
+        select id, project_id, contact_id, name, data, created_at, recorded_at, email_id from given
+    ), counted as (
+      -- They were counted when they happened.
+      insert into event_tally (project_id, name, day, count)
+        select project_id, name, (created_at at time zone 'UTC')::date, -1 from given
+    )
+    update email set derived_events = 0 where ${isMeant}`.execute(tx);
+}
