@@ -1,6 +1,7 @@
 import { activity } from './activity.ts';
 import { type Benchmark, runBenchmark } from './measuring/benchmark.ts';
 import { contacts } from './contacts.ts';
+import { drain } from './drain.ts';
 import { events } from './events.ts';
 import { campaign } from './campaign.ts';
 import { executions } from './executions.ts';
@@ -23,6 +24,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   campaign,
   fairness,
   feedback,
+  drain,
   pauses,
   import: imports,
   start,

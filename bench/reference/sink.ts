@@ -3,15 +3,25 @@ import { createServer } from 'node:net';
 /**
  * A mail server that takes everything and does as little as it can: what is measured is who sends.
  * Started by a benchmark as a process of its own; PORT says where. Answers each message `count`
- * with how many there were.
+ * with how many there were. From a message `record` on it notes each arrival, until it is asked for
+ * them by `arrivals`.
  */
+
+export interface Arrival {
+  /** When the end of the message was read: milliseconds since 1970. */
+  at: number;
+  /** Its recipient's address. */
+  to: string;
+}
 
 const dataEnd = Buffer.from('\r\n.\r\n');
 let messages = 0;
 let bytes = 0;
+let arrivals: Arrival[] | null = null;
 
 const server = createServer({ noDelay: true }, (socket) => {
   let inData = false;
+  let to = '';
   let tail = Buffer.alloc(0);
   const readData = (chunk: Buffer): Buffer | null => {
     const seen = Buffer.concat([tail, chunk]);
@@ -24,6 +34,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     tail = Buffer.alloc(0);
     inData = false;
     messages += 1;
+    arrivals?.push({ at: Date.now(), to });
     socket.write('250 ok\r\n');
     return seen.subarray(end + dataEnd.length);
   };
@@ -34,6 +45,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       const end = pending.indexOf('\r\n');
       if (end < 0) return null;
       const verb = pending.slice(0, 4).toUpperCase();
+      if (arrivals && verb === 'RCPT') to = pending.slice('RCPT TO:<'.length, end - 1);
       pending = pending.slice(end + 2);
       if (verb === 'DATA') {
         socket.write('354 go on\r\n');
@@ -61,6 +73,11 @@ const server = createServer({ noDelay: true }, (socket) => {
 
 process.on('message', (message) => {
   if (message === 'count') process.send?.({ messages, bytes });
+  if (message === 'record') arrivals = [];
+  if (message === 'arrivals') {
+    process.send?.(arrivals ?? []);
+    arrivals = null;
+  }
 });
 process.once('SIGTERM', () => process.exit(0));
 process.once('disconnect', () => process.exit(0));

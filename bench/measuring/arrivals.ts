@@ -1,0 +1,17 @@
+/** What times of arrival tell about a quota. All are milliseconds, in order. */
+
+/** The most of them in any window of `windowMs`, its end excluded. */
+export function mostWithin(times: readonly number[], windowMs: number): number {
+  let first = 0;
+  let most = 0;
+  for (const [index, at] of times.entries()) {
+    while (at - (times[first] ?? at) >= windowMs) first += 1;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
+}
+
+/** The times between one and the next. */
+export function gapsOf(times: readonly number[]): number[] {
+  return times.slice(1).map((at, index) => at - (times[index] ?? at));
+}
