@@ -290,7 +290,7 @@ export class SimulatedTemporal {
         },
       }),
     };
-    const client = { workflow, withDeadline: <T>(_: unknown, work: () => Promise<T>) => work() };
+    const client = { workflow };
     return client as unknown as Client;
   }
 }

@@ -16,7 +16,6 @@ import {
   signalDelivery,
   signalRun,
 } from './runs.ts';
-import { withDeadline } from './connection.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { createStartWindow, type StartWindow } from './start-window.ts';
 
@@ -230,7 +229,7 @@ async function send(
   const { client, taskQueue } = options;
   const executionId = executionOfRun(entry.runId);
   if (executionId === null) {
-    await withDeadline(client, () => signalRun(client, taskQueue, entry));
+    await signalRun(client, taskQueue, entry);
     return { entry };
   }
   switch (entry.action) {
@@ -241,11 +240,11 @@ async function send(
     }
     case 'signal': {
       const { stepId = '' } = entry.input as { stepId?: string };
-      await withDeadline(client, () => signalExecution(client, executionId, stepId));
+      await signalExecution(client, executionId, stepId);
       return { entry };
     }
     case 'cancel':
-      await withDeadline(client, () => cancelExecution(client, executionId));
+      await cancelExecution(client, executionId);
       return { entry };
   }
 }
@@ -254,7 +253,7 @@ async function startRun(
   { client, taskQueue }: DispatcherOptions,
   due: DueStart & { isAwaited?: boolean },
 ): Promise<StartedRun> {
-  const runId = await withDeadline(client, () => startExecution(client, taskQueue, due));
+  const runId = await startExecution(client, taskQueue, due);
   return { executionId: due.start.executionId, generation: due.generation, runId };
 }
 
@@ -271,7 +270,7 @@ function createDeliverySignals({ client, taskQueue, log }: DispatcherOptions): D
     let gapMs = signalGapMs;
     do {
       state.again = false;
-      await withDeadline(client, () => signalDelivery(client, taskQueue, projectId));
+      await signalDelivery(client, taskQueue, projectId);
       await new Promise((resolve) => setTimeout(resolve, gapMs));
       gapMs = Math.min(2 * gapMs, signalGapMaxMs);
     } while (state.again);

@@ -12,7 +12,6 @@ import {
 } from '../../domain/workflow/execution.ts';
 import type { RunState } from '../../domain/workflow/reconcile.ts';
 import { platformFairness, priorities, type RunKind, type OutboxEntry } from '../../domain/runs.ts';
-import { withDeadline } from './connection.ts';
 import { contactKey, projectKey, statusKey, workflowKey } from './search-attributes.ts';
 
 /**
@@ -124,7 +123,7 @@ export async function* listClosedExecutions(client: Client, taskQueue: string, s
 /** @throws when Temporal does not respond. */
 export async function describeExecutionRun(client: Client, executionId: string): Promise<RunState> {
   const handle = client.workflow.getHandle(executionRunId(executionId));
-  const run = await withDeadline(client, () => handle.describe()).catch((error: unknown) => {
+  const run = await handle.describe().catch((error: unknown) => {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;
   });

@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import { withDeadline } from './connection.ts';
 
 /** How far the workers are behind on one queue. */
 export interface QueueLag {
@@ -27,14 +26,12 @@ export function readQueueLags(client: Client, taskQueue: string): Promise<QueueL
   ] as const;
   return Promise.all(
     queues.map(async ([queue, kind]) => {
-      const { stats, pollers } = await withDeadline(client, () =>
-        client.workflowService.describeTaskQueue({
-          namespace: client.options.namespace,
-          taskQueue: { name: queue },
-          taskQueueType: kinds[kind],
-          reportStats: true,
-        }),
-      );
+      const { stats, pollers } = await client.workflowService.describeTaskQueue({
+        namespace: client.options.namespace,
+        taskQueue: { name: queue },
+        taskQueueType: kinds[kind],
+        reportStats: true,
+      });
       const { seconds = 0, nanos = 0 } = stats?.approximateBacklogAge ?? {};
       return {
         queue,
