@@ -135,6 +135,15 @@ describe('whoever is urgent', () => {
     expect(await takeAtOnce(slow, id, 5)).toEqual({ granted: 0, waitMs: 3000 });
   });
 
+  it('takes in advance what is missing, and leaves nothing to the others until then', async () => {
+    const id = randomUUID();
+    await takeAtOnce(perProject(10), id, 8);
+    await elapse(-60_000);
+    const taken = await takeSendingTokens(db, perProject(10), id, 5, urgent);
+    expect(taken).toEqual({ granted: 2, waitMs: 100 });
+    expect((await takeAfter(90, perProject(10), id, 5)).granted).toBe(0);
+  });
+
   it('does not wait while there are tokens', async () => {
     const id = randomUUID();
     expect(await takeSendingTokens(db, perProject(10), id, 4, urgent)).toEqual({
