@@ -91,9 +91,11 @@ describe('recording a batch', () => {
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
 
-  const namesOf = async (emailId: string) => {
-    const events = engine.api.db.selectFrom('event').select('name').where('email_id', '=', emailId);
-    return (await events.orderBy('recorded_at').execute()).map(({ name }) => name);
+  /** The names of its events, as its contact's history shows them, oldest first. */
+  const namesOf = async (emailId: string): Promise<string[]> => {
+    const { body: email } = await engine.call('GET', `/emails/${emailId}`);
+    const { body } = await engine.call('GET', `/events/contact/${email.contactId}`);
+    return body.events.map(({ name }: { name: string }) => name).toReversed();
   };
 
   it('counts what the simulator reports for the campaign', async () => {
