@@ -136,8 +136,10 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
         .set({ lease_until: past })
         .where('status', '=', 'SENDING')
         .execute();
+      // Not of an attempt that is recording its outcomes, and may be held up in that.
       await sql`update campaign_chunk set lease_until = ${past}
-        where attempt_id is not null`.execute(db);
+        where (campaign_id, number) in (select campaign_id, number from campaign_chunk
+          where attempt_id is not null for update skip locked)`.execute(db);
       await sql`update idempotency set created_at = ${past}, renewed_at = null
         where status_code is null`.execute(db);
     },
