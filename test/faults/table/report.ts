@@ -39,16 +39,33 @@ export async function writeRow(row: Row, order: readonly string[]): Promise<void
   const text = await readFile(file, 'utf8');
   const [before = '', rest = ''] = text.split(markers[0]);
   const [table = '', after = ''] = rest.split(markers[1]);
-  const lines = new Map(
+  const cellsOf = (line: string) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const rows = new Map(
     table
       .split('\n')
       .filter((line) => line.startsWith('| ') && !line.startsWith('| fault'))
-      .map((line) => [line.split('|')[1]?.trim() ?? '', line]),
+      .map((line) => [cellsOf(line)[0] ?? '', cellsOf(line)]),
   );
-  const cells = columns.map((column) => String(row[column]).replaceAll('|', '/'));
-  lines.set(row.fault, `| ${cells.join(' | ')} |`);
-  const kept = order.flatMap((fault) => lines.get(fault) ?? []);
-  const head = `| ${columns.join(' | ')} |\n|${columns.map(() => '---').join('|')}|`;
-  const next = [before, markers[0], '\n\n', [head, ...kept].join('\n'), '\n\n', markers[1], after];
+  rows.set(
+    row.fault,
+    columns.map((column) => String(row[column]).replaceAll('|', '/')),
+  );
+  const kept = order.flatMap((fault) => (rows.has(fault) ? [rows.get(fault)!] : []));
+  const lines = alignedTable([[...columns], ...kept]);
+  const next = [before, markers[0], '\n\n', lines.join('\n'), '\n\n', markers[1], after];
   await writeFile(file, next.join(''));
+}
+
+/** The lines of a table in Markdown, aligned as the formatter does it. The first row is the head. */
+function alignedTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = columns.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+  const [head = '', ...lines] = rows.map(
+    (row) => `| ${row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(' | ')} |`,
+  );
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [head, rule, ...lines];
 }
