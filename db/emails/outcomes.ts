@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { reopenRetention } from './body-retention.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
+import { billDepartedMail } from '../billing/departed-mail.ts';
 import { type ChunkOrigin, type Claim, claimOf } from './claims.ts';
 import { recordCampaignProgress } from './campaign-progress.ts';
 import { endChunk, lockChunk } from '../campaigns/chunks.ts';
@@ -21,7 +22,6 @@ import {
   simulatedReport,
 } from './feedback.ts';
 import { traceEntry } from './trace.ts';
-import { categoryOf } from '../../domain/billing.ts';
 
 /** The content of a message: its body, or the values for a body template of its campaign. */
 export type MailText = {
@@ -389,36 +389,4 @@ export async function settleUncertainEmails(
     for (const campaign of named) await signalCampaign(tx, campaign);
     return rows.length;
   });
-}
-
-/**
- * Bills mail that was accepted after its row was deleted: the contact was deleted while its mail
- * was handed over. It counts as mail of the project in this month and, if there is one, for the
- * billing customer. Returns the given messages whose rows are gone.
- */
-export async function billDepartedMail(
-  tx: Database,
-  projectId: string,
-  accepted: readonly ClaimedShare[],
-): Promise<ClaimedShare[]> {
-  if (accepted.length === 0) return [];
-  const ids = accepted.map(({ id }) => id);
-  const { rows } = await sql<{ id: string }>`
-    select id from email where id = any(${ids}::uuid[])`.execute(tx);
-  const left = new Set(rows.map(({ id }) => id));
-  const gone = accepted.filter(({ id }) => !left.has(id));
-  for (const { id, source_type: source, billed_units: units } of gone) {
-    await sql`
-      insert into usage_report (email_id, customer, units, sent_at)
-        select ${id}, customer, ${units}, clock_timestamp()
-          from project where id = ${projectId} and customer is not null
-        on conflict do nothing`.execute(tx);
-    // The row's allowance was returned when it was deleted. Without limits there is no row for this
-    // month.
-    await sql`
-      update allowance set taken = taken + ${units}
-        where project_id = ${projectId} and category = ${categoryOf(source)}
-          and month = date_trunc('month', now() at time zone 'UTC')::date`.execute(tx);
-  }
-  return gone;
 }

@@ -14,6 +14,7 @@ import { freezeCampaign } from '../../../db/campaigns/run.ts';
 import { type DeliveryOutcome, recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { useApi } from '../../support/api.ts';
 import { chunkOrigin, insertTestCampaign } from '../../support/projects/mails.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 
 const api = await useApi();
 const { db } = api;
@@ -202,6 +203,19 @@ describe('a message whose chunk is claimed', () => {
       'accepted',
       'delivered',
     ]);
+  });
+
+  it('is taken from a dead process by the sweep', async () => {
+    await started(1);
+    await claim();
+    await expire();
+    await tasksOf(api, {}).SETTLE_UNCERTAIN();
+    expect(await chunkSizes()).toEqual([]);
+    expect(await statusesOf()).toEqual([['SENDING', null, 1]]);
+    await sql`update email set lease_until = now() - interval '1 hour'
+      where campaign_id = ${campaignId}`.execute(db);
+    await tasksOf(api, {}).SETTLE_UNCERTAIN();
+    expect(await statusesOf()).toEqual([['FAILED', 'delivery_unknown', 1]]);
   });
 
   it('is not suppressed when its campaign is cancelled', async () => {
