@@ -4,18 +4,18 @@ import { z } from 'zod';
 
 export const text = z.string().optional();
 export const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
-export const flag = (fallback: boolean) =>
-  z
-    .string()
-    .optional()
-    .transform((value, context) => {
-      if (value === undefined) return fallback;
-      const word = value.toLowerCase();
-      if (word === 'true' || word === '1') return true;
-      if (word === 'false' || word === '0') return false;
-      context.addIssue({ code: 'custom', message: 'must be true or false' });
-      return z.NEVER;
-    });
+export const flag = (fallback: boolean) => optionalFlag.transform((given) => given ?? fallback);
+export const optionalFlag = z
+  .string()
+  .optional()
+  .transform((value, context) => {
+    if (value === undefined) return undefined;
+    const word = value.toLowerCase();
+    if (word === 'true' || word === '1') return true;
+    if (word === 'false' || word === '0') return false;
+    context.addIssue({ code: 'custom', message: 'must be true or false' });
+    return z.NEVER;
+  });
 export const number = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .string()

@@ -3,6 +3,7 @@ import {
   text,
   url,
   flag,
+  optionalFlag,
   number,
   optionalNumber,
   listOf,
@@ -25,6 +26,7 @@ const Environment = z.object({
   DASHBOARD_URL: url.default('http://localhost:3000'),
   LANDING_URL: url.optional(),
   DOCS_URL: url.optional(),
+  CONSOLE: flag(true),
   JWT_SECRET: secret,
   JWT_SECRET_PREVIOUS: listOf(secret),
   DATA_ENCRYPTION_KEY: encryptionKey.optional(),
@@ -44,6 +46,7 @@ const Environment = z.object({
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default(defaultTaskQueue),
+  TEMPORAL_UI_URL: url.optional(),
   TEMPORAL_API_KEY: text,
   TEMPORAL_TLS_CERT: text,
   TEMPORAL_TLS_KEY: text,
@@ -122,7 +125,7 @@ const Environment = z.object({
   S3_FORCE_PATH_STYLE: flag(true),
   WEBHOOK_TIMEOUT_MS: number(10_000, 1, 60_000),
   WEBHOOK_MAX_ATTEMPTS: number(5, 1, 100),
-  WEBHOOK_ALLOW_PRIVATE: flag(false),
+  WEBHOOK_ALLOW_PRIVATE: optionalFlag,
 });
 
 /** The value of every variable when only the two required ones are set; undefined: none. */
@@ -180,6 +183,10 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dashboardUrl: withoutSlashes(env.DASHBOARD_URL),
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
+    /** Whether the pages below `/console` are there. */
+    console: env.CONSOLE,
+    /** Where people see runs, for links; null: pages name them only. */
+    temporalUiUrl: env.TEMPORAL_UI_URL ? withoutSlashes(env.TEMPORAL_UI_URL) : null,
     jwtSecret: env.JWT_SECRET,
     /** Former secrets: what was signed with them is still valid. */
     jwtSecretsPrevious: env.JWT_SECRET_PREVIOUS ?? [],
@@ -225,12 +232,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     mail,
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
-    /** Files that replace the built-in lists, one domain per line. */
-    domainLists: {
-      disposable: env.DISPOSABLE_DOMAINS_FILE ?? null,
-      personal: env.PERSONAL_DOMAINS_FILE ?? null,
-      alias: env.ALIAS_DOMAINS_FILE ?? null,
-    },
+    domainLists: domainListFiles(env),
     snsTopics: snsTopics(env),
     /** Whether a project is disabled when its bounces or complaints become critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
@@ -255,11 +257,27 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     billing: billingSettings(env),
     storage: storageSettings(env),
-    webhook: {
-      timeoutMs: env.WEBHOOK_TIMEOUT_MS,
-      attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
-      allowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
-    },
+    webhook: webhookSettings(env, mail),
+  };
+}
+
+function webhookSettings(env: Settings, mail: ReturnType<typeof mailSettings>) {
+  const isLaptop = env.NODE_ENV !== 'production' && !mail.ses && !mail.smtp;
+  return {
+    timeoutMs: env.WEBHOOK_TIMEOUT_MS,
+    attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
+    allowPrivate: env.WEBHOOK_ALLOW_PRIVATE === true,
+    /** A laptop's receivers are on the laptop. */
+    allowLoopback: isLaptop && env.WEBHOOK_ALLOW_PRIVATE === undefined,
+  };
+}
+
+/** Files that replace the built-in lists, one domain per line. */
+function domainListFiles(env: Settings) {
+  return {
+    disposable: env.DISPOSABLE_DOMAINS_FILE ?? null,
+    personal: env.PERSONAL_DOMAINS_FILE ?? null,
+    alias: env.ALIAS_DOMAINS_FILE ?? null,
   };
 }
 

@@ -3,22 +3,63 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Slow and rare: `npm run faults` runs them. */
 const rare = [
   'test/faults/chores.test.ts',
+  'test/faults/execution-jobs.test.ts',
   'test/faults/feedback.test.ts',
-  'test/faults/table.test.ts',
+  'test/faults/import.test.ts',
+  'test/faults/live-executions.test.ts',
   'test/faults/memory.test.ts',
+  'test/faults/outages.test.ts',
+  'test/faults/processes.test.ts',
+  'test/faults/send-again.test.ts',
+  'test/faults/shared-campaign.test.ts',
+  'test/faults/table.test.ts',
   'test/faults/two-of-each.test.ts',
+  'test/workflows/upkeep/scale.test.ts',
 ];
+
+/**
+ * Watch or change what a process has once: modules, clocks, the spies of statements, memory, the
+ * runtime of Temporal's SDK.
+ */
+const alone = [
+  'test/api/http/body-limits.test.ts',
+  'test/db/transaction.test.ts',
+  'test/dev/**/*.test.ts',
+  'test/golden.test.ts',
+  'test/providers/mail/smtp-pipelining.test.ts',
+  'test/simulation/simulate.test.ts',
+  'test/workflows/replay/divergence.test.ts',
+  'test/workflows/replay/replay-gate.test.ts',
+  'test/workflows/replay/replay.test.ts',
+  'test/workflows/upkeep/silent-temporal.test.ts',
+  'test/workflows/upkeep/worker-log.test.ts',
+];
+
+const settings = {
+  testTimeout: 30_000,
+  hookTimeout: 120_000,
+  pool: 'forks',
+} as const;
 
 /** All tests. The setup starts one PostgreSQL and one Temporal server for the whole run. */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...rare],
+    ...settings,
     globalSetup: ['test/support/processes/global-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
-    pool: 'forks',
     // One more than the smallest machine has cores: many tests wait for time or for other processes.
     maxWorkers: 3,
+    projects: [
+      {
+        // The files of a process share its modules: to load them for each took a third of the time.
+        test: {
+          ...settings,
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...rare, ...alone],
+          isolate: false,
+        },
+      },
+      { test: { ...settings, name: 'alone', include: alone, exclude: configDefaults.exclude } },
+    ],
   },
 });

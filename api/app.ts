@@ -7,8 +7,11 @@ import { cors } from './http/cors.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
 import type { Services } from './http/services.ts';
 import { endpoints } from './endpoints.ts';
+import { consolePages, showConsole } from './console/console.ts';
 import { asProblem, errorBody } from './http/envelope.ts';
-import { docsAssets } from './meta/docs.ts';
+import { docsRoutes } from './docs/pages.ts';
+import { referenceRoutes } from './docs/reference.ts';
+import { requestMessage } from './http/log.ts';
 import { pipeline } from './http/pipeline.ts';
 import { logRefusedAccess } from './access/security-log.ts';
 
@@ -20,7 +23,7 @@ export function createApp(services: Services): Koa {
   app.silent = true;
   const router = new Router();
   const exact = new Map<string, Middleware>();
-  for (const endpoint of byPrecision(endpoints)) {
+  for (const endpoint of byPrecision(endpointsOf(config))) {
     const run = pipeline(endpoint, services);
     if (!endpoint.path.includes('{')) exact.set(`${endpoint.method} ${endpoint.path}`, run);
     const steps = namedByCustomers.test(endpoint.path) ? [run] : [refuseWordAsId, run];
@@ -32,11 +35,18 @@ export function createApp(services: Services): Koa {
   app.use(securityHeaders(config.apiUrl));
   app.use(cors(config));
   app.use(errors(services));
-  app.use(docsAssets);
+  app.use(referenceRoutes(config.apiUrl));
+  app.use(docsRoutes);
   app.use(withoutParameters(exact));
   app.use(router.routes());
   app.use(unmatched);
   return app;
+}
+
+/** All that this server answers, with or without the console. */
+function endpointsOf({ console: hasConsole }: Services['config']): readonly AnyEndpoint[] {
+  if (hasConsole) return [...endpoints, ...consolePages];
+  return endpoints.filter(({ id }) => id !== showConsole.id);
 }
 
 /** Paths without parameters are found by their text: the router would try each path in turn. */
@@ -86,12 +96,12 @@ function refuseMethod(ctx: Context): never {
   throw new Problem('METHOD_NOT_ALLOWED');
 }
 
-const requestId: Middleware = async (ctx, next) => {
+const requestId: Middleware = (ctx, next) => {
   const given = ctx.get('x-request-id');
   const id = /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID();
   ctx.state['requestId'] = id;
   ctx.set('X-Request-ID', id);
-  await next();
+  return next();
 };
 
 /**
@@ -133,7 +143,7 @@ function requestLog({ config, log: whole }: Services): Middleware {
         ms: Math.round(performance.now() - startedAt),
         projectId: ctx.state['projectId'] as string | undefined,
       },
-      'request',
+      requestMessage,
     );
   };
 }
@@ -143,22 +153,25 @@ const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; fram
 
 /** The headers of every response. Pages replace the policy by one that fits them. */
 function securityHeaders(apiUrl: string): Middleware {
-  return async (ctx, next) => {
-    ctx.set('X-Content-Type-Options', 'nosniff');
-    ctx.set('Content-Security-Policy', apiPolicy);
-    ctx.set('X-Frame-Options', 'DENY');
-    ctx.set('Referrer-Policy', 'no-referrer');
-    if (apiUrl.startsWith('https:')) {
-      ctx.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
-    }
-    await next();
+  const headers = Object.entries({
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': apiPolicy,
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+    ...(apiUrl.startsWith('https:') && {
+      'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+    }),
+  });
+  return ({ res }, next) => {
+    for (const [name, value] of headers) res.setHeader(name, value);
+    return next();
   };
 }
 
 /** When a request is worth repeating that a lock, a time limit or a lost connection has ended. */
 const retrySeconds = 5;
 
-function errors({ log }: Services): Middleware {
+function errors({ log, config }: Services): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -175,7 +188,12 @@ function errors({ log }: Services): Middleware {
       const { retryAfter } = problem.details ?? {};
       if (problem.status === 429) ctx.set('Retry-After', String(retryAfter));
       if (problem.code === 'SERVICE_UNAVAILABLE') ctx.set('Retry-After', String(retrySeconds));
-      ctx.body = JSON.stringify(errorBody(problem, requestId));
+      const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
+      const cookie = (name: string) => ctx.cookies.get(name);
+      const page = endpoint?.problemPage?.(problem, { config, cookie, url: ctx.url });
+      if (page) ctx.set(page.options.headers ?? {});
+      if (page) ctx.type = 'text/html';
+      ctx.body = page?.data ?? JSON.stringify(errorBody(problem, requestId));
     }
   };
 }

@@ -1,3 +1,4 @@
+import { showConsole } from './console/console.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
 import { activityEndpoints } from './activity/activity.ts';
 import { analyticsEndpoints } from './activity/analytics.ts';
@@ -8,11 +9,20 @@ import { contactFieldEndpoints } from './contacts/fields.ts';
 import { importEndpoints } from './contacts/import.ts';
 import { lookUpContacts } from './contacts/lookup.ts';
 import { jobEndpoints } from './contacts/jobs.ts';
+import { getTimeline } from './contacts/timeline.ts';
 import { publicContactEndpoints } from './contacts/public.ts';
+import { getDelivery } from './delivery/delivery.ts';
 import { domainEndpoints } from './domains/domains.ts';
 import { emailEndpoints } from './emails/emails.ts';
 import { eventEndpoints } from './events/events.ts';
 import { executionEndpoints } from './workflows/executions.ts';
+import { findExecutions } from './workflows/search.ts';
+import { executionJobEndpoints } from './jobs/execution-jobs.ts';
+import { actEndpoints } from './workflows/acts.ts';
+import { dryRunEdit } from './workflows/dry-run.ts';
+import { getExecutionPicture, getWorkflowPicture } from './workflows/pictures/pictures.ts';
+import { getWorkflowStats } from './workflows/pictures/stats.ts';
+import { simulateExecution } from './workflows/simulate.ts';
 import { billingEndpoints } from './billing/billing.ts';
 import { invoiceEndpoints } from './billing/invoices.ts';
 import { loginEndpoints } from './accounts/login.ts';
@@ -49,6 +59,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...contactEndpoints,
   ...campaignEndpoints,
   ...emailEndpoints,
+  getDelivery,
+  getTimeline,
   lookUpContacts,
   ...contactFieldEndpoints,
   ...importEndpoints,
@@ -62,6 +74,14 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...activityEndpoints,
   ...analyticsEndpoints,
   ...executionEndpoints,
+  findExecutions,
+  ...executionJobEndpoints,
+  ...actEndpoints,
+  simulateExecution,
+  dryRunEdit,
+  getWorkflowStats,
+  getWorkflowPicture,
+  getExecutionPicture,
   ...loginEndpoints,
   ...verificationEndpoints,
   ...oauthEndpoints,
@@ -83,5 +103,6 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...segmentEndpoints,
   ...templateEndpoints,
   ...workflowEndpoints,
+  showConsole,
   ...metaEndpoints(() => endpoints),
 ];

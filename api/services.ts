@@ -4,10 +4,13 @@ import { onCommitted } from '../db/commits.ts';
 import type { DatabaseWatch, OpenDatabase } from '../db/database.ts';
 import { readDomainLists } from '../providers/domain-lists.ts';
 import { createSns } from '../providers/mail/sns.ts';
+import { createDrawer } from '../providers/rendering/drawer.ts';
 import { createOAuth } from '../providers/oauth.ts';
 import { createSharedServices } from '../services.ts';
 import type { Temporal } from '../workflows/client/connection.ts';
+import { countPollers } from '../workflows/client/task-queues.ts';
 import { ProjectKeys } from './access/project-keys.ts';
+import { Recent } from './delivery/recent.ts';
 import { FeedbackQueue } from './emails/feedback-queue.ts';
 import { TrackQueue } from './events/track-queue.ts';
 import { createRateLimits } from './http/rate-limit.ts';
@@ -32,11 +35,14 @@ export function createServices(
     domainLists: readDomainLists(config.domainLists),
     oauth: createOAuth(config.oauth),
     sns: createSns(),
+    drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     keys: new ProjectKeys(db),
     feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
     tracking: new TrackQueue(shares),
     shares,
+    recent: new Recent(),
+    countPollers: () => countPollers(temporal.client, config.temporal.taskQueue),
     databaseAnswers: () => watch.answers(),
     temporalAnswers: () => temporal.answers(),
     stopping: new AbortController().signal,

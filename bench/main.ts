@@ -1,17 +1,20 @@
-import { activity } from './activity.ts';
+import { activity } from './lists/activity.ts';
 import { type Benchmark, runBenchmark } from './measuring/benchmark.ts';
-import { contacts } from './contacts.ts';
+import { contacts } from './lists/contacts.ts';
 import { drain } from './drain.ts';
-import { events } from './events.ts';
+import { burst } from './burst.ts';
+import { events } from './lists/events.ts';
 import { campaign } from './campaign.ts';
 import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
 import { feedback } from './feedback.ts';
 import { imports } from './import.ts';
 import { latency } from './latency.ts';
+import { liveExecutions } from './live-executions.ts';
+import { partitions } from './layout/partitions.ts';
 import { pauses } from './pauses.ts';
 import { scaling } from './scaling.ts';
-import { segments } from './segments.ts';
+import { segments } from './lists/segments.ts';
 import { start } from './start.ts';
 import { track } from './track.ts';
 
@@ -21,6 +24,8 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   latency,
   track,
   executions,
+  burst,
+  live: liveExecutions,
   campaign,
   fairness,
   feedback,
@@ -33,6 +38,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   events,
   activity,
   scaling,
+  partitions,
 };
 
 const [name, ...args] = process.argv.slice(2);

@@ -60,7 +60,7 @@ async function playOn(run: BenchmarkRun, kind: keyof typeof names): Promise<Row[
   let running = 1;
   for (const workers of run.text('workers').split(',').map(Number)) {
     for (; running < workers; running += 1) {
-      const worker = await stack.startProgram(`worker-${running + 1}`, 'worker/main.ts');
+      const worker = await stack.startProgram(`worker-${running + 1}`, 'dist/worker/main.js');
       pids[`worker ${running + 1}`] = worker.pid ?? 0;
     }
     await send(stack, warmUp, sink, 1_000);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Client, Pool, type PoolConfig } from 'pg';
 import { limits } from '../domain/limits.ts';
 import { withNotes } from './commits.ts';
@@ -225,4 +225,9 @@ export async function transact<T>(db: Database, work: (tx: Database) => Promise<
       await sleep(Math.random() * pauseMs * 2 ** attempt);
     }
   }
+}
+
+/** How long the statements of a transaction wait for a lock from here on, in milliseconds. */
+export async function limitLockWaits(tx: Database, lockMs: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${`${lockMs}ms`}, true)`.execute(tx);
 }

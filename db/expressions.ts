@@ -63,6 +63,11 @@ export function isoTime(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
+/** The same to the microsecond: the position of a row that is ordered by such a time. */
+export function isoInstant(moment: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
 /**
  * Whole milliseconds from now until a moment: 0 when it is past, null when there is none. A bare
  * `greatest(0, …)` would give 0 for null, as PostgreSQL's `greatest` ignores nulls: a run that

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../domain/errors.ts';
+import { timeOfId } from '../domain/ids.ts';
 import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
 import { deleteInPages } from './pages.ts';
@@ -135,7 +136,7 @@ async function takeOver(
  * id of an expired use in the row: it is not of the use that the key has now.
  */
 function isWithin(useId: string, hours: number): boolean {
-  const beganAt = Number.parseInt(useId.slice(0, 13).replace('-', ''), 16);
+  const beganAt = timeOfId(useId);
   return Date.now() - beganAt < hours * 3_600_000;
 }
 

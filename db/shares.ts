@@ -8,6 +8,8 @@ import type { DB } from './tables.ts';
 const heldPerFree = 3;
 /** Statements and transactions that may wait for a connection of one share. */
 const waitingMax = 1_000;
+/** Shares that are kept for the next tenants: to make one costs more than many a request. */
+const sparesMax = 100;
 
 interface Share {
   db: Kysely<DB>;
@@ -38,6 +40,7 @@ export class Shares {
   readonly #owner: Kysely<DB>;
   readonly #waitMs: number;
   readonly #shares = new Map<string, Share>();
+  readonly #spares: Share[] = [];
   /** The shares in which somebody waits; the one that was served last comes last. */
   readonly #queue = new Set<Share>();
 
@@ -60,14 +63,14 @@ export class Shares {
    * @throws Problem SERVICE_UNAVAILABLE from a statement that has waited too long for a connection
    */
   async within<T>(tenant: string, work: (db: Kysely<DB>) => Promise<T>): Promise<T> {
-    const share = this.#shares.get(tenant) ?? this.#open();
+    const share = this.#shares.get(tenant) ?? this.#spares.pop() ?? this.#open();
     this.#shares.set(tenant, share);
     share.users += 1;
     try {
       return await work(share.db);
     } finally {
       share.users -= 1;
-      if (share.users === 0) this.#shares.delete(tenant);
+      if (share.users === 0) this.#close(tenant, share);
     }
   }
 
@@ -77,6 +80,12 @@ export class Shares {
     commitLike(db, this.#owner);
     const share: Share = { db, users: 0, held: 0, waiting: new Set() };
     return share;
+  }
+
+  #close(tenant: string, share: Share): void {
+    this.#shares.delete(tenant);
+    const isIdle = share.held === 0 && share.waiting.size === 0;
+    if (isIdle && this.#spares.length < sparesMax) this.#spares.push(share);
   }
 
   #mayTake(share: Share): boolean {

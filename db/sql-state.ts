@@ -18,6 +18,11 @@ export function isOutdatedPlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && (error as Error).message.includes('cached plan');
 }
 
+/** Whether a lock or a result did not come within its time limit: SQLSTATE 55P03, 57014. */
+export function isTimeLimit(error: unknown): boolean {
+  return ['55P03', '57014'].includes(codeOf(error) ?? '');
+}
+
 /** Whether a lock was not free within `lock_timeout`: SQLSTATE 55P03. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
@@ -47,8 +52,7 @@ const unreachableText =
  * Its transaction has been rolled back, and may succeed later.
  */
 export function isUnavailable(error: unknown): boolean {
-  const code = codeOf(error) ?? '';
-  if (unreachableCode.test(code) || ['55P03', '57014'].includes(code)) return true;
+  if (unreachableCode.test(codeOf(error) ?? '') || isTimeLimit(error)) return true;
   return isTransient(error) || (error instanceof Error && unreachableText.test(error.message));
 }
 

@@ -96,6 +96,10 @@ export interface Campaign {
   paused_reason: string | null;
   project_id: string;
   refused_in_row: Generated<number>;
+  /**
+   * Messages whose template could not be rendered: placeholders were replaced, the rest sent as written
+   */
+  rendered_plainly_count: Generated<number>;
   reply_to: string | null;
   scheduled_for: Timestamp | null;
   segment_id: string | null;
@@ -243,11 +247,17 @@ export interface Execution {
   dispatch: string | null;
   dispatch_at: Timestamp | null;
   dispatch_generation: Generated<number>;
+  earlier_versions: number[] | null;
   error: string | null;
+  exit_pending: string | null;
   exit_reason: string | null;
+  held_at: Timestamp | null;
   history: Generated<Json>;
   id: Generated<string>;
+  move_job_id: string | null;
   next_look_at: Generated<Timestamp | null>;
+  pause_reason: string | null;
+  paused_at: Timestamp | null;
   project_id: string;
   started_at: Generated<Timestamp>;
   status: Generated<string>;
@@ -255,9 +265,16 @@ export interface Execution {
   stuck_since: Timestamp | null;
   temporal_run_id: string | null;
   updated_at: Generated<Timestamp>;
+  warnings: Generated<number>;
   workflow_id: string;
   workflow_name: string;
   workflow_version: number;
+}
+
+export interface ExitEvent {
+  event_name: string;
+  project_id: string;
+  workflow_id: string;
 }
 
 export interface Idempotency {
@@ -315,6 +332,7 @@ export interface Job {
   started_at: Timestamp | null;
   state: Generated<string>;
   touched_at: Generated<Timestamp>;
+  workflow_id: string | null;
 }
 
 export interface JobBatch {
@@ -583,13 +601,25 @@ export interface Watermark {
   name: string;
 }
 
+export interface WorkerProcess {
+  id: string;
+  provider: string;
+  rate_per_project_per_second: number;
+  rate_per_second: number;
+  seen_at: Generated<Timestamp>;
+  started_at: Generated<Timestamp>;
+  stopped_at: Timestamp | null;
+}
+
 export interface Workflow {
   allow_reentry: Generated<boolean>;
   created_at: Generated<Timestamp>;
   description: string | null;
   enabled: Generated<boolean>;
+  exit_rules: Generated<Json>;
   id: Generated<string>;
   name: string;
+  paused_at: Timestamp | null;
   project_id: string;
   trigger_event_name: string | null;
   trigger_type: Generated<string>;
@@ -603,10 +633,19 @@ export interface WorkflowCancellation {
   workflow_id: string;
 }
 
+export interface WorkflowRelease {
+  project_id: string;
+  workflow_id: string;
+}
+
 export interface WorkflowStep {
   config: Generated<Json>;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
+  /**
+   * What the step is called in the portable graph of its workflow; null: not made from its name yet.
+   */
+  key: string | null;
   name: string;
   position_x: number;
   position_y: number;
@@ -655,6 +694,7 @@ export interface DB {
   event: Event;
   event_tally: EventTally;
   execution: Execution;
+  exit_event: ExitEvent;
   idempotency: Idempotency;
   idempotency_email: IdempotencyEmail;
   import_file: ImportFile;
@@ -687,8 +727,10 @@ export interface DB {
   usage_report: UsageReport;
   wait: Wait;
   watermark: Watermark;
+  worker_process: WorkerProcess;
   workflow: Workflow;
   workflow_cancellation: WorkflowCancellation;
+  workflow_release: WorkflowRelease;
   workflow_step: WorkflowStep;
   workflow_transition: WorkflowTransition;
   workflow_version: WorkflowVersion;
@@ -701,7 +743,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "project_id"],
   body_retention: ["done_to", "is_only_row"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
@@ -710,12 +752,13 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "error", "exit_reason", "history", "id", "next_look_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
+  exit_event: ["event_name", "project_id", "workflow_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
   invitation: ["created_at", "project_id", "role", "user_id"],
-  job: ["created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "touched_at"],
+  job: ["created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],
@@ -743,9 +786,11 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   usage_report: ["customer", "email_id", "sent_at", "units"],
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
-  workflow: ["allow_reentry", "created_at", "description", "enabled", "id", "name", "project_id", "trigger_event_name", "trigger_type", "updated_at", "version"],
+  worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
+  workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
-  workflow_step: ["config", "created_at", "id", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
+  workflow_release: ["project_id", "workflow_id"],
+  workflow_step: ["config", "created_at", "id", "key", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],
   workflow_version: ["created_at", "graph", "project_id", "version", "workflow_id"],
 };

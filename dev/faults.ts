@@ -7,16 +7,21 @@ import { spawnSync } from 'node:child_process';
  */
 const name = process.argv.slice(2).join(' ');
 const files = ['test/faults/table.test.ts'];
-// What is no row of the table is played on its own: a worker killed at each task of the sweep, an
-// update, large messages with little memory, two of each process on Temporal's server of production,
-// and an API that is killed while SNS reports.
-if (name === '') {
-  files.push(
-    ...['chores', 'rolling-deploy', 'memory', 'two-of-each', 'feedback'].map(
-      (file) => `test/faults/${file}.test.ts`,
-    ),
-  );
-}
+/** What is no row of the table is played on its own. */
+const others = [
+  'chores',
+  'feedback',
+  'import',
+  'live-executions',
+  'memory',
+  'outages',
+  'processes',
+  'rolling-deploy',
+  'send-again',
+  'shared-campaign',
+  'two-of-each',
+];
+if (name === '') files.push(...others.map((file) => `test/faults/${file}.test.ts`));
 const { status } = spawnSync(
   'npx',
   ['vitest', 'run', '--config', 'vitest.faults.config.ts', ...files],

@@ -5,11 +5,15 @@ import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { openDatabase } from '../db/database.ts';
 import { bundleWorkflows } from '../worker/bundle.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { replayHistory } from '../worker/replay.ts';
 import { describeHistory } from '../worker/describe-history.ts';
 import { findServers, NoServers } from './servers/connect.ts';
+import { dataOf, drawExecution, executionOf, linesWithData } from './execution-data.ts';
+import { traceHistory, traceLines } from './trace-history.ts';
+import { playWhatIf, whatIfLines } from './what-if.ts';
 import { failedSince, replayFailed, type Verdict } from './failed-runs.ts';
 import {
   fetchHistory,
@@ -29,11 +33,17 @@ Temporal UI shows it. A file is an exported history; it needs no server.
 
   --run <run id>     an earlier run of that id, as after a retry
   --save <file>      also keeps the history as a file
+  --trace            each task of the run: what woke it, and what it did with which result
+  --with-data        of an execution: what each step was given and has given, from the database
+  --picture <file>   draws the way of an execution as SVG
+  --what-if "<step>=<branch>"
+                     plays an execution on as if a step had taken another branch, in memory
   --inspect [port]   waits for a debugger (on 9229) and stops in it where the run begins
   --json             answers JSON: one object; with --failed one a line
   --help
 
 Exit code: 0 when the current code takes the recorded way, 1 when not, 2 when it could not be asked.
+--with-data, --picture and --what-if ask the database: of the running stack, or DATABASE_URL.
 docs/replaying.md says more.`;
 
 /** The default port of Node.js debuggers. */
@@ -48,6 +58,10 @@ function readArguments() {
     options: {
       run: { type: 'string' },
       save: { type: 'string' },
+      trace: { type: 'boolean' },
+      'with-data': { type: 'boolean' },
+      picture: { type: 'string' },
+      'what-if': { type: 'string' },
       inspect: { type: 'boolean' },
       json: { type: 'boolean' },
       failed: { type: 'boolean' },
@@ -88,7 +102,14 @@ async function replayOne(source: string, options: Options, port: number): Promis
       });
   if (options.save) await writeFile(options.save, historyToJSON(run.history));
   const description = describeHistory(run.history);
-  if (!options.json) for (const { at, text } of description) console.log(`${at}  ${text}`);
+  const trace = options.trace ? traceHistory(run.history) : undefined;
+  const more = await askDatabase(run, options);
+  if (!options.json) {
+    const lines = description.map(({ at, text }) => `${at}  ${text}`);
+    const told = more?.data ? linesWithData(description, more.data) : lines;
+    const taskLines = trace ? ['', ...traceLines(trace)] : [];
+    for (const line of [...told, ...taskLines]) console.log(line);
+  }
   const { code } = await bundleWorkflows({ forReplay: true });
   if (options.inspect) waitForDebugger(port);
   const bundle = { code: options.inspect ? stoppingAtBegin(code, run) : code };
@@ -96,15 +117,40 @@ async function replayOne(source: string, options: Options, port: number): Promis
   const events = run.history.events?.length ?? 0;
   if (options.json) {
     const { workflowId, runId } = run;
-    const answer = { workflowId, runId, otherRunIds: others, description, events, divergence };
-    console.log(JSON.stringify(answer, null, 2));
+    const base = { workflowId, runId, otherRunIds: others, description, events, divergence };
+    console.log(JSON.stringify({ ...base, trace, ...more }, null, 2));
   } else {
     console.log(verdict(events, divergence));
+    if (options.picture) console.log(`Drawn to ${options.picture}.`);
+    const { 'what-if': given } = options;
+    if (given && more?.whatIf) {
+      for (const line of whatIfLines(given, more.whatIf)) console.log(line);
+    }
     if (others.length > 0) {
       console.log(`Other runs of ${run.workflowId}, for --run:\n  ${others.join('\n  ')}`);
     }
   }
   return divergence === null ? 0 : 1;
+}
+
+/** What only the database knows, where an option asks for it. Writes the picture. */
+async function askDatabase(run: FoundRun, options: Options) {
+  const { 'with-data': withData, 'what-if': given, picture } = options;
+  if (!withData && given === undefined && picture === undefined) return undefined;
+  const { databaseUrl, temporal } = await findServers(process.env);
+  await temporal.close();
+  if (databaseUrl === null) throw new NoServers('Set DATABASE_URL: the database is asked, too.');
+  const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
+  try {
+    const known = await executionOf(db, run);
+    if (picture !== undefined) await writeFile(picture, drawExecution(known));
+    return {
+      data: withData ? await dataOf(db, known) : undefined,
+      whatIf: given === undefined ? undefined : await playWhatIf(db, known, given),
+    };
+  } finally {
+    await close();
+  }
 }
 
 function verdict(events: number, divergence: Divergence | null): string {

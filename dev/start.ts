@@ -67,12 +67,14 @@ async function hasNoUsers(databaseUrl: string): Promise<boolean> {
 }
 
 function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
-  const hasMailbox = readConfig(env).mail.mailboxReaders !== 'none';
+  const { mail, console: hasConsole } = readConfig(env);
+  const hasMailbox = mail.mailboxReaders !== 'none';
   const inside = relative(process.cwd(), dataDir);
   const directory = inside.startsWith('..') ? dataDir : `./${inside}`;
   const places: [string, string | null][] = [
     ['API', facts.apiUrl],
     ['API docs', `${facts.apiUrl}/docs`],
+    ['Console', hasConsole ? `${facts.apiUrl}/console` : null],
     ['Mailbox', hasMailbox ? `${facts.apiUrl}/local/mailbox` : null],
     ['Temporal UI', facts.temporalUiUrl],
     ['Database', withoutPassword(facts.databaseUrl)],

@@ -9,7 +9,7 @@ import { hasForbiddenText } from './text-rules.ts';
 
 /** The position after the item with this sort value and id. */
 export interface Position {
-  /** Of a time: ISO 8601 in UTC with milliseconds. */
+  /** Of a time: ISO 8601 in UTC with milliseconds; of an instant: with microseconds. */
   value: string;
   id: string;
 }
@@ -18,7 +18,7 @@ export interface Position {
 export interface CursorForm {
   /** Names the list and its order: cursors of any other are refused. */
   order: string;
-  value: 'time' | 'text';
+  value: 'time' | 'instant' | 'text';
   /** The valid ids; uuids by default. */
   isId?: (id: string) => boolean;
 }
@@ -37,7 +37,7 @@ export function decodeCursor(form: CursorForm, cursor: string): Position | null 
   if (!Array.isArray(parts) || parts.length !== 3) return null;
   const [order, value, id] = parts as unknown[];
   if (order !== form.order || typeof value !== 'string' || typeof id !== 'string') return null;
-  const isValue = form.value === 'time' ? isTime(value) : !hasForbiddenText(value);
+  const isValue = { time: isTime, instant: isInstant, text: isPlain }[form.value](value);
   const isId = form.isId ?? isUuid;
   return isValue && !hasForbiddenText(id) && isId(id) ? { value, id } : null;
 }
@@ -55,4 +55,13 @@ function isTime(value: string): boolean {
   if (!/^[1-9]\d{3}-/.test(value)) return false;
   const at = new Date(value);
   return !Number.isNaN(at.getTime()) && at.toISOString() === value;
+}
+
+/** The same with three digits more, as the database keeps what must have one order. */
+function isInstant(value: string): boolean {
+  return /\.\d{6}Z$/.test(value) && isTime(`${value.slice(0, -4)}Z`);
+}
+
+function isPlain(value: string): boolean {
+  return !hasForbiddenText(value);
 }

@@ -97,13 +97,20 @@ export const problems = {
   EXECUTION_EXISTS: [409, 'The contact has been in this workflow already.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
   EXECUTION_NOT_ACTIVE: [409, 'The execution has ended already.'],
+  EXECUTION_PAUSED: [409, 'The execution is paused already.'],
+  EXECUTION_NOT_PAUSED: [409, 'The execution is not paused.'],
+  EXECUTION_NOT_WAITING: [409, 'The execution does not wait at the moment.'],
+  EXECUTION_NOT_SKIPPABLE: [409, 'The execution is at no step that could be skipped now.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   FILE_TOO_LARGE: [413, 'The file is too large.'],
   MESSAGE_TOO_LARGE: [413, 'The finished message is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send the body as application/json.'],
   VALIDATION_ERROR: [422, 'The request is not valid.'],
   CONDITION_TOO_HEAVY: [422, 'The condition takes too long to evaluate over all contacts.'],
+  STATS_TOO_HEAVY: [422, 'The workflow has too many executions to be counted at once.'],
   WORKFLOW_INVALID: [422, 'The workflow cannot run as it is.'],
+  PICTURE_TOO_LARGE: [422, 'The workflow has more steps or ways than a picture can show.'],
+  SIMULATION_TOO_LARGE: [422, 'The simulation has more steps, or renders for longer, than it may.'],
   INVALID_EMAIL: [422, 'This email address cannot be used to sign up.'],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests.'],
   INTERNAL_SERVER_ERROR: [500, 'Something went wrong on our side.'],
@@ -131,6 +138,7 @@ export type FieldCode =
   | 'invalid_template'
   | 'not_allowed'
   | 'not_found'
+  | 'unknown_field'
   | 'too_common';
 
 /** One issue of a request. `field`: a dot path in the body, a parameter name, or '' (the body). */

@@ -4,3 +4,8 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && uuid.test(value);
 }
+
+/** When a UUID of version 7 was made, in milliseconds since 1970 (RFC 9562 §5.7). */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
+}

@@ -55,6 +55,8 @@ export const limits = {
   segmentMembersAtOnce: 500,
   /** How long the database may evaluate a condition over all contacts. */
   conditionTimeMs: 20_000,
+  /** How long the database may take for one count of a workflow's numbers. */
+  statsTimeMs: 20_000,
   bulkIds: 1000,
   bulkExcludeIds: 10_000,
   searchChars: 255,

@@ -8,6 +8,7 @@ export interface RunInputs {
   campaignSend: { projectId: string; campaignId: string };
   contactImport: { projectId: string; jobId: string };
   bulkContacts: { projectId: string; jobId: string };
+  executionJob: { projectId: string; jobId: string };
   /** The mail provider identifies the domain by its name, even when its row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
   /** The public id: the run removes all rows that had it. */
@@ -56,6 +57,7 @@ export const runIds = {
   campaignSend: ({ campaignId }) => `campaign-${campaignId}`,
   contactImport: ({ jobId }) => jobId,
   bulkContacts: ({ jobId }) => jobId,
+  executionJob: ({ jobId }) => jobId,
   domainPoller: ({ domainId }) => `domain-${domainId}`,
   projectReset: ({ projectId }) => `project-reset-${projectId}`,
   projectDelete: ({ projectId }) => `project-delete-${projectId}`,
@@ -69,7 +71,7 @@ export interface OutboxEntry {
   /** Only runs of executions are started and cancelled: other runs are signalled with start. */
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
-  /** Of a run of an execution: the waiting step, with `signal`; else nothing. */
+  /** Of a run of an execution: the step whose event has come, with `signal`; else nothing. */
   input: RunInputs[RunKind] | { stepId?: string };
   /** For operators, in product words; no personal data. */
   summary: string;

@@ -84,3 +84,37 @@ export function withoutLinks(text: string): string {
       .trim()
   );
 }
+
+/** Characters of a word that are compared. */
+const charsMax = 100;
+
+/** How many letters have to be put in, left out or replaced to make one word of the other. */
+export function distance(one: string, other: string): number {
+  const [a, b] = [one.slice(0, charsMax), other.slice(0, charsMax)];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 0; i < a.length; i += 1) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j += 1) {
+      const replaced = row[j]! + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, row[j + 1]! + 1, next[j]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** The known word that is most like this one, the first of several; undefined when none is known. */
+export function nearest(
+  word: string,
+  known: Iterable<string>,
+  distanceMax = Infinity,
+): string | undefined {
+  let best: { word: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const apart = distance(word, candidate);
+    if (apart <= distanceMax && (!best || apart < best.distance)) {
+      best = { word: candidate, distance: apart };
+    }
+  }
+  return best?.word;
+}

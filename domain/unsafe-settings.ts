@@ -11,7 +11,7 @@ export interface JudgedSettings {
   AWS_SES_ENDPOINT?: string | undefined;
   SNS_TOPIC_ARN?: string | undefined;
   PLATFORM_FROM_ADDRESS?: string | undefined;
-  WEBHOOK_ALLOW_PRIVATE: boolean;
+  WEBHOOK_ALLOW_PRIVATE?: boolean | undefined;
   LOCAL_MAILBOX_PUBLIC: boolean;
   RATE_LIMIT_ENABLED: boolean;
   TRUST_PROXY: boolean;
@@ -83,7 +83,7 @@ const rules: readonly Rule[] = [
   {
     effect: 'refuse',
     where: 'production',
-    isBroken: ({ WEBHOOK_ALLOW_PRIVATE: isAllowed }) => isAllowed,
+    isBroken: ({ WEBHOOK_ALLOW_PRIVATE: isAllowed }) => isAllowed === true,
     sentence:
       'WEBHOOK_ALLOW_PRIVATE must not be true with NODE_ENV=production: every project could reach the private network',
   },

@@ -23,6 +23,7 @@ const anything = [''];
 const rooms: readonly Room[] = [
   // What is true without a computer: no clock, no files, no network.
   { prefix: 'domain/', uses: ['domain/'], packages: /^liquidjs$/ },
+  { prefix: 'domain/picture/', uses: ['domain/'], packages: /^@dagrejs\/dagre$/ },
   { prefix: 'domain/workflow/steps.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
   { prefix: 'providers/', uses: ['domain/'] },
@@ -62,7 +63,13 @@ const rooms: readonly Room[] = [
     uses: [...product, 'worker/', 'services.ts', 'config.ts'],
     packages: /./,
   },
-  { prefix: 'dev/', uses: [...product, 'dev/', 'worker/', 'api/', 'config.ts'], packages: /./ },
+  // What users install: it knows the API as they do, and needs no package.
+  { prefix: 'client/', uses: [], packages: /^$/ },
+  {
+    prefix: 'dev/',
+    uses: [...product, 'dev/', 'worker/', 'api/', 'client/', 'config.ts'],
+    packages: /./,
+  },
   { prefix: 'bench/', uses: anything, packages: /./ },
 ];
 

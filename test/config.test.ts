@@ -140,6 +140,20 @@ describe('where files lie', () => {
   });
 });
 
+describe('webhooks to this machine', () => {
+  const given = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
+  const webhook = (more: Record<string, string>) => readConfig({ ...given, ...more }).webhook;
+
+  it.each([
+    [{}, { allowPrivate: false, allowLoopback: true }],
+    [{ WEBHOOK_ALLOW_PRIVATE: 'false' }, { allowPrivate: false, allowLoopback: false }],
+    [{ WEBHOOK_ALLOW_PRIVATE: 'true' }, { allowPrivate: true, allowLoopback: false }],
+    [{ SMTP_HOST: 'smtp.shop.test' }, { allowPrivate: false, allowLoopback: false }],
+  ])('with %j: %j', (more, expected) => {
+    expect(webhook(more)).toMatchObject(expected);
+  });
+});
+
 describe('docs/configuration.md', () => {
   const text = readFileSync(path.join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
   /** The rows of its tables: the variables of a row, and the default it tells. */
@@ -162,7 +176,13 @@ describe('docs/configuration.md', () => {
     'TEST_TEMPORAL_ADDRESS',
   ];
   /** Told in words, because they depend on others. */
-  const inWords = ['API_URL', 'STORAGE_LOCAL_DIR', 'STORAGE_DRIVER', 'TRACKING_MODE'];
+  const inWords = [
+    'API_URL',
+    'STORAGE_LOCAL_DIR',
+    'STORAGE_DRIVER',
+    'TRACKING_MODE',
+    'WEBHOOK_ALLOW_PRIVATE',
+  ];
   const inWordsToo = ['EMAIL_RATE_LIMIT_PER_SECOND', 'EMAIL_RATE_PER_PROJECT_PER_SECOND'];
 
   it('names every variable once, and none that is not read', () => {

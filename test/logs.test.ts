@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog as createApiLog } from '../api/http/log.ts';
+import { createLog as createApiLog, requestMessage } from '../api/http/log.ts';
 import { createLog as createWorkerLog } from '../worker/log.ts';
 
 describe.each([
@@ -47,4 +47,24 @@ describe.each([
     expect(lines).toHaveLength(secrets.length + 1);
     for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
+});
+
+it('the API writes the lines of requests together, with or before any other line', async () => {
+  const written: string[] = [];
+  const stream = { write: (lines: string) => void written.push(lines) };
+  const log = createApiLog({ logLevel: 'info', environment: 'development' }, stream, 50);
+  const messages = () =>
+    written.map((lines) =>
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).msg as string),
+    );
+  log.info({ n: 1 }, requestMessage);
+  log.child({}).info({ n: 2 }, requestMessage);
+  expect(messages()).toEqual([]);
+  log.error('Oh');
+  expect(messages()).toEqual([[requestMessage, requestMessage, 'Oh']]);
+  log.info({ n: 3 }, requestMessage);
+  await expect.poll(messages).toHaveLength(2);
 });

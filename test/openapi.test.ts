@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { endpoints } from '../api/endpoints.ts';
 import { openApiDocument } from '../api/http/openapi.ts';
+import { buildWebhook, type WebhookVariables } from '../domain/workflow/webhook.ts';
 
 /** A body as the document describes it. */
 interface Media {
   schema: z.core.JSONSchema.JSONSchema;
   example?: unknown;
+  /** Of each kind, by name. */
+  examples?: Record<string, { value: unknown }>;
 }
 interface Answer {
   description: string;
@@ -17,7 +20,7 @@ interface Operation {
   operationId: string;
   summary?: string;
   description?: string;
-  parameters: { $ref?: string; name?: string }[];
+  parameters: { $ref?: string; name?: string; description?: string }[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, Answer | { $ref: string; description?: string }>;
 }
@@ -26,6 +29,7 @@ const settings = { apiUrl: 'http://localhost:8080', version: '0.0.0' };
 // As it is sent: JSON knows no undefined.
 const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, settings))) as {
   paths: Record<string, Record<string, Operation>>;
+  webhooks: { webhookStep: { post: { requestBody: { content: Record<string, Media> } } } };
   components: {
     schemas: Record<string, z.core.JSONSchema.JSONSchema>;
     responses: Record<string, Answer>;
@@ -75,12 +79,34 @@ describe('the document of the API', () => {
   it.each(operations)(
     'shows every body of %s by an example that fits its schema',
     (_, operation) => {
-      for (const { schema, example } of bodiesOf(operation)) {
-        expect(example).toBeDefined();
-        expect(z.fromJSONSchema(whole(schema)).safeParse(example).error?.issues).toBeUndefined();
+      for (const { schema, example, examples = { usual: { value: example } } } of bodiesOf(
+        operation,
+      )) {
+        for (const { value } of Object.values(examples)) {
+          expect(value).toBeDefined();
+          expect(z.fromJSONSchema(whole(schema)).safeParse(value).error?.issues).toBeUndefined();
+        }
       }
     },
   );
+
+  it.each(operations)('says what each parameter of %s means', (_, { parameters }) => {
+    const silent = parameters.filter(({ $ref, description }) => !$ref && !description);
+    expect(silent).toEqual([]);
+  });
+
+  it('shows what a WEBHOOK step sends', () => {
+    const { schema, example } =
+      document.webhooks.webhookStep.post.requestBody.content['application/json']!;
+    const form = z.fromJSONSchema(schema);
+    expect(form.safeParse(example).error?.issues).toBeUndefined();
+    const { contact, workflow, execution, event } = example as WebhookVariables & {
+      event: WebhookVariables['context'];
+    };
+    const variables = { contact, workflow, execution, context: event } as WebhookVariables;
+    const sent = buildWebhook({ url: 'https://shop.example' }, variables, (source) => source);
+    expect('body' in sent && JSON.parse(sent.body ?? '')).toEqual(example);
+  });
 
   it('names every form that a page and a file come in', () => {
     const forms = Object.fromEntries(
@@ -133,16 +159,17 @@ describe('the document of the API', () => {
       };
     };
     const limits = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+    const strictness = ['Everpost-Ignored', 'Preference-Applied'];
     expect(about('send')).toEqual({
-      asked: ['ProjectId', 'IdempotencyKey'],
-      answered: ['X-Request-ID', ...limits, 'Idempotency-Replayed'],
+      asked: ['ProjectId', 'IdempotencyKey', 'Prefer'],
+      answered: ['X-Request-ID', ...limits, 'Idempotency-Replayed', ...strictness],
     });
     expect(about('verify')).toEqual({
-      asked: ['ProjectId'],
-      answered: ['X-Request-ID', ...limits],
+      asked: ['ProjectId', 'Prefer'],
+      answered: ['X-Request-ID', ...limits, ...strictness],
     });
-    expect(about('createProject').asked).toEqual(['IdempotencyKey']);
-    expect(about('getMe').asked).toEqual([]);
+    expect(about('createProject').asked).toEqual(['IdempotencyKey', 'Prefer']);
+    expect(about('getMe').asked).toEqual(['Prefer']);
     expect(about('startGitHubLogin').answered).toContain('Location');
     expect(document.components.responses['TooManyRequests']?.headers).toHaveProperty('Retry-After');
   });

@@ -2,16 +2,30 @@ import path from 'node:path';
 import {
   bundleWorkflowCode,
   DefaultLogger,
+  type WorkflowBundleOption,
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 
 const here = (file: string) => path.join(import.meta.dirname, file);
 
+const workflowsPath = here('../workflows/index.ts');
+
 /** Added to bundles for replays: records the commands that the code issues. */
 export const recorder = here('issued-commands.ts');
 
+/** The file with the bundle, beside this one where `npm run build` has compiled it. */
+export const builtBundle = 'built-workflows.js';
+
+/** The workflow code for this process: as it was built, or bundled now, which takes seconds. */
+export async function loadWorkflows(): Promise<WorkflowBundleOption> {
+  const isBuilt = import.meta.filename.endsWith('.js');
+  return isBuilt ? { codePath: here(builtBundle) } : bundleWorkflows();
+}
+
 /**
  * Bundles the workflow code as the sandbox runs it. Takes a few seconds.
+ * Its modules are loaded once and shared by all runs: a fifth of the processor time and two thirds of
+ * the memory of a run in the cache. So none of them may keep anything in a variable of its own.
  * @param options.forReplay with the recorder, which explains a divergence
  * @throws Error with the bundler's message
  */
@@ -21,7 +35,8 @@ export async function bundleWorkflows({
   const faults: string[] = [];
   try {
     return await bundleWorkflowCode({
-      workflowsPath: here('../workflows/index.ts'),
+      workflowsPath,
+      preloadModules: ['@temporalio/workflow', workflowsPath],
       workflowInterceptorModules: forReplay ? [recorder] : [],
       logger: new DefaultLogger('ERROR', ({ message }) => void faults.push(message)),
     });

@@ -1,12 +1,15 @@
 import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { StepResult } from '../activities/steps/perform.ts';
-import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import type { StepActivities } from '../activities/steps/steps.ts';
+import { type ExecutionStart, lookSignal } from '../domain/workflow/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import {
   begin,
   type Command,
   follow,
+  type Interruption,
+  isInterruption,
   nextStep,
   type Outcome,
   runOrComplete,
@@ -34,8 +37,9 @@ export function describeHistory(history: History): HistoryLine[] {
   if (!first || !reader) return describeRun(history);
   const lines = [{ at: timeOf(first), text: reader.opening() }];
   for (const event of events) {
-    const text = reader.tell(event);
-    if (text) lines.push({ at: timeOf(event), text });
+    for (const text of [reader.tell(event)].flat()) {
+      if (text !== null) lines.push({ at: timeOf(event), text });
+    }
   }
   const rest = reader.rest();
   if (rest) lines.push({ at: timeOf(events.at(-1) ?? first), text: rest });
@@ -61,7 +65,7 @@ function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
 /** Follows the history with the same decisions as the run. */
 class ExecutionReader {
   readonly #input: ExecutionStart;
-  #command: Command<StepRef>;
+  #command: Command<StepRef> = { do: 'complete' };
   /** The step after the current one, as the last result has named it. */
   #next: StepRef | undefined;
   /** The steps that were met, by id. */
@@ -72,11 +76,11 @@ class ExecutionReader {
 
   constructor(input: ExecutionStart) {
     this.#input = input;
-    this.#command =
+    this.#enter(
       input.format === 3
         ? runOrComplete(input.next ?? undefined)
-        : begin(input.graph, input.resume?.stepId ?? null);
-    this.#meet();
+        : begin(input.graph, input.resume?.stepId ?? null),
+    );
   }
 
   opening(): string {
@@ -95,11 +99,12 @@ class ExecutionReader {
     return name(this.#step());
   }
 
-  tell(event: HistoryEvent): string | null {
+  /** What an event says, in one line or, of two steps, in two. */
+  tell(event: HistoryEvent): string | string[] | null {
     const begun = event.activityTaskStartedEventAttributes;
     if (begun) this.#earlier = attempts(begun);
     const done = event.activityTaskCompletedEventAttributes;
-    if (done) return this.#result(firstPayload(done.result?.payloads) as StepResult | undefined);
+    if (done) return this.#result(firstPayload(done.result?.payloads) as Result);
     if (event.markerRecordedEventAttributes?.markerName === 'core_local_activity') {
       return this.#localResult(event.markerRecordedEventAttributes);
     }
@@ -108,7 +113,7 @@ class ExecutionReader {
     if (failed) return this.#failure(event);
     if (event.timerFiredEventAttributes) return this.#timer();
     const signal = event.workflowExecutionSignaledEventAttributes;
-    if (signal?.signalName === 'event') return `the event has come for ${this.#signalled(signal)}`;
+    if (signal?.signalName === 'event') return this.#signalled(signal);
     const end = ending(event);
     if (end) this.#isOpen = false;
     return end ?? asked(event);
@@ -118,21 +123,36 @@ class ExecutionReader {
     return 'step' in this.#command ? this.#command.step : null;
   }
 
-  #localResult(marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): string {
+  #localResult(
+    marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>,
+  ): string | string[] {
     if (marker.failure) return `${name(this.#step())} failed: ${marker.failure.message}`;
-    return this.#result(
-      firstPayload(marker.details?.['result']?.payloads) as StepResult | undefined,
-    );
+    return this.#result(firstPayload(marker.details?.['result']?.payloads) as Result);
   }
 
-  #result(result: StepResult | undefined): string {
+  #result(result: Result): string | string[] {
     const command = this.#command;
+    if (result && 'end' in result) return `its row says that it has ended: ${result.end}`;
+    if (result && 'start' in result) return this.#look(result.start);
+    if (result && 'kind' in result) return 'its row says something else';
     if (!('step' in command) || !result) return 'all steps are done';
+    const { at, outcome, next } = result;
+    if (isInterruption(outcome)) return `${name(command.step)} ${interruptions[outcome.kind]}`;
     if (command.do === 'await') this.#decide({ kind: 'resumed' });
-    const text = `${name(command.step)} ${said(result.outcome)}${this.#earlier}`;
+    const text = `${name(command.step)} ${said(at ? { kind: 'done' } : outcome)}${this.#earlier}`;
     this.#earlier = '';
-    this.#decide(result.outcome, result.next);
-    return text;
+    if (at) this.#enter({ do: 'run', step: at });
+    this.#decide(outcome, next);
+    return at ? [text, `${name(at)} ${said(outcome)}`] : text;
+  }
+
+  /** Where the row says that it goes on. */
+  #look(start: ExecutionStart): string {
+    const { workflowName, version } = start;
+    const isHere = start.format === 3 && version === this.#input.version;
+    if (isHere) this.#enter(runOrComplete(start.next ?? undefined));
+    const where = isHere ? name(this.#step()) : `"${workflowName}" v${version}, in a new run`;
+    return `its row says that it goes on at ${where}`;
   }
 
   #failure(event: HistoryEvent): string {
@@ -155,7 +175,8 @@ class ExecutionReader {
     input,
   }: NonNullable<HistoryEvent['workflowExecutionSignaledEventAttributes']>): string {
     const { stepId } = firstPayload(input?.payloads) as { stepId: string };
-    return name(this.#steps.get(stepId) ?? null);
+    if (stepId === lookSignal) return 'somebody has acted on it';
+    return `the event has come for ${name(this.#steps.get(stepId) ?? null)}`;
   }
 
   #decide(outcome: Outcome, next?: StepRef): void {
@@ -164,15 +185,26 @@ class ExecutionReader {
     if (this.#input.format !== 3) {
       this.#next = nextStep(this.#input.graph, command.step.id, outcome);
     } else if (outcome.kind !== 'resumed') this.#next = next;
-    this.#command = follow(command, outcome, this.#next);
-    this.#meet();
+    this.#enter(follow(command, outcome, this.#next));
   }
 
-  #meet(): void {
+  #enter(command: Command<StepRef>): void {
+    this.#command = command;
     const step = this.#step();
     if (step) this.#steps.set(step.id, step);
   }
 }
+
+/** What an activity of an execution returns. */
+type Result =
+  | StepResult
+  | Awaited<ReturnType<StepActivities['FIND_PLACE']>>
+  | Awaited<ReturnType<StepActivities['COMPLETE']>>;
+
+const interruptions: Record<Interruption['kind'], string> = {
+  held: 'is held back: the execution is paused',
+  elsewhere: 'is not where its row says that it is',
+};
 
 function name(step: StepRef | null): string {
   return step ? `${step.type} "${step.name}"` : 'the end';

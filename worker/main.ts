@@ -15,8 +15,9 @@ import {
 } from '../workflows/client/connection.ts';
 import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
 import { ensureSweep } from '../workflows/client/schedule.ts';
-import { bundleWorkflows } from './bundle.ts';
+import { loadWorkflows } from './bundle.ts';
 import { serveHealth } from './health.ts';
+import { keepHeapSmall } from './heap.ts';
 import { createLog, temporalLog } from './log.ts';
 import { IncompatibleVersion, replayOpenRuns } from './open-runs.ts';
 import { sdkMetrics } from './sdk-metrics.ts';
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
   const running = await Promise.race([starting, stopped]);
   // Asked to stop while it waits for its servers: it has begun nothing.
   if (!running) return;
+  keepHeapSmall();
   log.info('ready');
   process.send?.({ ready: true });
 
@@ -97,8 +99,8 @@ async function start(
   metrics: Metrics,
   onPool: (pool: Pool) => void,
 ): Promise<Workers> {
-  // Takes seconds and needs no server: it runs while we connect.
-  const bundling = bundleWorkflows();
+  // May take seconds, and needs no server: it runs while we connect.
+  const bundling = loadWorkflows();
   bundling.catch(() => {});
 
   await schemaWithRetries(config, log);

@@ -73,8 +73,8 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
         'A reset would meet that failure again. Mend what the step met: its receiver, template, ' +
         'sender domain or contact. Then try the step again:\n' +
         `  POST /workflows/${row.workflow_id}/executions/${id}/retry\n` +
-        `That goes on with version ${row.workflow_version} of the workflow, in which it began. A ` +
-        'change of its steps, such as another address for a webhook, does not reach it.',
+        `That goes on with version ${row.workflow_version} of the workflow, which it is on; with ` +
+        '{"version": <number>} on that one, such as one in which the step is corrected.',
     );
   }
   if (!activeStatuses.some((active) => active === row.status)) {
@@ -97,6 +97,12 @@ async function resetPoint(
     throw new NotReset(
       'The run is open and the current code takes the same way: it goes on by itself. If its ' +
         'workflow tasks fail, restart the workers with this code.',
+    );
+  }
+  if (points.length === 0) {
+    throw new NotReset(
+      'The run ended before Temporal had any of its work: there is nothing to go back to. Its execution ' +
+        'becomes FAILED within minutes; retry it then.',
     );
   }
   // The nearest first. Up to that point the code must match the history.

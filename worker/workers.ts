@@ -16,6 +16,10 @@ import {
   createImportActivities,
   type ImportServices,
 } from '../activities/contacts/contact-import.ts';
+import {
+  createExecutionJobActivities,
+  type ExecutionJobServices,
+} from '../activities/execution-jobs.ts';
 import type { SendingServices } from '../activities/mail/deliver.ts';
 import { createDeliveryActivities } from '../activities/mail/delivery.ts';
 import { createSeats } from '../activities/mail/seats.ts';
@@ -32,6 +36,7 @@ import {
 } from '../activities/steps/steps.ts';
 import type { Metrics } from '../providers/metrics.ts';
 import { withHeartbeats } from '../activities/time-box.ts';
+import { startHeartbeat } from '../activities/upkeep/heartbeat.ts';
 import {
   createSweepActivities,
   type SweepActivities,
@@ -54,6 +59,7 @@ export interface WorkersOptions {
     SweepServices &
     ImportServices &
     BulkServices &
+    ExecutionJobServices &
     DomainServices &
     RemovalServices &
     SystemMailServices &
@@ -185,6 +191,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       activities: {
         ...createImportActivities(services),
         ...createBulkActivities(services),
+        ...createExecutionJobActivities(services),
         ...createRemovalActivities(services).bulk,
       },
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
@@ -205,12 +212,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   ];
   const done = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);
   done.catch(() => {});
+  const isRunning = () => workers.every((worker) => worker.getState() === 'RUNNING');
+  const { db, rates, mailer } = services;
+  const heartbeat = startHeartbeat({ db, rates, provider: mailer.provider }, isRunning);
   return {
-    isRunning: () => workers.every((worker) => worker.getState() === 'RUNNING'),
+    isRunning,
     done,
     async stop() {
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await done;
+      await done.finally(heartbeat.stop);
     },
   };
 }

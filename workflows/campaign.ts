@@ -14,6 +14,7 @@ import {
 import type { CampaignControl, CampaignSending } from '../activities/mail/campaign.ts';
 import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs.ts';
+import { allSettled } from './all-settled.ts';
 
 /** Batches in parallel: while one is being recorded, others are sent. */
 const senders = 4;
@@ -61,11 +62,10 @@ export async function campaignSend(campaign: {
         await condition(() => changed, phase.waitMs, { summary: `Starts at ${phase.startsAt}` });
         break;
       case 'sending':
-        // Wait for all, even if one fails: what was handed over must be recorded.
-        await Promise.allSettled([
+        await allSettled([
           FREEZE_AUDIENCE(campaign),
           ...Array.from({ length: senders }, () => SEND_BATCHES(campaign)),
-        ]).then(throwFirst);
+        ]);
         break;
       case 'waiting':
         await condition(() => changed, phase.waitMs, {
@@ -86,11 +86,6 @@ export async function campaignSend(campaign: {
       return await continueAsNew<typeof campaignSend>(campaign);
     }
   }
-}
-
-function throwFirst(results: PromiseSettledResult<void>[]): void {
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
 }
 
 /** Shows its progress in the Temporal UI. */

@@ -9,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../activities/mail/delivery.ts';
+import { allSettled } from './all-settled.ts';
 
 /** Mail of the project has become due. */
 export const mailDueSignal = defineSignal('mailDue');
@@ -18,8 +19,8 @@ const idleMs = 60_000;
 
 /**
  * Delivers the transactional and workflow mail of one project: batch after batch while mail is due,
- * asleep until the next retry, closed after an idle minute. Its state is in the database; this run
- * only schedules the activity.
+ * asleep until the next retry, closed after an idle minute. A large backlog gets several lanes, on
+ * whatever workers are free. Its state is in the database; this run only schedules the activities.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({
@@ -38,7 +39,8 @@ export async function deliveryQueue(projectId: string): Promise<void> {
   });
   for (;;) {
     signalled = false;
-    const { nextDueMs } = await DELIVER(projectId);
+    const { nextDueMs, lanes = 0 } = await DELIVER(projectId, true);
+    if (lanes > 0) await allSettled(Array.from({ length: lanes }, () => DELIVER(projectId)));
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
       return await continueAsNew<typeof deliveryQueue>(projectId);

@@ -7,6 +7,7 @@ import {
   continueAsNew,
   defineSignal,
   isCancellation,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -17,8 +18,8 @@ import {
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { StepCall, StepCallById, StepResult } from '../activities/steps/perform.ts';
-import type { StepActivities } from '../activities/steps/steps.ts';
-import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import type { ExecutionEnd, StepActivities } from '../activities/steps/steps.ts';
+import { type ExecutionStart, lookSignal } from '../domain/workflow/execution.ts';
 import { findStep, stepAfter, type StepRef } from '../domain/workflow/graph.ts';
 import { isPerformed, type PerformedType, stepKinds } from '../domain/workflow/step-types.ts';
 import {
@@ -26,16 +27,17 @@ import {
   type Command,
   type Doing,
   follow,
+  isInterruption,
   nextStep,
   runOrComplete,
 } from '../domain/workflow/decide.ts';
 import { priorities } from '../domain/runs.ts';
 
-/** Ends a wait: the event for `stepId` has arrived. Repeating the signal is harmless. */
+/**
+ * Ends a wait: the event for `stepId` has arrived. Or, without a step (`lookSignal`): somebody has acted
+ * on the execution's row. Repeating the signal is harmless.
+ */
 export const eventSignal = defineSignal<[{ stepId: string }]>('event');
-
-/** How an execution's run ended: its result in Temporal. */
-export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
 /** Commands per run; then it continues as new, with a short history. */
 const commandsPerRun = 100;
@@ -70,22 +72,43 @@ const tried = proxyLocalActivities<StepActivities>({
 });
 
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
+const failedStepKey = defineSearchAttributeKey('FailedStep', SearchAttributeType.KEYWORD);
+
+/** What a run was told by signals. */
+interface Told {
+  /** The steps whose event has come. */
+  events: Set<string>;
+  /** Somebody has acted on the execution. */
+  isChanged: boolean;
+}
+
+/** The step that a run is at, by name, for operators. */
+interface Position {
+  step: string | null;
+}
 
 /**
  * One execution of a customer's workflow for one contact. It walks the graph: `decide` picks the
- * next step, activities perform it, Temporal provides the clock and the order of events.
+ * next step, activities perform it, Temporal provides the clock and the order of events. Who acts on
+ * an execution changes its row; the run then looks there where it goes on.
  */
 export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
-  const signalled = new Set<string>();
-  setHandler(eventSignal, ({ stepId }) => void signalled.add(stepId));
+  const told: Told = { events: new Set(), isChanged: false };
+  const position: Position = { step: null };
+  setHandler(eventSignal, ({ stepId }) => {
+    if (stepId !== lookSignal) told.events.add(stepId);
+    // The version before took no notice: what it has gone on with must go on so.
+    else if (patched('look')) told.isChanged = true;
+  });
   try {
-    const end = await walk(input, signalled);
+    const end = await walk(input, told, position);
     showStatus(end);
     setCurrentDetails('');
     return end;
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    showStatus(isCancellation(error) ? 'CANCELLED' : 'FAILED');
+    if (isCancellation(error)) showStatus('CANCELLED');
+    else showStatus('FAILED', position.step);
     // Operators should read the step's own message first.
     throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
       ? error.cause
@@ -93,24 +116,18 @@ export async function customerWorkflow(input: ExecutionStart): Promise<Execution
   }
 }
 
-async function walk(input: ExecutionStart, signalled: Set<string>): Promise<ExecutionEnd> {
+async function walk(input: ExecutionStart, told: Told, position: Position): Promise<ExecutionEnd> {
   let since = input.resume?.since ?? input.startedAt;
   let command: Command<StepRef> =
     input.format === 3
       ? runOrComplete(input.next ?? undefined)
       : begin(input.graph, input.resume?.stepId ?? null);
   let next: StepRef | undefined;
+  /** How often, one after the other, it was elsewhere without being told. */
+  let untold = 0;
   for (let steps = 0; ; steps++) {
-    if (command.do === 'complete') {
-      await (input.format === 3
-        ? orAsActivity(
-            () => tried.COMPLETE(input.executionId),
-            () => effects.COMPLETE(input.executionId),
-          )
-        : bookkeeping.COMPLETE(input.executionId));
-      return 'COMPLETED';
-    }
     if (command.do === 'stop') return command.status;
+    position.step = 'step' in command ? command.step.name : null;
     if (
       command.do === 'run' &&
       (steps >= commandsPerRun || workflowInfo().continueAsNewSuggested)
@@ -122,35 +139,100 @@ async function walk(input: ExecutionStart, signalled: Set<string>): Promise<Exec
         resume: { stepId: step.id, since },
       });
     }
-    const result = await perform(input, command, since, signalled);
+    const result =
+      command.do === 'complete'
+        ? await complete(input)
+        : await perform(input, command, since, told);
+    const { outcome, at } = result;
+    if (isInterruption(outcome)) {
+      if (outcome.kind === 'held') await untilChanged(input, command, told);
+      // Should the row and its step disagree, or the clocks, it must not ask again without a pause.
+      else if (!told.isChanged && untold++ > 0) await sleep(putBackMs);
+      const place = await findPlace(input, told);
+      if ('end' in place) return place.end;
+      ({ since, command } = place);
+      continue;
+    }
+    if (outcome.kind !== 'resting' && outcome.kind !== 'resumed') untold = 0;
     since = result.since ?? since;
-    const { outcome } = result;
+    if (command.do === 'complete') return 'COMPLETED';
     if (input.format !== 3) next = nextStep(input.graph, command.step.id, outcome);
     // What comes after a delay was told when it began.
     else if (outcome.kind !== 'resumed') next = result.next;
-    command = follow(command, outcome, next);
+    command = follow(at ? { do: 'run', step: at } : command, outcome, next);
   }
+}
+
+/** Completes an execution that has no step left, unless somebody has acted on it. */
+async function complete({ format, executionId, version }: ExecutionStart): Promise<StepResult> {
+  const args = [executionId, version] as const;
+  const interruption =
+    format === 3
+      ? await orAsActivity(
+          () => tried.COMPLETE(...args),
+          () => effects.COMPLETE(...args),
+        )
+      : await bookkeeping.COMPLETE(...args);
+  return { outcome: interruption ?? { kind: 'ended' } };
+}
+
+/** Waits, without a timer, until somebody acts on an execution that is held before a step. */
+async function untilChanged(
+  input: ExecutionStart,
+  command: Command<StepRef>,
+  told: Told,
+): Promise<void> {
+  if ('step' in command) showProgress(input, 'WAITING', `Held before "${command.step.name}"`);
+  await condition(() => told.isChanged);
+}
+
+/**
+ * Where the row says that the execution goes on: somebody has acted on it. On another version it does
+ * so in a new run.
+ */
+async function findPlace(
+  input: ExecutionStart,
+  told: Told,
+): Promise<{ end: ExecutionEnd } | { since: string; command: Command<StepRef> }> {
+  // What is signalled from here on, the row may not have said yet.
+  told.isChanged = false;
+  told.events.clear();
+  const place = await orAsActivity(
+    () => tried.FIND_PLACE(input.executionId),
+    () => effects.FIND_PLACE(input.executionId),
+  );
+  if ('end' in place) return place;
+  const { start } = place;
+  if (start.format !== 3 || input.format !== 3 || start.version !== input.version) {
+    return await continueAsNew<typeof customerWorkflow>(start);
+  }
+  const since = start.resume?.since ?? start.startedAt;
+  return { since, command: runOrComplete(start.next ?? undefined) };
 }
 
 async function perform(
   input: ExecutionStart,
   command: Doing<StepRef>,
   since: string,
-  signalled: Set<string>,
+  told: Told,
 ): Promise<StepResult> {
   const { step } = command;
   switch (command.do) {
     case 'run':
       showProgress(input, 'RUNNING', `At "${step.name}"`);
       return runStep(input, step, since);
-    case 'sleep':
+    case 'sleep': {
       showProgress(input, 'WAITING', `At "${step.name}", until ${command.until}`);
-      await sleep(untilMs(command.until), { summary: `End of "${step.name}"` });
+      const summary = `End of "${step.name}"`;
+      if (await condition(() => told.isChanged, untilMs(command.until), { summary })) {
+        return { outcome: { kind: 'elsewhere' } };
+      }
       return { outcome: { kind: 'resumed' }, since: command.until };
+    }
     case 'await':
       showProgress(input, 'WAITING', `At "${step.name}", until ${command.until ?? 'its event'}`);
-      await awaitEvent(command, signalled);
-      return { outcome: { kind: 'resumed' } };
+      await awaitEvent(command, told);
+      return { outcome: { kind: told.isChanged ? 'elsewhere' : 'resumed' } };
     case 'settle': {
       const settled = await runLocally(input, 'SETTLE_WAIT', step, since);
       // A stray signal. If the clocks differ much, it must not ask again without a pause.
@@ -223,9 +305,10 @@ function stepCall(
   { id: stepId }: StepRef,
   since: string,
 ): StepCallById | StepCall {
-  const { executionId, projectId, workflowId, version } = input;
+  const { executionId, projectId, workflowId, version, isMoved } = input;
   const ids = { executionId, projectId, since };
-  if (input.format === 3) return { ...ids, workflowId, version, stepId };
+  if (input.format === 3)
+    return { ...ids, workflowId, version, stepId, ...(isMoved && { isMoved }) };
   const step = findStep(input.graph, stepId);
   if (!step) throw new Error(`The graph has no step ${stepId}.`);
   return { ...ids, step, nextStepId: stepAfter(input.graph, stepId, null)?.id ?? null };
@@ -233,12 +316,12 @@ function stepCall(
 
 async function awaitEvent(
   { step, until }: Extract<Command<StepRef>, { do: 'await' }>,
-  signalled: Set<string>,
+  told: Told,
 ): Promise<void> {
-  const isSignalled = () => signalled.has(step.id);
-  if (until === null) await condition(isSignalled);
-  else await condition(isSignalled, untilMs(until), { summary: `"${step.name}" times out` });
-  signalled.delete(step.id);
+  const isTold = () => told.events.has(step.id) || told.isChanged;
+  if (until === null) await condition(isTold);
+  else await condition(isTold, untilMs(until), { summary: `"${step.name}" times out` });
+  told.events.delete(step.id);
 }
 
 /** Milliseconds from the run's current time; at least 1. */
@@ -252,11 +335,18 @@ function untilMs(moment: string): number {
  */
 function showProgress(input: ExecutionStart, status: 'RUNNING' | 'WAITING', details: string): void {
   if (input.format === undefined) showStatus(status);
-  setCurrentDetails(details);
+  // The run's summary names the version on which the execution was started.
+  setCurrentDetails(input.isMoved ? `Moved to v${input.version}. ${details}` : details);
 }
 
-/** Sets the status that operators see, unless it is set already. */
-function showStatus(value: 'RUNNING' | 'WAITING' | 'FAILED' | ExecutionEnd): void {
+/** Sets the status that operators see, unless it is set already, and where it failed. */
+function showStatus(
+  value: 'RUNNING' | 'WAITING' | 'FAILED' | ExecutionEnd,
+  failedStep: string | null = null,
+): void {
   if (workflowInfo().typedSearchAttributes.get(statusKey) === value) return;
-  upsertSearchAttributes([{ key: statusKey, value }]);
+  upsertSearchAttributes([
+    { key: statusKey, value },
+    ...(failedStep === null ? [] : [{ key: failedStepKey, value: failedStep }]),
+  ]);
 }

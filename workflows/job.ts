@@ -7,9 +7,10 @@ import {
   defineSignal,
   setCurrentDetails,
   setHandler,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { JobProgress } from '../domain/contact/job.ts';
+import type { JobProgress } from '../domain/job.ts';
 
 /** Options of a job's activity. A time slice lasts seconds, and is retried after any failure. */
 export function sliceOptions(projectId: string): ActivityOptions {
@@ -28,14 +29,18 @@ export function sliceOptions(projectId: string): ActivityOptions {
 /**
  * Runs a job in time slices until it has ended. The job's row holds its progress, so a run that
  * finds it ended does nothing. Returns true when the run must continue as new.
+ * @param what the rows it is about, for operators.
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */
-export async function workInSlices(slice: () => Promise<JobProgress>): Promise<boolean> {
+export async function workInSlices(
+  what: 'contacts' | 'executions',
+  slice: () => Promise<JobProgress>,
+): Promise<boolean> {
   // Every slice reads the row before each batch, so the signal needs no action.
   setHandler(defineSignal('changed'), () => {});
   for (;;) {
-    const { state, done, total, failedReason } = await slice();
-    setCurrentDetails(`${done} of ${total} contacts`);
+    const { state, done, total, failedReason, pauseMs } = await slice();
+    setCurrentDetails(`${done} of ${total} ${what}`);
     if (state === 'failed') {
       throw ApplicationFailure.nonRetryable(failedReason ?? 'The job has failed.', 'JOB_FAILED');
     }
@@ -44,5 +49,7 @@ export async function workInSlices(slice: () => Promise<JobProgress>): Promise<b
       await condition(allHandlersFinished);
       return true;
     }
+    // Not inside the slice: a job that may not go faster must not keep the place of another.
+    if (pauseMs) await sleep(pauseMs, { summary: 'Pause between batches' });
   }
 }

@@ -1,7 +1,7 @@
 import { recordBulkBatch, startBulk } from '../../db/contacts/bulk.ts';
 import type { Database } from '../../db/database.ts';
-import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
-import type { JobProgress } from '../../domain/contact/job.ts';
+import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
+import type { JobProgress } from '../../domain/job.ts';
 import { timeBoxed } from '../time-box.ts';
 
 export interface BulkActivities {

@@ -5,9 +5,9 @@ import {
   recordImportBatch,
   startImport,
 } from '../../db/contacts/import.ts';
-import { findJobProgress, type JobRef } from '../../db/contacts/jobs.ts';
+import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import { CsvFault } from '../../domain/contact/csv.ts';
-import type { JobProgress } from '../../domain/contact/job.ts';
+import type { JobProgress } from '../../domain/job.ts';
 import { countContactRows, readContactRows } from './csv.ts';
 import { timeBoxed } from '../time-box.ts';
 

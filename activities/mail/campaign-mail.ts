@@ -27,6 +27,7 @@ import {
   type TemplateVariables,
   compileTemplate,
 } from '../../domain/template/render.ts';
+import { faultWarnings } from '../../domain/template/warnings.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import { type MessageSkeleton, encodeSkeleton } from '../../providers/mail/mime-skeleton.ts';
@@ -151,7 +152,10 @@ async function composeBySkeleton(
     renderer.render('subject', prepared.subject, variables),
     renderer.render('text', skeleton.mail.values, variables),
   ]);
-  const values = slotValues(skeleton.mail, prepared.sampleRecipient, email.contact_id, rendered);
+  // Rendered as a whole, its fault has a place in the template.
+  if (rendered.fault) return undefined;
+  const { sampleRecipient } = prepared;
+  const values = slotValues(skeleton.mail, sampleRecipient, email.contact_id, rendered.text);
   if (!values) return undefined;
   if (isFilledTooLarge(skeleton.mail.body, values)) {
     throw new BodyTooLarge('The rendered body is larger than mail may be.');
@@ -162,7 +166,7 @@ async function composeBySkeleton(
   const raw = skeleton.message.messageFor({
     ...ids,
     to: email.to_email,
-    subject,
+    subject: subject.text,
     date: email.created_at,
     html: (slot) => values.html[slot] ?? links[slot] ?? '',
     text: (slot) => values.text[slot] ?? '',
@@ -170,7 +174,15 @@ async function composeBySkeleton(
   const headers = email.message_class === 'MARKETING' ? undefined : headersFor(skeleton, ids);
   return {
     raw,
-    content: { subject, bodyTemplate: skeleton.bodyTemplate, values: values.html, headers },
+    content: {
+      subject: subject.text,
+      bodyTemplate: skeleton.bodyTemplate,
+      values: values.html,
+      headers,
+      renderedPlainly: subject.fault
+        ? faultWarnings({ subject: subject.fault, body: null })[0]
+        : undefined,
+    },
   };
 }
 
@@ -268,7 +280,7 @@ async function composeWhole(
   prepared: Prepared,
   { email, tracking, variables, hasBadge }: Recipient,
 ): Promise<Composed> {
-  const mail = await renderMailWith(renderer, {
+  const { content: mail, warnings } = await renderMailWith(renderer, {
     subject: prepared.subject,
     body: prepared.body,
     messageClass: email.message_class,
@@ -295,5 +307,6 @@ async function composeWhole(
     attachments: [],
   });
   const headers = email.message_class === 'MARKETING' ? undefined : mail.headers;
-  return { raw, content: { subject: mail.subject, body: mail.body, headers } };
+  const [renderedPlainly] = warnings;
+  return { raw, content: { subject: mail.subject, body: mail.body, headers, renderedPlainly } };
 }

@@ -5,6 +5,7 @@ import {
   countDueEmails,
   findNextDue,
   listAttachmentContents,
+  mayRunLanes,
   releaseClaim,
 } from '../../db/emails/emails.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
@@ -24,10 +25,19 @@ import { wrapDocument } from '../../domain/template/html.ts';
 
 export interface DeliveryActivities {
   /**
-   * Delivers the due transactional and workflow mail of a project. Returns in how many milliseconds
-   * the next message is due, or null when none waits.
+   * Delivers the due transactional and workflow mail of a project.
+   * @param mayShare whether it may end early, because there is work for several of its kind at once.
+   *   Runs of the version before do not say so, and get none.
    */
-  DELIVER(projectId: string): Promise<{ nextDueMs: number | null }>;
+  DELIVER(projectId: string, mayShare?: boolean): Promise<Rest>;
+}
+
+/** What a delivery leaves. */
+export interface Rest {
+  /** In how many milliseconds the next message is due; null: none waits. */
+  nextDueMs: number | null;
+  /** How many should go on at once, if more than one. */
+  lanes?: number;
 }
 
 export interface DeliveryServices extends SendingServices {
@@ -36,25 +46,35 @@ export interface DeliveryServices extends SendingServices {
 
 /** Messages delivered together. */
 const batchSize = 100;
-/** Longer than usual, in milliseconds: a delivery run has the only activity of its project. */
+/** Due messages for which one more lane is worth its slot of a worker: some seconds of work. */
+const laneBacklog = 1_000;
+/** As many as a campaign has. More would only take slots from other projects. */
+const lanesMax = 4;
+/** Longer than usual, in milliseconds: a delivery run has few activities, and mostly one. */
 const sliceMs = 60_000;
 /** When to look again for messages that another worker holds. */
 const heldMs = 1_000;
 /**
  * How long a throttled delivery gives its slot back, in milliseconds. A project's bucket holds no
- * more than a second's worth.
+ * more than a second's worth. So a delivery that was not throttled for as long is not limited by it,
+ * and more lanes would not only wait together.
  */
 const throttledMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
   const { db } = services;
   return {
-    DELIVER: (projectId) =>
+    DELIVER: (projectId, mayShare = false) =>
       timeBoxed(async (goesOn, stop) => {
-        const progress: Progress = { hasTried: false, hasWaited: false, throttled: false };
+        const progress = { hasTried: false, hasWaited: false, throttled: false, hasBacklog: false };
+        const shareAt = Date.now() + throttledMs;
         let pauseMs: number | null = null;
         while (goesOn() && pauseMs === null) {
           pauseMs = await deliverNext(services, projectId, progress, stop);
+          if (!mayShare || pauseMs !== null || progress.throttled || !progress.hasBacklog) continue;
+          if (Date.now() < shareAt) continue;
+          const lanes = await countLanes(db, projectId);
+          if (lanes > 1) return { nextDueMs: 0, lanes };
         }
         const nextDueMs = await findNextDue(db, projectId);
         return { nextDueMs: nextDueMs === null ? null : Math.max(nextDueMs, pauseMs ?? 0) };
@@ -69,6 +89,15 @@ interface Progress {
   hasWaited: boolean;
   /** Stays true until nothing is due: until then, mail may have waited because of the limits. */
   throttled: boolean;
+  /** More was due than one batch. */
+  hasBacklog: boolean;
+}
+
+/** How many lanes a project's due mail needs. */
+async function countLanes(db: Database, projectId: string): Promise<number> {
+  const due = await countDueEmails(db, projectId, lanesMax * laneBacklog);
+  const lanes = Math.ceil(due / laneBacklog);
+  return lanes > 1 && (await mayRunLanes(db)) ? lanes : 1;
 }
 
 /** Delivers the next batch. Returns when to go on: null: now, otherwise in so many milliseconds. */
@@ -80,6 +109,7 @@ async function deliverNext(
 ): Promise<number | null> {
   const { db, rates, seats } = services;
   const due = await countDueEmails(db, projectId, batchSize);
+  progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
   // Before the mail of campaigns: somebody waits for this one.
   const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });

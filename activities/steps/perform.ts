@@ -2,14 +2,20 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { v7 as uuidV7 } from 'uuid';
 import { type Database, transact } from '../../db/database.ts';
 import { endExecution } from '../../db/workflows/executions.ts';
+import { exitExecutions } from '../../db/workflows/exits.ts';
+import { holdStep } from '../../db/live/pausing.ts';
 import {
   type StepVisit,
+  completeDelay,
   completeStep,
+  completeStepAndEnter,
   enterStep,
+  exitWithStep,
   failStep,
-  findStepEnd,
+  findObstacle,
 } from '../../db/workflows/steps.ts';
 import type { FindGraph } from '../../db/workflows/graphs.ts';
+import { listStepMarks } from '../../db/workflows/starts.ts';
 import {
   findStep,
   type GraphStep,
@@ -17,7 +23,15 @@ import {
   stepAfter,
   type StepRef,
 } from '../../domain/workflow/graph.ts';
-import { nextStep, type Outcome } from '../../domain/workflow/decide.ts';
+import {
+  type Interruption,
+  isInterruption,
+  nextStep,
+  type Outcome,
+} from '../../domain/workflow/decide.ts';
+import { passOver } from '../../domain/workflow/place.ts';
+import { delayOf, StepFailure } from '../../domain/workflow/step-rules.ts';
+import type { StepConfig } from '../../domain/workflow/steps.ts';
 
 interface CallIds {
   executionId: string;
@@ -31,42 +45,66 @@ export interface StepCallById extends CallIds {
   workflowId: string;
   version: number;
   stepId: string;
+  /** The execution was moved to this version: it passes over steps that it has begun. */
+  isMoved?: boolean;
 }
 
 /** A step to perform. Runs of a format before 3 call its activity with all of this. */
 export interface StepCall extends CallIds {
   step: GraphStep;
+  /** The version that the step is of; none: that on which the execution was started. */
+  version?: number;
   /** The next step, for a step with one outgoing edge. */
+  nextStepId: string | null;
+  /** The delay that comes next, if one does: it begins in the transaction that ends this step. */
+  delay?: NextDelay;
+}
+
+/** A delay that another step goes on to, and the step after it. */
+export interface NextDelay {
+  step: GraphStep;
   nextStepId: string | null;
 }
 
 /** The outcome of a step; `since` is when the next step begins, where the database knows it. */
 export interface StepResult {
-  outcome: Outcome;
+  outcome: Outcome | Interruption;
   since?: string;
+  /** The delay that the step went on to, which the outcome is of: the step itself is done. */
+  at?: StepRef;
   /** The step that comes next, if one does, for a call by ids. */
   next?: StepRef;
 }
+
+const exited: StepResult = { outcome: { kind: 'exited' } };
 
 /**
  * Performs a step that is called by ids or, by an older run, with its content. The result of a call
  * by ids also names the next step.
  */
 export async function performCalled(
-  findGraph: FindGraph,
+  { db, findGraph }: { db: Database; findGraph: FindGraph },
   call: StepCallById | StepCall,
   perform: (call: StepCall) => Promise<StepResult>,
 ): Promise<StepResult> {
   if ('step' in call) return perform(call);
-  const { executionId, projectId, since, workflowId, version, stepId } = call;
+  const { executionId, projectId, since, workflowId, version, stepId, isMoved } = call;
   const graph = await findGraph(workflowId, version);
   // The workflow was deleted, and its executions with it.
   if (!graph) return { outcome: { kind: 'closed' } };
   const step = findStep(graph, stepId);
   if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
-  const nextStepId = stepAfter(graph, stepId, null)?.id ?? null;
-  const result = await perform({ executionId, projectId, since, step, nextStepId });
-  const next = nextStep(graph, stepId, result.outcome);
+  const marks = isMoved ? await listStepMarks(db, executionId) : [];
+  const following = passOver(graph, stepAfter(graph, stepId, null), marks);
+  const delay = following?.type === 'DELAY' && {
+    step: following,
+    nextStepId: passOver(graph, stepAfter(graph, following.id, null), marks)?.id ?? null,
+  };
+  const nextStepId = following?.id ?? null;
+  const ids = { executionId, projectId, since, version };
+  const result = await perform({ ...ids, step, nextStepId, ...(delay && { delay }) });
+  if (isInterruption(result.outcome)) return result;
+  const next = passOver(graph, nextStep(graph, result.at?.id ?? stepId, result.outcome), marks);
   return next ? { ...result, next: refOf(next) } : result;
 }
 
@@ -79,16 +117,6 @@ export type StepEffect<T = StepResult> = (
   visit: StepVisit,
   call: StepCall,
 ) => Promise<T>;
-
-/** A step that cannot succeed, however often it is tried. The customer reads the message. */
-export class StepFailure extends Error {
-  readonly output: Record<string, unknown> | null;
-
-  constructor(message: string, output: Record<string, unknown> | null = null) {
-    super(message);
-    this.output = output;
-  }
-}
 
 /**
  * Enters a step, runs its effect and commits both, or the failure of the effect.
@@ -105,47 +133,104 @@ export async function performStep<T = StepResult>(
   newId: string = uuidV7(),
 ): Promise<T | StepResult> {
   const result = await transact(db, async (tx) => {
-    const visit = await enterStep(tx, call.executionId, call.step.id, newId);
-    if (!visit) return endedResult(tx, call);
+    const visit = await enterStep(tx, placeOfCall(call), newId);
+    if (!visit) return refusedResult(tx, call);
     try {
       return await effect(tx, visit, call);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
       // Committed, not rolled back: the record must agree with Temporal.
-      await failStep(tx, visit, error.message, error.output);
-      return error;
+      const hasFailed = await failStep(tx, visit, error.message, error.output);
+      return hasFailed ? error : exited;
     }
   });
   if (result instanceof StepFailure) throw stepFailed(call, result.message);
   return result;
 }
 
-/** The result of a step whose execution has already ended, here or elsewhere. */
-async function endedResult(tx: Database, call: StepCall): Promise<StepResult> {
-  const end = await findStepEnd(tx, call.executionId, call.step.id);
-  if (end?.stepStatus === 'FAILED') throw stepFailed(call, end.error ?? '');
-  switch (end?.executionStatus) {
-    case 'COMPLETED':
-      return { outcome: { kind: 'ended' } };
-    case 'EXITED':
-      return { outcome: { kind: 'exited' } };
+/** The step of a call, for the statements about it. */
+export function placeOfCall({ executionId, step, version }: StepCall) {
+  return { executionId, stepId: step.id, version: version ?? null };
+}
+
+/** The result of a step that was not entered. */
+async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> {
+  const at = placeOfCall(call);
+  const obstacle = await findObstacle(tx, at);
+  switch (obstacle.kind) {
+    case 'ended':
+      if (obstacle.error !== null) throw stepFailed(call, obstacle.error);
+      return { outcome: endedOutcomes[obstacle.status] ?? { kind: 'closed' } };
+    case 'exit':
+      await exitExecutions(tx, [{ id: call.executionId, reason: obstacle.reason }]);
+      return exited;
+    // The job that moves it tells the run.
+    case 'move':
+      return { outcome: { kind: 'held' } };
+    case 'paused':
+      return { outcome: { kind: (await holdStep(tx, at)) ? 'held' : 'elsewhere' } };
     default:
-      return { outcome: { kind: 'closed' } };
+      return { outcome: { kind: 'elsewhere' } };
   }
 }
 
-/** Completes a step with one outgoing edge; after the last step, it completes the execution. */
+const endedOutcomes: Readonly<Record<string, Outcome>> = {
+  COMPLETED: { kind: 'ended' },
+  EXITED: { kind: 'exited' },
+};
+
+/**
+ * Completes a step with one outgoing edge. After the last step, it completes the execution; a delay
+ * that comes next begins at once, which saves an activity. If an exit rule was met while the step was at
+ * work, the execution ends.
+ */
 export async function finishStep(
   tx: Database,
   visit: StepVisit,
   call: StepCall,
   output: Record<string, unknown>,
 ): Promise<StepResult> {
+  if (visit.execution.exit_pending !== null) {
+    await completeStep(tx, visit.stepExecution.id, output);
+    await exitWithStep(tx, visit);
+    return exited;
+  }
+  if (call.delay && mayBegin(visit)) return finishIntoDelay(tx, visit, call.delay, output);
   const completed = completeStep(tx, visit.stepExecution.id, output);
+  if (visit.execution.move_job_id !== null) {
+    await completed;
+    // The other version says what comes next.
+    return { outcome: { kind: 'held' } };
+  }
   if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since: await completed };
   // One round trip for both.
   await Promise.all([completed, endExecution(tx, call.executionId, { status: 'COMPLETED' })]);
   return { outcome: { kind: 'ended' } };
+}
+
+/** Whether an execution that is at work may begin its next step. */
+function mayBegin({ execution }: StepVisit): boolean {
+  return !execution.is_paused && execution.move_job_id === null;
+}
+
+async function finishIntoDelay(
+  tx: Database,
+  visit: StepVisit,
+  { step, nextStepId }: NextDelay,
+  output: Record<string, unknown>,
+): Promise<StepResult> {
+  // One round trip for both.
+  const [, until] = await Promise.all([
+    completeStepAndEnter(tx, visit, output, { stepId: step.id, newId: uuidV7() }),
+    completeDelay(tx, visit.execution, delayEntry(step, nextStepId)),
+  ]);
+  return { outcome: { kind: 'resting', until: until.toISOString() }, at: refOf(step) };
+}
+
+/** What the database is told of a delay that an execution has entered. */
+export function delayEntry(step: GraphStep, nextStepId: string | null) {
+  const rule = delayOf(step.config as StepConfig<'DELAY'>);
+  return { stepId: step.id, ...rule, nextStepId, nextId: uuidV7() };
 }
 
 function stepFailed(call: StepCall, reason: string): ApplicationFailure {

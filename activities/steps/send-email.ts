@@ -3,18 +3,11 @@ import type { Database } from '../../db/database.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
 import { findStepMail } from '../../db/workflows/mails.ts';
-import { domainOf, normaliseEmail } from '../../domain/mail/email-address.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
-import { isBodyTooLarge, renderMailWith } from '../../domain/mail/content.ts';
-import {
-  type Renderer,
-  type TemplateVariables,
-  compileTemplate,
-} from '../../domain/template/render.ts';
-import type { StepConfig } from '../../domain/workflow/steps.ts';
-import { StepFailure } from './perform.ts';
+import type { Renderer } from '../../domain/template/render.ts';
+import { composeStepMail, mailOutput } from '../../domain/workflow/step-mail.ts';
+import { StepFailure } from '../../domain/workflow/step-rules.ts';
 import { variablesOf } from './variables.ts';
-import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
 
 export interface SendEmailServices {
   apiUrl: string;
@@ -42,75 +35,29 @@ export async function sendStepEmail<T>(
   const { templateId } = step;
   const found = await findStepMail(tx, { projectId, contactId: execution.contact_id, templateId });
   if (!found) throw new StepFailure('The contact no longer exists.');
-  const { contact, project, template } = found;
+  const { contact } = found;
   const variables = variablesOf(apiUrl, execution, found, emailId);
-  if (!template) throw new StepFailure('The template of this step no longer exists.');
-  const from = requireSender(template.fromEmail, found.domainStatus);
-  const recipient = await recipientOf(step, contact.email, variables, renderer);
-  const messageClass = template.type as MessageClass;
-  const content = await renderMailWith(renderer, {
-    subject: compileTemplate(template.subject),
-    body: compileTemplate(template.body),
-    messageClass,
-    sourceType: 'WORKFLOW',
-    variables,
-    hasBadge: billingRules !== null && project.subscription === null,
-  });
-  // Mail to a custom address goes to somebody else: the contact's subscription is irrelevant.
-  const isUnwanted =
-    needsSubscription(messageClass, 'WORKFLOW') &&
-    recipient.type === 'CONTACT' &&
-    !contact.subscribed;
-  const isTooLarge = isBodyTooLarge(content.body);
+  const mail = await composeStepMail(renderer, step, found, variables, billingRules !== null);
+  const { content, warnings, withheld } = mail;
   const inserted = insertEmail(tx, {
     id: emailId,
     project_id: projectId,
     contact_id: contact.id,
-    to_email: recipient.email,
+    to_email: mail.recipient.email,
     ...content,
     // A body too large to send is too large to keep.
-    body: isTooLarge ? null : content.body,
-    from_email: from,
-    from_name: template.fromName ?? project.name,
-    reply_to: template.replyTo,
-    message_class: messageClass,
+    body: withheld === 'message_too_large' ? null : content.body,
+    from_email: mail.from.email,
+    from_name: mail.from.name,
+    reply_to: mail.replyTo,
+    message_class: mail.messageClass,
     source_type: 'WORKFLOW',
-    template_id: template.id,
+    template_id: mail.templateId,
     workflow_execution_id: execution.id,
     workflow_step_execution_id: stepExecution.id,
-    ...(isUnwanted
-      ? { withheld: 'contact_unsubscribed' }
-      : isTooLarge
-        ? { withheld: 'message_too_large' }
-        : {}),
+    ...(withheld && { withheld }),
+    renderedPlainly: warnings[0],
   });
-  const finished = finish({
-    emailId,
-    sentAt: new Date().toISOString(),
-    recipientType: recipient.type,
-    recipientEmail: recipient.email,
-  });
+  const finished = finish(mailOutput(mail, emailId, new Date()));
   return (await Promise.all([inserted, finished]))[1];
-}
-
-function requireSender(from: string | null, domainStatus: string | null): string {
-  if (!from) throw new StepFailure('The template of this step has no sender.');
-  if (domainStatus !== 'verified') {
-    throw new StepFailure(`The sender domain ${domainOf(from)} is not verified.`);
-  }
-  return from;
-}
-
-async function recipientOf(
-  step: GraphStep,
-  contactEmail: string,
-  variables: TemplateVariables,
-  renderer: Renderer,
-) {
-  const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
-  if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT' as const, email: contactEmail };
-  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], variables);
-  const email = normaliseEmail(written);
-  if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
-  return { type: 'CUSTOM' as const, email };
 }

@@ -1,26 +1,35 @@
 import { v7 as uuidV7 } from 'uuid';
 import { findContact } from '../../db/contacts/contacts.ts';
-import type { Database } from '../../db/database.ts';
-import { endExecution } from '../../db/workflows/executions.ts';
+import { type Database, transact } from '../../db/database.ts';
+import {
+  completeExecution,
+  endExecution,
+  findExecutionStatus,
+} from '../../db/workflows/executions.ts';
 import { graphReader } from '../../db/workflows/graphs.ts';
+import { listExecutionStarts } from '../../db/workflows/starts.ts';
 import {
   completeDelay,
   completeStep,
-  mergeExecutionContext,
+  exitWithStep,
+  leaveWait,
   type StepVisit,
   updateExecutionWaiting,
 } from '../../db/workflows/steps.ts';
 import { type MatchedEvent, registerWait, settleWait } from '../../db/workflows/waits.ts';
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
-import { waitOutcome } from '../../domain/workflow/decide.ts';
+import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
+import type { ExecutionStart } from '../../domain/workflow/execution.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { PerformedType } from '../../domain/workflow/step-types.ts';
-import { delayUnitMs, type StepConfig } from '../../domain/workflow/steps.ts';
+import { exitOf, StepFailure, waitEnd, waitOutput } from '../../domain/workflow/step-rules.ts';
+import type { StepConfig } from '../../domain/workflow/steps.ts';
 import {
+  delayEntry,
   finishStep,
   performCalled,
   performStep,
-  StepFailure,
+  placeOfCall,
   type StepCall,
   type StepCallById,
   type StepEffect,
@@ -39,8 +48,14 @@ export interface StepActivities extends Record<
   (call: StepCallById | StepCall) => Promise<StepResult>
 > {
   SETTLE_WAIT(call: StepCallById | StepCall): Promise<StepResult>;
-  COMPLETE(executionId: string): Promise<void>;
+  /** Ends an execution that has no step left in this version, unless somebody has acted on it. */
+  COMPLETE(executionId: string, version?: number): Promise<Interruption | void>;
+  /** Where the row says that an execution goes on. */
+  FIND_PLACE(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
+
+/** How an execution's run ends: its result in Temporal. */
+export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
 export interface StepServices extends WebhookServices, SendEmailServices {}
 
@@ -50,10 +65,10 @@ export interface StepServices extends WebhookServices, SendEmailServices {}
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;
-  const findGraph = graphReader(db);
+  const graphs = { db, findGraph: graphReader(db) };
   const called =
     (perform: (call: StepCall) => Promise<StepResult>) => (call: StepCallById | StepCall) =>
-      performCalled(findGraph, call, perform);
+      performCalled(graphs, call, perform);
   return {
     SEND_EMAIL: called(async (call) => {
       const emailId = uuidV7();
@@ -69,15 +84,17 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
     }),
     DELAY: called((call) => performStep(db, call, delay)),
     WAIT_FOR_EVENT: called((call) => performStep(db, call, waitForEvent)),
-    SETTLE_WAIT: called((call) => performStep(db, call, settle)),
+    SETTLE_WAIT: called((call) =>
+      performStep(db, call, (tx, visit) => settle(tx, visit, call, true)),
+    ),
     UPDATE_CONTACT: called(async (call) => {
       const newId = uuidV7();
       return renderAhead(services.renderer, (renderer) => {
         const update: StepEffect = async (tx, visit) => {
           if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
           const known = { ...services, renderer };
-          const output = await updateContactOfStep(tx, known, call.step, visit);
-          return finishStep(tx, visit, call, output);
+          const updated = await updateContactOfStep(tx, known, call.step, visit);
+          return finishStep(tx, updated.visit, call, updated.output);
         };
         return performStep(db, call, update, newId);
       });
@@ -85,46 +102,62 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
     CONDITION: called((call) => performStep(db, call, decideCondition)),
     WEBHOOK: called(createWebhookCalls(services, webhookSlots)),
     EXIT: called((call) => performStep(db, call, exit)),
-    async COMPLETE(executionId) {
-      await endExecution(db, executionId, { status: 'COMPLETED' });
+    async COMPLETE(executionId, version) {
+      const isOver = await transact(db, (tx) =>
+        completeExecution(tx, executionId, version ?? null),
+      );
+      return isOver ? undefined : { kind: 'elsewhere' };
+    },
+    async FIND_PLACE(executionId) {
+      const [due] = await listExecutionStarts(db, [executionId], graphs.findGraph);
+      if (due && !due.hasEnded) return { start: due.start };
+      const status = await findExecutionStatus(db, executionId);
+      return { end: status === 'COMPLETED' || status === 'EXITED' ? status : 'CANCELLED' };
     },
   };
 }
 
 const delay: StepEffect = async (tx, visit, call) => {
-  const { amount, unit } = call.step.config as StepConfig<'DELAY'>;
-  const resumeAt = new Date(visit.stepExecution.started_at.getTime() + amount * delayUnitMs[unit]);
-  const until = resumeAt.toISOString();
-  if (visit.completedAt) return { outcome: { kind: 'resting', until } };
-  await completeDelay(tx, visit, {
-    output: { delayAmount: amount, delayUnit: unit, resumeAt: until },
-    nextStepId: call.nextStepId,
-    resumeAt,
-  });
-  return { outcome: { kind: 'resting', until } };
+  if (visit.completedAt) {
+    // Where somebody has moved its end, the output says so.
+    const { resumeAt } = visit.stepExecution.output as { resumeAt: string };
+    await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));
+    return { outcome: { kind: 'resting', until: resumeAt } };
+  }
+  const until = await completeDelay(tx, visit.execution, delayEntry(call.step, call.nextStepId));
+  return { outcome: { kind: 'resting', until: until.toISOString() } };
 };
 
 const waitForEvent: StepEffect = async (tx, visit, call) => {
   if (visit.completedAt) return settledResult(visit, visit.completedAt);
-  const { eventName, timeout } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
-  const expiresAt =
-    timeout === undefined
-      ? null
-      : new Date(visit.stepExecution.started_at.getTime() + timeout * 1000);
+  // Its run begins again here, or somebody has moved its end.
+  if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
+  const config = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
+  const { eventName } = config;
+  const expiresAt = waitEnd(config, visit.stepExecution.started_at);
   const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt });
   if (event) return endWait(tx, visit, eventName, event);
-  await updateExecutionWaiting(tx, call.executionId, expiresAt);
+  // Met while the step was to be tried again.
+  if (await exitWithStep(tx, visit)) return { outcome: { kind: 'exited' } };
+  await updateExecutionWaiting(tx, placeOfCall(call), expiresAt);
   return { outcome: { kind: 'waiting', until: expiresAt?.toISOString() ?? null } };
 };
 
-const settle: StepEffect = async (tx, visit, call) => {
+/** @param isOver the run says that the time of the wait is over */
+async function settle(
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+  isOver: boolean,
+): Promise<StepResult> {
   if (visit.completedAt) return settledResult(visit, visit.completedAt);
   const { eventName } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
-  const settled = await settleWait(tx, visit.stepExecution.id);
+  const settled = await settleWait(tx, visit.stepExecution.id, isOver);
   if ('event' in settled) return endWait(tx, visit, eventName, settled.event);
-  await updateExecutionWaiting(tx, call.executionId, settled.until);
+  // One that is retried is running until then.
+  await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
-};
+}
 
 const decideCondition: StepEffect = async (tx, visit, call) => {
   if (visit.completedAt) {
@@ -143,9 +176,9 @@ const decideCondition: StepEffect = async (tx, visit, call) => {
 };
 
 const exit: StepEffect = async (tx, visit, call) => {
-  const reason = (call.step.config as StepConfig<'EXIT'>).reason || 'exit_step';
+  const { reason, output } = exitOf(call.step.config);
   await Promise.all([
-    completeStep(tx, visit.stepExecution.id, { exited: true, reason }),
+    completeStep(tx, visit.stepExecution.id, output),
     endExecution(tx, call.executionId, { status: 'EXITED', reason }),
   ]);
   return { outcome: { kind: 'exited' } };
@@ -158,20 +191,10 @@ async function endWait(
   eventName: string,
   event: MatchedEvent | null,
 ): Promise<StepResult> {
-  if (!event) {
-    const output = { waitOutcome: 'TIMEOUT', timedOut: true, eventName };
-    const since = await completeStep(tx, visit.stepExecution.id, output);
-    return { outcome: waitOutcome('TIMEOUT'), since };
-  }
-  if (event.data) await mergeExecutionContext(tx, visit.execution.id, event.data);
-  const since = await completeStep(tx, visit.stepExecution.id, {
-    waitOutcome: 'EVENT',
-    eventReceived: true,
-    eventName,
-    ...(event.data ? { eventData: event.data } : {}),
-    receivedAt: event.createdAt.toISOString(),
-  });
-  return { outcome: waitOutcome('EVENT'), since };
+  await leaveWait(tx, visit.execution.id, event?.data ?? null);
+  const ended = event && { data: event.data, at: event.createdAt };
+  const since = await completeStep(tx, visit.stepExecution.id, waitOutput(eventName, ended));
+  return { outcome: waitOutcome(event ? 'EVENT' : 'TIMEOUT'), since };
 }
 
 function settledResult({ stepExecution }: StepVisit, since: string): StepResult {

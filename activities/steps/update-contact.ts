@@ -1,28 +1,28 @@
 import { sql } from 'kysely';
 import { recordContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
-import type { StepVisit } from '../../db/workflows/steps.ts';
-import { persistentWrapper, planContactData } from '../../domain/contact/data.ts';
+import { rereadExitPending, type StepVisit } from '../../db/workflows/steps.ts';
+import { planContactData } from '../../domain/contact/data.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
-import type { Renderer, TemplateVariables } from '../../domain/template/render.ts';
+import type { Renderer } from '../../domain/template/render.ts';
+import { renderedUpdates, StepFailure, subscribedAfter } from '../../domain/workflow/step-rules.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
-import { StepFailure } from './perform.ts';
 import { stepVariables } from './variables.ts';
-
-const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**
  * Applies a step's updates to the contact, by the same rules as every other write. Returns the
- * step's output.
+ * step's output, and the visit as it is then: the event of a changed subscription may have met an exit
+ * rule.
  * @throws StepFailure when the contact would exceed a limit.
  */
 export async function updateContactOfStep(
   tx: Database,
   { apiUrl, renderer }: { apiUrl: string; renderer: Renderer },
   step: GraphStep,
-  { execution, stepExecution }: StepVisit,
-): Promise<Record<string, unknown>> {
+  visit: StepVisit,
+): Promise<{ output: Record<string, unknown>; visit: StepVisit }> {
+  const { execution, stepExecution } = visit;
   const { updates = {}, subscriptionAction = 'none' } = step.config as StepConfig<'UPDATE_CONTACT'>;
   const { contact, variables } = await stepVariables(tx, apiUrl, execution, stepExecution.id);
   const rendered = await renderedUpdates(updates, variables, renderer);
@@ -36,38 +36,18 @@ export async function updateContactOfStep(
       source: 'workflow',
       executionId: execution.id,
     });
-    return {
+    const output = {
       updated: true,
       updates: rendered,
       newData: after.data,
       subscriptionAction,
       subscribed: after.subscribed,
     };
+    const isEvent = after.subscribed !== contact.subscribed;
+    return { output, visit: isEvent ? await rereadExitPending(tx, visit) : visit };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     await sql`rollback to savepoint update_contact`.execute(tx);
     throw new StepFailure(error.errors?.[0]?.message ?? error.message);
   }
-}
-
-/** The updates with every text value rendered, also in `{value, persistent}`. */
-async function renderedUpdates(
-  updates: Record<string, unknown>,
-  variables: TemplateVariables,
-  renderer: Renderer,
-): Promise<Record<string, unknown>> {
-  const sources = Object.entries(updates).flatMap(([key, raw]) => {
-    const wrapper = persistentWrapper(raw);
-    const source = wrapper ? wrapper.value : raw;
-    return typeof source === 'string' ? [{ key, source, wrapper }] : [];
-  });
-  const texts = await renderer.renderTexts(
-    sources.map(({ source }) => source),
-    variables,
-  );
-  const rendered = sources.map(({ key, wrapper }, index) => {
-    const value = texts[index];
-    return [key, wrapper ? { ...wrapper, value } : value] as const;
-  });
-  return { ...updates, ...Object.fromEntries(rendered) };
 }

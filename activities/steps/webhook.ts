@@ -6,24 +6,19 @@ import type { Cipher } from '../../providers/encryption.ts';
 import { findSecrets } from '../../db/projects/secrets.ts';
 import { completeLateStep, postponeStep, type StepVisit } from '../../db/workflows/steps.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
+import { StepFailure } from '../../domain/workflow/step-rules.ts';
 import {
-  buildWebhook,
   retryAfterAttempt,
   type WebhookOutcome,
-  webhookSources,
   webhookOutput,
 } from '../../domain/workflow/webhook.ts';
-import {
-  hidden,
-  markSecrets,
-  revealed,
-  SecretMask,
-} from '../../domain/workflow/webhook-secrets.ts';
+import { renderWebhook } from '../../domain/workflow/webhook-render.ts';
+import { hidden, SecretMask } from '../../domain/workflow/webhook-secrets.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import type { WebhookAttempt, WebhookSender } from '../../providers/web/webhook.ts';
 import { createBulkhead } from './bulkhead.ts';
-import { finishStep, performStep, type StepCall, StepFailure, type StepResult } from './perform.ts';
+import { finishStep, performStep, type StepCall, type StepResult } from './perform.ts';
 import { stepVariables } from './variables.ts';
 
 export interface WebhookServices {
@@ -142,20 +137,10 @@ async function prepare(
   };
   const signingSecret = cipher.decrypt(project.webhook_signing_secret);
   const mark = createHmac('sha256', signingSecret).update('mark of secrets').digest('hex');
-  const sources = webhookSources(config, known);
-  const marked = sources.map((source) => markSecrets(source, mark));
-  const secrets = await openSecrets(services, tx, execution.project_id, [
-    ...new Set(marked.flatMap(({ names }) => names)),
-  ]);
-  const texts = await renderer.renderTexts(
-    marked.map(({ text }) => text),
-    variables,
-  );
-  const rendered = new Map(sources.map((source, index) => [source, texts[index] ?? '']));
-  const build = (valueOf: (name: string) => string) =>
-    buildWebhook(config, known, (source) => revealed(rendered.get(source) ?? '', mark, valueOf));
-  const request = build((name) => secrets.get(name) ?? '');
-  const shown = secrets.size === 0 ? request : build(() => hidden);
+  const rendered = await renderWebhook(renderer, config, known, mark);
+  const secrets = await openSecrets(services, tx, execution.project_id, rendered.secretNames);
+  const request = rendered.build((name) => secrets.get(name) ?? '');
+  const shown = secrets.size === 0 ? request : rendered.build(() => hidden);
   if ('fault' in request) throw new StepFailure(request.fault);
   if ('fault' in shown) throw new StepFailure(shown.fault);
   return {

@@ -8,6 +8,7 @@ import {
   hurryExecutionLooks,
   recordOpenRun,
   restartExecution,
+  signalOverdue,
 } from '../../db/workflows/looks.ts';
 import { judgeRun, type RunState } from '../../domain/workflow/reconcile.ts';
 
@@ -72,6 +73,7 @@ async function reconcile(services: ReconcileServices, look: ExecutionLook): Prom
   switch (verdict.do) {
     case 'keep':
       await recordOpenRun(db, look, verdict);
+      if (verdict.stuck === null && run.kind === 'open') await signalOverdue(db, look);
       if (verdict.stuck !== null && !look.wasStuck) {
         const failure = run.kind === 'open' ? run.failure : null;
         log.warn({ ...about, reason: verdict.stuck, failure }, 'An execution cannot go on');

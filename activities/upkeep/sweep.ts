@@ -8,6 +8,7 @@ import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { deleteOldSnsReceipts } from '../../db/emails/feedback.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
+import { continueReleases } from '../../db/live/pausing.ts';
 import { continueCancellations } from '../../db/workflows/cancelling.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
@@ -17,7 +18,7 @@ import { cancelLateExecutions } from '../../db/projects/suspension.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
-import { deleteOldJobs, signalStalledJobs } from '../../db/contacts/jobs.ts';
+import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
 import type { Dispatcher } from '../../domain/runs.ts';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
@@ -35,6 +36,8 @@ export interface SweepTasks {
   SIGNAL_STALLED_RUNS(): Promise<void>;
   /** Ends executions of disabled projects, and the rest of those of a workflow to be cancelled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
+  /** Lets the rest of the held executions of released workflows go on. */
+  RELEASE_EXECUTIONS(): Promise<void>;
   /** Deletes what belongs to deleted workflows and segments. */
   CONTINUE_REMOVALS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
@@ -79,6 +82,8 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
  * projects, and as long again those of workflows.
  */
 const cancellingMs = 10_000;
+/** How long it releases held executions, in milliseconds. */
+const releasingMs = 20_000;
 /** How long it deletes what belongs to deleted workflows and segments, in milliseconds. */
 const removingMs = 20_000;
 /** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
@@ -110,6 +115,9 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       const isLate = after(cancellingMs);
       while (!isLate() && (await cancelLateExecutions(db, pageSize)) === pageSize);
       await continueCancellations(db, after(cancellingMs));
+    },
+    async RELEASE_EXECUTIONS() {
+      await continueReleases(db, after(releasingMs));
     },
     async CONTINUE_REMOVALS() {
       await continueRemovals(db, after(removingMs));

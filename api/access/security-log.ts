@@ -19,60 +19,66 @@ export interface NotedEvent {
 }
 
 /** The security log of one request. */
-export interface SecurityLog {
+export class SecurityLog {
+  readonly #services: { db: Database; log: Logger };
+  readonly #ctx: Context;
+  readonly #caller: Caller;
+  /** Keyed by their text: a retried transaction reports the same event again. */
+  readonly #noted = new Map<string, SecurityEvent>();
+
+  constructor(services: { db: Database; log: Logger }, ctx: Context, caller: Caller) {
+    this.#services = services;
+    this.#ctx = ctx;
+    this.#caller = caller;
+  }
+
   /** Stores an event, in the given transaction if any. Logs it when the request has succeeded. */
-  note(event: NotedEvent, tx?: Database): Promise<void>;
+  async note(given: NotedEvent, tx: Database = this.#services.db): Promise<void> {
+    const event = this.#complete(given);
+    await insertSecurityEvent(tx, event);
+    this.#noted.set(JSON.stringify(event), event);
+  }
+
   /**
    * Logs a refusal at once, and stores it if its user is known, without waiting: the response time
    * must not show whether there is an account.
    */
-  noteRefusal(event: NotedEvent): void;
-  /** Writes the log lines of the stored events. */
-  flush(): void;
-}
+  noteRefusal(given: NotedEvent): void {
+    const { db, log } = this.#services;
+    const event = this.#complete(given);
+    this.#write(event);
+    if (event.userId === null) return;
+    insertSecurityEvent(db, event).catch((error: unknown) => {
+      log.error({ error, event: event.event }, 'A refusal was not stored in the security log');
+    });
+  }
 
-export function securityLog(
-  { db, log }: { db: Database; log: Logger },
-  ctx: Context,
-  caller: Caller,
-): SecurityLog {
-  const write = (event: SecurityEvent) => {
+  /** Writes the log lines of the stored events. */
+  flush(): void {
+    for (const event of this.#noted.values()) this.#write(event);
+    this.#noted.clear();
+  }
+
+  #write(event: SecurityEvent): void {
     // The public id of a project that was reset.
-    const projectId = (ctx.state['projectId'] as string | undefined) ?? event.projectId;
-    log.info({ ...event, projectId }, 'security');
-  };
-  // Keyed by their text: a retried transaction reports the same event again.
-  const noted = new Map<string, SecurityEvent>();
-  const complete = (given: NotedEvent): SecurityEvent => ({
-    event: given.event,
-    userId: given.userId === undefined ? (caller?.userId ?? null) : given.userId,
-    projectId: given.projectId ?? null,
-    ip: ctx.ip,
-    requestId: ctx.state['requestId'] as string,
-    details: {
-      ...(caller?.kind === 'project' && caller.userId === null ? { by: 'secret key' } : {}),
-      ...given.details,
-    },
-  });
-  return {
-    async note(given, tx = db) {
-      const event = complete(given);
-      await insertSecurityEvent(tx, event);
-      noted.set(JSON.stringify(event), event);
-    },
-    noteRefusal(given) {
-      const event = complete(given);
-      write(event);
-      if (event.userId === null) return;
-      insertSecurityEvent(db, event).catch((error: unknown) => {
-        log.error({ error, event: event.event }, 'A refusal was not stored in the security log');
-      });
-    },
-    flush() {
-      for (const event of noted.values()) write(event);
-      noted.clear();
-    },
-  };
+    const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
+    this.#services.log.info({ ...event, projectId }, 'security');
+  }
+
+  #complete(given: NotedEvent): SecurityEvent {
+    const caller = this.#caller;
+    return {
+      event: given.event,
+      userId: given.userId === undefined ? (caller?.userId ?? null) : given.userId,
+      projectId: given.projectId ?? null,
+      ip: this.#ctx.ip,
+      requestId: this.#ctx.state['requestId'] as string,
+      details: {
+        ...(caller?.kind === 'project' && caller.userId === null ? { by: 'secret key' } : {}),
+        ...given.details,
+      },
+    };
+  }
 }
 
 /** The log line of a request that was refused because of its caller. */

@@ -27,7 +27,10 @@ export interface Session {
  * The name of a cookie. With https, browsers accept it only from this host, for all paths, and
  * never over http (`__Host-`, RFC 6265bis 4.1.3.2): no other host of the domain can set one.
  */
-export function cookieName(name: 'everpost_session' | 'everpost_oauth', apiUrl: string): string {
+export function cookieName(
+  name: 'everpost_session' | 'everpost_oauth' | 'everpost_console',
+  apiUrl: string,
+): string {
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;
 }
 

@@ -65,7 +65,7 @@ const signUp = endpoint({
   },
 });
 
-const logIn = endpoint({
+export const logIn = endpoint({
   id: 'logIn',
   method: 'POST',
   path: '/auth/login',

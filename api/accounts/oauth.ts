@@ -101,8 +101,8 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     query: z.object({ code: z.unknown().optional(), state: z.unknown().optional() }),
     response: z.unknown(),
     problems: ['OAUTH_NOT_CONFIGURED'],
-    async handle({ query, request, note, noteRefusal, ...services }) {
-      const { config, log } = services;
+    async handle(call) {
+      const { config, log, query, request } = call;
       const forgotten = cookieText('', 0, config);
       try {
         const state = await checkState(
@@ -111,15 +111,15 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
           query.state,
           config,
         );
-        const user = await identify({ ...services, note }, way, state, query.code);
-        const session = await startSession({ ...services, request }, user);
-        await note({ event: 'login.succeeded', userId: user.id, details: { by: way.type } });
+        const user = await identify(call, way, state, query.code);
+        const session = await startSession(call, user);
+        await call.note({ event: 'login.succeeded', userId: user.id, details: { by: way.type } });
         return goTo(config.dashboardUrl, session, forgotten);
       } catch (error) {
         const refused = error instanceof LoginRefused;
         if (!refused) log.warn({ error, provider }, 'login through a provider failed');
         const code = refused ? error.code : 'oauth_failed';
-        noteRefusal({ event: 'login.refused', details: { by: way.type, reason: code } });
+        call.noteRefusal({ event: 'login.refused', details: { by: way.type, reason: code } });
         return goTo(`${config.dashboardUrl}/auth/login?error=${code}`, forgotten);
       }
     },

@@ -38,7 +38,7 @@ const listMySessions = endpoint({
   },
 });
 
-const endMySession = endpoint({
+export const endMySession = endpoint({
   id: 'endMySession',
   method: 'DELETE',
   path: '/users/@me/sessions/{id}',

@@ -50,7 +50,8 @@ const createCheckout = endpoint({
   response: Page,
   problems: [...everyProblem, 'SUBSCRIPTION_EXISTS'],
   example: { response: { url: 'https://checkout.stripe.com/c/pay/cs_live_a1b2c3' } },
-  async handle({ config, query, ...call }) {
+  async handle(call) {
+    const { config, query } = call;
     const { project, publicId } = await billed(call);
     if (project.subscription !== null) throw new Problem('SUBSCRIPTION_EXISTS');
     const order = {
@@ -80,10 +81,10 @@ const createBillingPortal = endpoint({
   response: Page,
   problems: [...everyProblem, 'CUSTOMER_REQUIRED'],
   example: { response: { url: 'https://billing.stripe.com/p/session/live_a1b2c3' } },
-  async handle({ config, ...call }) {
+  async handle(call) {
     const { customer } = (await billed(call)).project;
     if (customer === null) throw new Problem('CUSTOMER_REQUIRED');
-    const { dashboardUrl } = config;
+    const { dashboardUrl } = call.config;
     return {
       url: await askProvider(call, (payments) => payments.createPortal(customer, dashboardUrl)),
     };

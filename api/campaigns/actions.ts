@@ -19,6 +19,7 @@ import { limits } from '../../domain/limits.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, fault } from '../http/schemas.ts';
+import { refuseBrokenText } from '../templates/stored.ts';
 import {
   Campaign,
   CampaignById,
@@ -95,7 +96,8 @@ export const sendCampaign = endpoint({
     '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. The audience ' +
     'is counted now, and fixed when sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. ' +
     'SCHEDULE_IN_PAST: the time is not in the future. BILLING_LIMIT_EXCEEDED: the project may ' +
-    'not send so many mails this month. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
+    'not send so many mails this month. VALIDATION_ERROR `invalid_template`: its text, stored by an ' +
+    'earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
     'sent.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
@@ -131,12 +133,13 @@ export const sendCampaign = endpoint({
       message: 'The campaign is scheduled.',
     },
   },
-  async handle({ db, config, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, config, renderer, caller: { projectId }, params: { id }, body }) {
     const at = body.scheduledFor ?? body.scheduledAt ?? null;
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     requireState(before, 'send');
     if (at && at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
     await requireVerifiedSender(db, projectId, before.from_email);
+    await refuseBrokenText(renderer, before, projectId);
     const audience = audienceOf(before);
     const total = await countAudience(db, projectId, audience, before.message_class);
     if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
@@ -278,14 +281,15 @@ export const testCampaign = endpoint({
     body: { email: 'ada@shop.example' },
     response: { success: true, message: 'The test is on its way.' },
   },
-  async handle({ db, config, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, config, caller: { projectId }, params: { id }, body, keyUse }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     if (config.mail.testsToMembersOnly && !(await isMemberAddress(db, projectId, body.email))) {
       throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));
-    await transact(db, (tx) =>
-      insertSystemMail(tx, {
+    const answer = { success: true as const, message: `A test is on its way to ${body.email}.` };
+    await transact(db, async (tx) => {
+      await insertSystemMail(tx, {
         kind: 'campaign-test',
         project_id: projectId,
         to_email: body.email,
@@ -294,9 +298,10 @@ export const testCampaign = endpoint({
         reply_to: campaign.reply_to,
         subject: `[TEST] ${campaign.subject}`,
         html: campaign.body,
-      }),
-    );
-    return { success: true as const, message: `A test is on its way to ${body.email}.` };
+      });
+      await keyUse?.completeIn(tx, answer);
+    });
+    return answer;
   },
 });
 

@@ -142,7 +142,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const template = templateId
     ? found('TEMPLATE', templateId, await findTemplate(db, projectId, templateId))
     : null;
-  const from = body.from ?? template?.from_email;
+  const from = body.from?.email ?? template?.from_email;
   if (!from) throw invalidField('from', 'required', 'The template has no sender.');
   return withAudience({
     subject: template?.subject ?? '',

@@ -6,7 +6,17 @@ import { invalidField, Problem } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { ConditionInput, type PlacedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
-import { Description, Email, fault, Name, SenderName, Subject, Uuid } from '../http/schemas.ts';
+import {
+  Description,
+  Email,
+  fault,
+  Name,
+  senderColumns,
+  SenderName,
+  SenderText,
+  Subject,
+  Uuid,
+} from '../http/schemas.ts';
 import { templateText } from '../templates/templates.ts';
 import { AudienceType, MessageType } from './record.ts';
 
@@ -17,7 +27,7 @@ const fields = {
   description: Description,
   subject: templateText(Subject),
   body: templateText(z.string().min(1)),
-  from: Email,
+  from: SenderText,
   fromName: SenderName.nullable(),
   replyTo: Email.nullable(),
   templateId: Uuid.nullable(),
@@ -118,6 +128,7 @@ export function givenValues(row: CampaignRow): CampaignValues {
 export function valuesOf(body: Given) {
   const {
     from,
+    fromName,
     type: _,
     messageType: _m,
     audienceFilter: _f,
@@ -126,7 +137,7 @@ export function valuesOf(body: Given) {
   } = body;
   return columnsFrom({
     ...fields,
-    fromEmail: from,
+    ...senderColumns(from, fromName),
     audienceType: audienceTypeOf(body),
     messageClass: messageTypeOf(body),
   });

@@ -9,6 +9,8 @@ import { findCampaign } from '../../db/campaigns/campaigns.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign/campaign.ts';
 import { found } from '../../domain/errors.ts';
+import { Progress, presentProgress, progressExample } from '../delivery/delivery.ts';
+import { readProgress } from '../delivery/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
 import { CampaignById, tag } from './record.ts';
@@ -36,7 +38,9 @@ export const getCampaignStats = endpoint({
     bouncedCount: z.int(),
     complainedCount: z.int(),
     unsubscribedCount: z.int(),
+    renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail of which nobody knows whether it was accepted'),
+    progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),
     deliveryRate: Percent,
     openRate: Percent,
     clickRate: Percent,
@@ -57,7 +61,9 @@ export const getCampaignStats = endpoint({
         bouncedCount: 5,
         complainedCount: 0,
         unsubscribedCount: 1,
+        renderedPlainlyCount: 0,
         uncertainCount: 0,
+        progress: progressExample,
         deliveryRate: 96,
         openRate: 40,
         clickRate: 8,
@@ -67,7 +73,12 @@ export const getCampaignStats = endpoint({
       },
     },
   },
-  async handle({ db, caller, params: { id } }) {
+  async handle(call) {
+    const {
+      db,
+      caller,
+      params: { id },
+    } = call;
     const row = found('CAMPAIGN', id, await findCampaign(db, caller.projectId, id));
     const rate = (count: number) => (row.sent_count === 0 ? 0 : (count / row.sent_count) * 100);
     return {
@@ -79,7 +90,9 @@ export const getCampaignStats = endpoint({
       bouncedCount: row.bounced_count,
       complainedCount: row.complained_count,
       unsubscribedCount: row.unsubscribed_count,
+      renderedPlainlyCount: row.rendered_plainly_count,
       uncertainCount: await countUncertainEmails(db, id),
+      progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,
       deliveryRate: rate(row.delivered_count),
       openRate: rate(row.opened_count),
       clickRate: rate(row.clicked_count),

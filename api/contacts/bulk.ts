@@ -6,7 +6,7 @@ import type { BulkOperation } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid, fault, ignoring } from '../http/schemas.ts';
-import { JobAccepted } from './jobs.ts';
+import { JobAccepted } from '../jobs/record.ts';
 import { transact } from '../../db/database.ts';
 
 const missing = (field: string) => ({

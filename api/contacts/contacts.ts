@@ -58,6 +58,7 @@ export const listContacts = endpoint({
       .max(limits.searchChars)
       .optional()
       .meta({ description: 'Part of the address, in any case; % and _ are plain characters' }),
+    email: Email.optional().meta({ description: 'The whole address, in any case' }),
     subscribed: z
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
@@ -71,9 +72,9 @@ export const listContacts = endpoint({
   response: cursorListOf(Contact),
   example: { response: { data: [contactExample], hasMore: false, total: 1 } },
   async handle({ db, caller: { projectId }, query }) {
-    const { limit, cursor, search, subscribed, sort } = query;
+    const { limit, cursor, search, email, subscribed, sort } = query;
     const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
-    const filter = { search, subscribed };
+    const filter = { search, email, subscribed };
     const after = cursor === undefined ? null : await readCursor(db, projectId, sort, cursor);
     const total = after ? 0 : await countContacts(db, projectId, filter);
     // One more than asked for shows whether there is a next page.

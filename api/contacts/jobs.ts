@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { findJob, type JobRow } from '../../db/contacts/jobs.ts';
+import { findJob, type JobRow, listImports as listRows } from '../../db/jobs/jobs.ts';
+import type { CursorForm } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
 import type { BulkData, BulkResult, ImportData, ImportResult } from '../../domain/contact/job.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import { named, Time } from '../http/schemas.ts';
-
-/** The response of a request that continues as a job. */
-export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
+import { cursorListOf, cursorQuery, presentCursorList, time } from '../http/schemas.ts';
+import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from '../jobs/record.ts';
 
 const ImportJob = jobOf('ImportJob', {
   data: z.object({ projectId: z.uuid(), filename: z.string(), totalRows: z.int().nullable() }),
@@ -42,32 +41,27 @@ const BulkJob = jobOf('BulkJob', {
   }),
 });
 
-function jobOf<D extends z.ZodType, R extends z.ZodType>(
-  name: string,
-  { data, result }: { data: D; result: R },
-) {
-  return named(name, {
-    id: z.string(),
-    state: z.enum(['waiting', 'active', 'completed', 'failed', 'cancelled']),
-    progress: z.int().min(0).max(100),
-    data,
-    result: result.nullable(),
-    failedReason: z.string().nullable(),
-    createdAt: Time,
-    startedAt: Time.nullable(),
-    finishedAt: Time.nullable(),
-  });
-}
-
 const params = z.object({ jobId: z.string() });
 
-const exampleTimes = {
-  createdAt: '2026-11-21T08:30:00.000Z',
-  startedAt: '2026-11-21T08:30:00.400Z',
-  finishedAt: '2026-11-21T08:30:01.100Z',
+const importExample = {
+  id: `import-${exampleProjectId}-${exampleRunId}`,
+  state: 'completed' as const,
+  progress: 100,
+  data: { projectId: exampleProjectId, filename: 'people.csv', totalRows: 3 },
+  result: {
+    totalRows: 3,
+    successCount: 2,
+    createdCount: 1,
+    updatedCount: 1,
+    failureCount: 1,
+    errors: [{ row: 4, email: 'nope', error: 'Not an email address.' }],
+  },
+  failedReason: null,
+  ...exampleTimes,
 };
-const exampleProjectId = '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01';
-const exampleRunId = '7d2a4f10-1f5e-4c3b-9a0d-2b1c3d4e5f60';
+
+const presentImport = (job: JobRow) =>
+  present(ImportJob, job, contentOf<ImportData, ImportResult>(job));
 
 export const getImport = endpoint({
   id: 'getImport',
@@ -83,27 +77,42 @@ export const getImport = endpoint({
   params,
   response: ImportJob,
   problems: ['JOB_NOT_FOUND'],
-  example: {
-    response: {
-      id: `import-${exampleProjectId}-${exampleRunId}`,
-      state: 'completed',
-      progress: 100,
-      data: { projectId: exampleProjectId, filename: 'people.csv', totalRows: 3 },
-      result: {
-        totalRows: 3,
-        successCount: 2,
-        createdCount: 1,
-        updatedCount: 1,
-        failureCount: 1,
-        errors: [{ row: 4, email: 'nope', error: 'Not an email address.' }],
-      },
-      failedReason: null,
-      ...exampleTimes,
-    },
-  },
+  example: { response: importExample },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'import', jobId));
-    return present(ImportJob, job, contentOf<ImportData, ImportResult>(job));
+    return presentImport(job);
+  },
+});
+
+const newestFirst: CursorForm = {
+  order: 'imports',
+  value: 'time',
+  isId: (id) => /^import-[0-9a-f-]{73}$/.test(id),
+};
+
+export const listImports = endpoint({
+  id: 'listImports',
+  method: 'GET',
+  path: '/imports',
+  tag: 'Contacts',
+  summary: 'List the imports of the project, newest first',
+  description:
+    'A cursor list of the jobs of the last 30 days, as GET /contacts/import/{jobId} shows each. ' +
+    '`total` counts them on the first page and is 0 on later ones.',
+  access: 'secret',
+  query: cursorQuery(newestFirst),
+  response: cursorListOf(ImportJob),
+  example: { response: { data: [importExample], hasMore: false, total: 1 } },
+  async handle({ db, caller, query: { cursor, limit } }) {
+    const page = { after: cursor, limit: limit + 1 };
+    const { rows, total } = await listRows(db, caller.projectId, page);
+    return presentCursorList(rows, {
+      form: newestFirst,
+      limit,
+      total,
+      position: (row) => ({ value: time(row.created_at), id: row.id }),
+      present: presentImport,
+    });
   },
 });
 
@@ -150,13 +159,4 @@ export const getBulkAction = endpoint({
   },
 });
 
-export const jobEndpoints = [getImport, getBulkAction];
-
-/** The numbers of a job are shown once they are final: it is complete, or failed midway. */
-function contentOf<Data, Result>(row: JobRow) {
-  const isFinal = row.state === 'completed' || row.state === 'failed';
-  return {
-    data: row.data as unknown as Data,
-    result: isFinal ? (row.result as unknown as Result | null) : null,
-  };
-}
+export const jobEndpoints = [getImport, listImports, getBulkAction];

@@ -57,6 +57,22 @@ const listProjectDomains = endpoint({
   },
 });
 
+const listOwnDomains = endpoint({
+  id: 'listDomains',
+  method: 'GET',
+  path: '/domains',
+  tag: 'Domains',
+  summary: 'List the sender domains of the own project',
+  description: 'As GET /domains/project/{projectId}, without naming the project.',
+  access: 'secret',
+  response: z.array(Domain),
+  example: { response: [domainExample] },
+  async handle({ db, identities, caller }) {
+    const rows = await listDomains(db, caller.projectId);
+    return rows.map((row) => presentDomain(row, identities));
+  },
+});
+
 const createDomain = endpoint({
   id: 'createDomain',
   method: 'POST',
@@ -146,7 +162,13 @@ const removeDomain = endpoint({
   },
 });
 
-export const domainEndpoints = [listProjectDomains, createDomain, verifyDomain, removeDomain];
+export const domainEndpoints = [
+  listOwnDomains,
+  listProjectDomains,
+  createDomain,
+  verifyDomain,
+  removeDomain,
+];
 
 /**
  * The domain, if the caller may see it: another project's domain looks like one that does not

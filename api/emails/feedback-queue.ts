@@ -1,12 +1,13 @@
-import { type Database, transact } from '../../db/database.ts';
+import { type Database, limitLockWaits, transact } from '../../db/database.ts';
 import {
+  concernsReputation,
   type FeedbackReport,
   findReportedMessages,
   type FoundReport,
   recordFeedback,
 } from '../../db/emails/feedback.ts';
 import type { Shares } from '../../db/shares.ts';
-import { isLockTimeout, isUnavailable } from '../../db/sql-state.ts';
+import { isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';
 
 /** Reports of one transaction: PostgreSQL's work for one hardly falls beyond that. */
@@ -15,6 +16,8 @@ const batchMax = 50;
 const lookupMax = 500;
 /** Reports under way at once, in all; each holds a request of some ten kilobytes. */
 const waitingMax = 10_000;
+/** How long a transaction of several projects waits for a lock, in milliseconds. */
+const sharedLockMs = 200;
 
 /** A report and whoever waits for it. */
 interface Waiting<Report> {
@@ -23,15 +26,25 @@ interface Waiting<Report> {
   reject(error: unknown): void;
 }
 
+/** The reports of a project that are found and wait to be recorded. */
+interface ProjectQueue {
+  waiting: Waiting<FoundReport>[];
+  /** Whether they are recorded apart from other projects' until none is left. */
+  isApart: boolean;
+}
+
 /**
  * Records feedback of many requests together, and answers each after the commit: what is
  * acknowledged is in the database, and what a process had not yet recorded when it died is reported
  * again. A report that comes alone is recorded at once; those that come while others are being
  * recorded are recorded together, up to 50 in a transaction.
  *
- * The transactions are of one project each, on a connection of the project's share, one at a time.
- * Reports on a contact that somebody has locked, and those of a transaction that failed, are
- * recorded each alone. So neither another project's rows nor one bad report delay the rest.
+ * The transactions are of any projects, one at a time, with an equal part for each project that has
+ * something waiting. They do not wait for contacts and messages that somebody has locked, and hardly
+ * for anything else: when one fails, its projects are recorded apart from each other, each on a
+ * connection of its share, and so is a project that may have to be disabled. Reports on what is
+ * locked, and those of a project's own transaction that failed, are recorded each alone. So neither
+ * another project's rows nor one bad report delay the rest.
  */
 export class FeedbackQueue {
   readonly #services: FeedbackServices;
@@ -42,7 +55,9 @@ export class FeedbackQueue {
   /** On the clock of `performance`. */
   #lookedUpAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
-  readonly #byProject = new Map<string, Waiting<FoundReport>[]>();
+  /** Those that were served last come last. */
+  readonly #byProject = new Map<string, ProjectQueue>();
+  #isRecording = false;
   #size = 0;
 
   constructor(services: FeedbackServices) {
@@ -98,53 +113,115 @@ export class FeedbackQueue {
     this.#schedule();
   }
 
-  #queue(waiting: Waiting<FoundReport>): void {
-    const { projectId } = waiting.report;
-    const queue = this.#byProject.get(projectId);
-    if (!queue) {
-      const first = [waiting];
-      this.#byProject.set(projectId, first);
-      // Those that were looked up together come along.
-      queueMicrotask(() => void this.#drain(projectId, first));
-    } else if (queue.length >= waitingMax - this.#size) {
-      // As with connections: a project takes at most as much as stays free.
-      waiting.reject(tooMany());
-    } else queue.push(waiting);
+  #queue(added: Waiting<FoundReport>): void {
+    const { waiting } = this.#queueOf(added);
+    // As with connections: a project takes at most as much as stays free.
+    if (waiting.length > 0 && waiting.length >= waitingMax - this.#size) added.reject(tooMany());
+    else if (this.#services.autoDisable && concernsReputation(added.report)) this.#setApart(added);
+    else waiting.push(added);
+    if (this.#isRecording) return;
+    this.#isRecording = true;
+    // Those that were looked up together come along.
+    queueMicrotask(() => void this.#drain());
   }
 
-  async #drain(projectId: string, queue: Waiting<FoundReport>[]): Promise<void> {
-    while (queue.length > 0) await this.#recordTogether(projectId, queue.splice(0, batchMax));
-    this.#byProject.delete(projectId);
+  #queueOf({ report: { projectId } }: Waiting<FoundReport>): ProjectQueue {
+    const queue = this.#byProject.get(projectId) ?? { waiting: [], isApart: false };
+    this.#byProject.set(projectId, queue);
+    return queue;
   }
 
-  async #recordTogether(projectId: string, batch: readonly Waiting<FoundReport>[]): Promise<void> {
-    const reports = batch.map(({ report }) => report);
+  async #drain(): Promise<void> {
+    for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch()) {
+      await this.#recordOfMany(batch);
+    }
+    this.#isRecording = false;
+  }
+
+  /** An equal part of each project's. */
+  #nextBatch(): Waiting<FoundReport>[] {
+    const queues = [...this.#byProject].filter(([, { isApart }]) => !isApart).slice(0, batchMax);
+    const each = Math.floor(batchMax / queues.length);
+    return queues.flatMap(([projectId, queue]) => {
+      const some = queue.waiting.splice(0, each);
+      this.#byProject.delete(projectId);
+      if (queue.waiting.length > 0) this.#byProject.set(projectId, queue);
+      return some;
+    });
+  }
+
+  async #recordOfMany(batch: readonly Waiting<FoundReport>[]): Promise<void> {
+    const { db } = this.#services;
     try {
-      const locked = new Set(await this.#record(projectId, reports, true));
-      for (const waiting of batch) {
-        if (locked.has(waiting.report)) void this.#recordAlone(waiting);
-        else waiting.resolve(true);
-      }
+      await this.#recordTogether(batch, (work) =>
+        transact(db, async (tx) => {
+          await limitLockWaits(tx, sharedLockMs);
+          return work(tx);
+        }),
+      );
     } catch (error) {
-      const isHopeless = batch.length === 1 || (isUnavailable(error) && !isLockTimeout(error));
       for (const waiting of batch) {
-        if (isHopeless) waiting.reject(error);
-        else void this.#recordAlone(waiting);
+        if (isHopeless(error)) waiting.reject(error);
+        else this.#setApart(waiting);
       }
     }
   }
 
-  async #recordAlone({ report, resolve, reject }: Waiting<FoundReport>): Promise<void> {
-    await this.#record(report.projectId, [report], false).then(() => resolve(true), reject);
+  /** Records a report, and all others of its project until none is left, apart from other projects. */
+  #setApart(added: Waiting<FoundReport>): void {
+    const queue = this.#queueOf(added);
+    queue.waiting.push(added);
+    if (queue.isApart) return;
+    queue.isApart = true;
+    queueMicrotask(() => void this.#drainApart(added.report.projectId, queue));
   }
 
-  #record(projectId: string, reports: FoundReport[], skipsLocked: boolean): Promise<FoundReport[]> {
-    const { shares, autoDisable } = this.#services;
-    const options = { autoDisable, skipsLocked };
-    return shares.within(projectId, (db) =>
-      transact(db, (tx) => recordFeedback(tx, projectId, reports, options)),
-    );
+  async #drainApart(projectId: string, { waiting }: ProjectQueue): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, batchMax);
+      try {
+        await this.#recordTogether(batch, (work) => this.#inShare(projectId, work));
+      } catch (error) {
+        for (const one of batch) {
+          if (batch.length === 1 || isHopeless(error)) one.reject(error);
+          else void this.#recordAlone(one);
+        }
+      }
+    }
+    this.#byProject.delete(projectId);
   }
+
+  async #recordTogether(
+    batch: readonly Waiting<FoundReport>[],
+    inTransaction: InTransaction,
+  ): Promise<void> {
+    const reports = batch.map(({ report }) => report);
+    const options = { autoDisable: this.#services.autoDisable, skipsLocked: true };
+    const locked = new Set(await inTransaction((tx) => recordFeedback(tx, reports, options)));
+    for (const waiting of batch) {
+      if (locked.has(waiting.report)) void this.#recordAlone(waiting);
+      else waiting.resolve(true);
+    }
+  }
+
+  async #recordAlone({ report, resolve, reject }: Waiting<FoundReport>): Promise<void> {
+    const { autoDisable } = this.#services;
+    const recorded = this.#inShare(report.projectId, (tx) =>
+      recordFeedback(tx, [report], { autoDisable }),
+    );
+    await recorded.then(() => resolve(true), reject);
+  }
+
+  #inShare<T>(projectId: string, work: (tx: Database) => Promise<T>): Promise<T> {
+    return this.#services.shares.within(projectId, (db) => transact(db, work));
+  }
+}
+
+type InTransaction = (work: (tx: Database) => Promise<FoundReport[]>) => Promise<FoundReport[]>;
+
+/** After a lost connection nobody knows whether the transaction was committed. */
+function isHopeless(error: unknown): boolean {
+  return isUnavailable(error) && !isTimeLimit(error);
 }
 
 interface FeedbackServices {

@@ -72,6 +72,7 @@ export const Trace = z
       at: Time,
       state: z.enum([
         'queued',
+        'rendered_plainly',
         'throttled',
         'handed_over',
         'accepted',

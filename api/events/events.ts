@@ -19,7 +19,7 @@ import {
   trackExample,
   withinEventData,
 } from '../public/track.ts';
-import { answerList, JsonObject, Uuid, queryInt } from '../http/schemas.ts';
+import { answerList, chosenBy, JsonObject, Uuid, queryInt } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
@@ -37,20 +37,14 @@ const NamedEvent = z.object({
 type Body = z.output<typeof TrackBody> | z.output<typeof NamedEvent>;
 
 /** The body of `/v1/track` if it has the key `event`, else that of an event by its `name`. */
-const EventBody = z
-  .unknown()
-  .transform((given, context): Body => {
-    const isTracked = typeof given === 'object' && given !== null && Object.hasOwn(given, 'event');
-    const parsed = (isTracked ? TrackBody : NamedEvent).safeParse(given, { reportInput: true });
-    if (parsed.success) return parsed.data;
-    for (const issue of parsed.error.issues) context.issues.push(issue as never);
-    return z.NEVER;
-  })
-  .meta({
-    anyOf: [TrackBody, NamedEvent].map((schema) =>
-      z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
-    ),
-  });
+const EventBody = chosenBy((given): z.ZodType<Body> => {
+  const isTracked = typeof given === 'object' && given !== null && Object.hasOwn(given, 'event');
+  return isTracked ? TrackBody : NamedEvent;
+}).meta({
+  anyOf: [TrackBody, NamedEvent].map((schema) =>
+    z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+  ),
+});
 
 export const trackEvent = endpoint({
   id: 'trackEvent',

@@ -1,4 +1,4 @@
-import { type Database, transact } from '../../db/database.ts';
+import { type Database, limitLockWaits, transact } from '../../db/database.ts';
 import {
   type RecordedTracked,
   recordTracked,
@@ -13,6 +13,8 @@ import { Problem } from '../../domain/errors.ts';
 const batchMax = 50;
 /** Events of a project that may wait, as many as statements of a share. */
 const waitingMax = 1_000;
+/** How long events that are recorded together wait for a lock, in milliseconds. */
+const sharedLockMs = 200;
 
 /** An event and whoever waits for it. */
 interface Waiting {
@@ -27,7 +29,7 @@ interface Waiting {
  * recorded together, up to 50 in a transaction, one transaction at a time.
  *
  * Events of a contact that somebody has locked, and those of a transaction that failed, are recorded
- * each alone: no event delays another one.
+ * each alone: no event delays another one by more than 200 ms.
  */
 export class TrackQueue {
   readonly #shares: Shares;
@@ -65,9 +67,10 @@ export class TrackQueue {
   async #recordTogether(projectId: string, batch: readonly Waiting[]): Promise<void> {
     const events = batch.map(({ event }) => event);
     try {
-      const recorded = await this.#inTransaction(projectId, (tx) =>
-        recordTrackedTogether(tx, projectId, events),
-      );
+      const recorded = await this.#inTransaction(projectId, async (tx) => {
+        await limitLockWaits(tx, sharedLockMs);
+        return recordTrackedTogether(tx, projectId, events);
+      });
       for (const [index, waiting] of batch.entries()) {
         const one = recorded[index];
         if (one) waiting.resolve(one);
@@ -75,7 +78,7 @@ export class TrackQueue {
       }
     } catch (error) {
       // After a lost connection nobody knows whether the transaction was committed.
-      const isHopeless = batch.length === 1 || (isUnavailable(error) && !isLockTimeout(error));
+      const isHopeless = !isLockTimeout(error) && (batch.length === 1 || isUnavailable(error));
       for (const waiting of batch) {
         if (isHopeless) waiting.reject(error);
         else void this.#recordAlone(projectId, waiting);

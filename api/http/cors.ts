@@ -8,8 +8,10 @@ const exposed = [
   'RateLimit-Reset',
   'Retry-After',
   'Idempotency-Replayed',
+  'Everpost-Ignored',
+  'Preference-Applied',
 ].join(', ');
-const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID';
+const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer';
 
 /**
  * Browsers may call the public API from any origin, without cookies; all other endpoints from the
@@ -20,14 +22,15 @@ export function cors(config: Config): Middleware {
   const dashboard = originOf(config.dashboardUrl);
   const ours = new Set([dashboard, originOf(config.landingUrl), originOf(config.docsUrl)]);
 
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const origin = ctx.get('origin');
     const isPublic = ctx.path.startsWith('/v1/') && origin !== dashboard;
     if (isPublic) {
       ctx.set('Access-Control-Allow-Origin', '*');
       ctx.set('Access-Control-Expose-Headers', exposed);
     } else {
-      ctx.vary('Origin');
+      // Nothing before this varies.
+      ctx.set('Vary', 'Origin');
       if (origin !== '' && ours.has(origin)) {
         ctx.set('Access-Control-Allow-Origin', origin);
         ctx.set('Access-Control-Allow-Credentials', 'true');

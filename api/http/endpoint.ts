@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
-import type { ProblemCode } from '../../domain/errors.ts';
+import type { Problem, ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
 import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
@@ -119,6 +119,8 @@ export interface Endpoint<
   bodyBytesMax?: number;
   /** Whether `Idempotency-Key` is honoured. By default by POST within a project. */
   idempotent?: boolean;
+  /** What a browser is shown in place of an error's JSON. */
+  problemPage?: (problem: Problem, visitor: Visitor) => Answer<string>;
   /** Content type of a response that is not JSON. */
   contentType?: string;
   /** Other responses that a handler may return in an `Answer`: another status, or another form. */
@@ -129,11 +131,22 @@ export interface Endpoint<
   response: R;
   /** The errors of this endpoint beyond those that every endpoint has. */
   problems?: readonly ProblemCode[];
-  /** A request body and its response, for the documentation. */
-  example?: { body?: unknown; response?: unknown };
+  /**
+   * A request body and its response, for the documentation; `bodies`: one of each kind, by name, where
+   * there are several.
+   */
+  example?: { body?: unknown; bodies?: Readonly<Record<string, unknown>>; response?: unknown };
   handle(
     call: Call<A, z.output<P>, z.output<Q>, z.output<B>, M>,
   ): Promise<z.input<R> | Answer<z.input<R>>>;
+}
+
+/** The sender of a request that failed, as a page about it needs to know. */
+export interface Visitor {
+  config: Config;
+  cookie: (name: string) => string | undefined;
+  /** The path and query that were asked for. */
+  url: string;
 }
 
 /** A response other than the usual one and the errors. JSON has the shape of the usual one. */
@@ -182,7 +195,7 @@ export type AnyEndpoint = Omit<Endpoint, 'handle'> & {
   handle(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<unknown>;
 };
 
-/** Declares an endpoint. The types of its parts flow into `handle`. */
+/** Declares an endpoint. The types of its parts flow into `handle`, and that of its response out. */
 export function endpoint<
   A extends Access,
   P extends z.ZodType = z.ZodUndefined,
@@ -190,6 +203,6 @@ export function endpoint<
   B extends z.ZodType = z.ZodUndefined,
   R extends z.ZodType = z.ZodType,
   M extends string | undefined = undefined,
->(declaration: Endpoint<A, P, Q, B, R, M>): AnyEndpoint {
+>(declaration: Endpoint<A, P, Q, B, R, M>): AnyEndpoint & { response: R } {
   return declaration;
 }

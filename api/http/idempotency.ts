@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../../domain/errors.ts';
+import { timeOfId } from '../../domain/ids.ts';
 import {
   type AcceptedEmail,
   claimIdempotencyKey,
@@ -130,7 +131,7 @@ export async function useIdempotencyKey(
 /** A UUIDv7 with the time of the use, in the order of the request, otherwise hard to guess. */
 function emailIdOf(useId: string, index: number): string {
   const random = createHash('sha256').update(`${useId} ${index}`).digest();
-  const msecs = Number.parseInt(useId.slice(0, 13).replace('-', ''), 16);
+  const msecs = timeOfId(useId);
   return uuidV7({ msecs, seq: index, random });
 }
 

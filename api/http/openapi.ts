@@ -5,6 +5,8 @@ import { bodyBytesMax, takesBody } from './body.ts';
 import type { AnyEndpoint, OtherAnswer } from './endpoint.ts';
 import { writes } from '../access/auth.ts';
 import { cookieName } from '../access/session.ts';
+import { meaningOf } from '../docs/parameters.ts';
+import { webhooks } from '../docs/webhooks.ts';
 import { honoursKey } from './idempotency.ts';
 
 type JsonSchema = Record<string, unknown>;
@@ -36,6 +38,7 @@ export function openApiDocument(
     },
     servers: [{ url: settings.apiUrl }],
     paths,
+    webhooks,
     components: {
       securitySchemes: {
         apiKey: {
@@ -63,7 +66,11 @@ Times are ISO 8601 in UTC with milliseconds; where one is sent, any offset is ta
 lower case. Rates are percentages from 0 to 100. A field without a value is null, unless it is \
 optional here. An error has always the same form, \`Error\`; programs go by its \`code\`. What belongs \
 to another project is answered like what does not exist. The \`X-Request-ID\` of a request, 1 to 128 \
-printable ASCII characters, comes back with its answer, and is in the log.`;
+printable ASCII characters, comes back with its answer, and is in the log.
+
+Keys of a body or query that an endpoint does not know are ignored, and named in the header \
+\`Everpost-Ignored\`. With \`Prefer: handling=strict\` (RFC 7240) they are refused, with the field code \
+\`unknown_field\` and the nearest name that is known.`;
 
 function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
   return {
@@ -77,6 +84,7 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
       ...parameters(endpoint, 'query', schemas),
       ...(takesProjectHeader(endpoint) ? [reference('parameters', 'ProjectId')] : []),
       ...(honoursKey(endpoint) ? [reference('parameters', 'IdempotencyKey')] : []),
+      ...(endpoint.asSent ? [] : [reference('parameters', 'Prefer')]),
     ],
     ...(endpoint.body
       ? {
@@ -86,7 +94,7 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
             content: {
               [endpoint.upload ? 'multipart/form-data' : json]: {
                 schema: jsonSchema(endpoint.body, 'input', schemas),
-                ...(endpoint.example?.body === undefined ? {} : { example: endpoint.example.body }),
+                ...bodyExamples(endpoint),
               },
             },
           },
@@ -94,6 +102,14 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
       : {}),
     responses: responses(endpoint, schemas),
   };
+}
+
+function bodyExamples({ example }: AnyEndpoint): JsonSchema {
+  if (example?.bodies) {
+    const named = Object.entries(example.bodies).map(([name, value]) => [name, { value }] as const);
+    return { examples: Object.fromEntries(named) };
+  }
+  return example?.body === undefined ? {} : { example: example.body };
 }
 
 function reference(kind: 'parameters' | 'headers' | 'responses' | 'schemas', name: string) {
@@ -116,6 +132,12 @@ const headerParameters = {
       'Makes a repeat safe: the same request with the same key is answered as the first was, and ' +
       "does nothing again. Keys are the project's, and are kept for 24 hours by default.",
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description: '`handling=strict`: unknown keys of body and query are refused, not ignored.',
+    schema: { type: 'string', examples: ['handling=strict'] },
   },
 };
 
@@ -143,6 +165,14 @@ const headers = {
   'Idempotency-Replayed': {
     description: 'The answer is that of an earlier request with the same key.',
     schema: { const: 'true' },
+  },
+  'Everpost-Ignored': {
+    description: 'Keys of body and query that were ignored, as the endpoint does not know them.',
+    schema: { type: 'string', examples: ['html, track'] },
+  },
+  'Preference-Applied': {
+    description: 'The request was handled as its `Prefer` asks.',
+    schema: { const: 'handling=strict' },
   },
   Location: { description: 'Where to go.', schema: { type: 'string', format: 'uri' } },
 };
@@ -195,6 +225,7 @@ function answerHeaders(endpoint: AnyEndpoint, status: number) {
     'X-Request-ID',
     ...(endpoint.limit === 'none' ? [] : rateHeaders),
     ...(honoursKey(endpoint) ? (['Idempotency-Replayed'] as const) : []),
+    ...(endpoint.asSent ? [] : (['Everpost-Ignored', 'Preference-Applied'] as const)),
     ...(status === 302 ? (['Location'] as const) : []),
   );
 }
@@ -242,10 +273,12 @@ function parameters(
     properties?: Record<string, JsonSchema>;
     required?: string[];
   };
-  return Object.entries(properties).map(([name, property]) => ({
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
     name,
     in: place,
     required: place === 'path' || required.includes(name),
+    // Not within the schema: that is where readers and generators of clients look.
+    description: description ?? meaningOf(name, endpoint.path),
     schema: property,
   }));
 }

@@ -26,10 +26,17 @@ import {
   useIdempotencyKey,
 } from './idempotency.ts';
 import { networkOf } from './rate-limit.ts';
-import { securityLog } from '../access/security-log.ts';
+import { SecurityLog } from '../access/security-log.ts';
 import { clientOf } from '../access/session.ts';
 import { readUpload } from './upload.ts';
-import { checkRequest } from './validation.ts';
+import {
+  checkRequest,
+  ignoredHeader,
+  isStrict,
+  type RequestParts,
+  type UnknownKey,
+  unknownKeys,
+} from './validation.ts';
 
 /**
  * The steps of every request, in the order in which their errors win: body size, content type,
@@ -42,7 +49,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     refuseUnreadableBody(ctx, endpoint);
     const caller = await identify(ctx, endpoint, services);
     ctx.state['userId'] = caller?.userId ?? undefined;
-    const member = await memberOf(ctx, endpoint, caller, services);
+    const member = await memberOf(ctx, endpoint, caller, services.db);
     const project = (caller?.kind === 'project' ? caller : member)?.project ?? null;
     ctx.state['projectId'] = project?.publicId;
     if (project) insideId(ctx, endpoint, project);
@@ -55,16 +62,28 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     try {
       const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
       const body = await readBody(ctx, endpoint, bytes);
-      const prepared = { caller, member, body, bytes };
+      const unknown = unknownKeys(endpoint, { query: ctx.query, body });
+      const refused = noteUnknown(ctx, unknown) ? unknown : [];
       // What makes one request wait for the database makes others of the same project wait, too.
       await services.shares.within(owner, async (db) => {
-        const keys = { db, settleDb: services.db };
-        send(ctx, await runOnce(ctx, endpoint, prepared, keys, { ...services, db }));
+        const prepared = { caller, member, body, bytes, db, refused };
+        send(ctx, await runOnce(ctx, endpoint, prepared, services));
       });
     } finally {
       release();
     }
   };
+}
+
+/** Names unknown keys in the answer, if they are ignored. Returns whether they are to be refused. */
+function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
+  if (isStrict(ctx.get('prefer'))) {
+    ctx.set('Preference-Applied', 'handling=strict');
+    return true;
+  }
+  const ignored = ignoredHeader(unknown);
+  if (ignored !== null) ctx.set('Everpost-Ignored', ignored);
+  return false;
 }
 
 /** Of all endpoints of this process. */
@@ -77,18 +96,22 @@ const keyRenewalMs = limits.idempotencyStaleMs / 5;
 async function runOnce(
   ctx: Context,
   endpoint: AnyEndpoint,
-  prepared: Omit<Prepared, 'keyUse'>,
-  keys: { db: Database; settleDb: Database },
+  prepared: Prepared,
   services: Services,
 ): Promise<StoredAnswer> {
   const space = keySpace(endpoint, prepared.caller);
   const key = ctx.get('idempotency-key');
-  const run = (keyUse: KeyUse | null) =>
-    runHandler(ctx, endpoint, { ...prepared, keyUse }, services);
   // An empty header is a key that is too short, not a missing key.
-  if (space === null || ctx.headers['idempotency-key'] === undefined) return run(null);
+  if (space === null || ctx.headers['idempotency-key'] === undefined) {
+    return runHandler(ctx, endpoint, prepared, null, services);
+  }
   const use = await useIdempotencyKey(
-    { ...keys, cipher: services.cipher, ttlHours: services.config.idempotencyTtlHours },
+    {
+      db: prepared.db,
+      settleDb: services.db,
+      cipher: services.cipher,
+      ttlHours: services.config.idempotencyTtlHours,
+    },
     { space, key, method: endpoint.method, path: ctx.path, body: prepared.body },
   );
   if ('replay' in use) {
@@ -99,10 +122,12 @@ async function runOnce(
   const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
   const settle = (end: () => Promise<void>) =>
     settleKey(end, () => clearInterval(renewal), services.log);
-  const answered = await run(first).catch(async (error: unknown) => {
-    await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string));
-    throw error;
-  });
+  const answered = await runHandler(ctx, endpoint, prepared, first, services).catch(
+    async (error: unknown) => {
+      await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string));
+      throw error;
+    },
+  );
   await settle(() => first.complete(answered));
   return answered;
 }
@@ -157,55 +182,38 @@ interface Prepared {
   member: ProjectCaller | null;
   body: unknown;
   bytes: Buffer;
-  keyUse: KeyUse | null;
+  /** Keys that the request wants to be refused, as the endpoint does not know them. */
+  refused: readonly UnknownKey[];
+  /** The handle on the share of the request's project. */
+  db: Database;
 }
+
+interface Handled extends Prepared {
+  keyUse: KeyUse | null;
+  security: SecurityLog;
+}
+
+type AnyCall = Parameters<AnyEndpoint['handle']>[0];
 
 async function runHandler(
   ctx: Context,
   endpoint: AnyEndpoint,
-  { caller, member: before, body, bytes, keyUse }: Prepared,
+  prepared: Prepared,
+  keyUse: KeyUse | null,
   services: Services,
 ): Promise<StoredAnswer> {
+  const { caller, body, db, refused } = prepared;
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
-  const parts = endpoint.asSent ? given : checkRequest(endpoint, given);
+  const parts = endpoint.asSent ? given : checkRequest(endpoint, given, refused);
   const { projectParam } = endpoint;
   // Asked again: while the body came, the project or the membership may have gone.
-  const member = takesBody(endpoint) ? await memberOf(ctx, endpoint, caller, services) : before;
+  const member = takesBody(endpoint) ? await memberOf(ctx, endpoint, caller, db) : prepared.member;
   if (caller && member) requireRights(endpoint, caller, member);
   else if (projectParam) throw notFound('PROJECT', (parts.params as Params)[projectParam] ?? '');
-  const security = securityLog(services, ctx, caller);
-  const result = await endpoint.handle({
-    ...services,
-    ...parts,
-    caller,
-    member,
-    authorize: async (projectId) => {
-      const within = caller && (await findMember(services.db, caller, projectId));
-      if (!within) throw notFound('PROJECT', projectId);
-      requireRights(endpoint, caller, within);
-      return within;
-    },
-    request: {
-      id: ctx.state['requestId'] as string,
-      method: ctx.method,
-      ip: ctx.ip,
-      client: clientOf(ctx),
-      header: (name) => ctx.get(name),
-      cookie: (name) => ctx.cookies.get(name),
-      bytes,
-    },
-    keyUse: keyUse && {
-      accepted: keyUse.accepted,
-      emailId: keyUse.emailId,
-      recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
-      completeIn: (tx, data, status) =>
-        keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data, status)),
-    },
-    findSessionUser: () => findSessionUser(ctx, services),
-    count: (limit, counted) => services.rateLimits.count(ctx, limit, counted),
-    note: (event, tx) => security.note(event, tx),
-    noteRefusal: (event) => security.noteRefusal(event),
-  });
+  const security = new SecurityLog({ db, log: services.log }, ctx, caller);
+  const result = await endpoint.handle(
+    createCall(ctx, endpoint, { ...prepared, member, keyUse, security }, parts, services),
+  );
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
@@ -224,6 +232,66 @@ async function runHandler(
   if (answered instanceof Buffer) return { status, text: '', bytes: answered };
   if (contentType) return { status, text: String(answered) };
   return jsonAnswer(endpoint, caller, answered, status);
+}
+
+/** A handler's input. */
+function createCall(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  { caller, member, bytes, db, keyUse, security }: Handled,
+  { params, query, body }: RequestParts,
+  services: Services,
+): AnyCall {
+  // Methods in place of arrow functions, which are given a name each time (esbuild's `keepNames`).
+  const own: Omit<AnyCall, Exclude<keyof Services, 'db'>> = {
+    db,
+    params,
+    query,
+    body,
+    caller,
+    member,
+    async authorize(projectId) {
+      const within = caller && (await findMember(db, caller, projectId));
+      if (!within) throw notFound('PROJECT', projectId);
+      requireRights(endpoint, caller, within);
+      return within;
+    },
+    request: {
+      id: ctx.state['requestId'] as string,
+      method: ctx.method,
+      ip: ctx.ip,
+      client: clientOf(ctx),
+      header(name) {
+        return ctx.get(name);
+      },
+      cookie(name) {
+        return ctx.cookies.get(name);
+      },
+      bytes,
+    },
+    keyUse: keyUse && {
+      accepted: keyUse.accepted,
+      emailId: keyUse.emailId,
+      recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
+      completeIn: (tx, data, status) =>
+        keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data, status)),
+    },
+    findSessionUser() {
+      return findSessionUser(ctx, call);
+    },
+    count(limit, counted) {
+      return services.rateLimits.count(ctx, limit, counted);
+    },
+    note(event, tx) {
+      return security.note(event, tx);
+    },
+    noteRefusal(event) {
+      security.noteRefusal(event);
+    },
+  };
+  // Inherited: to copy the services of the process would cost more than all else of a small request.
+  const call = Object.setPrototypeOf(own, services) as AnyCall;
+  return call;
 }
 
 /** The endpoint's usual response. */
@@ -280,7 +348,7 @@ function outsideIds(text: string, caller: Caller): string {
 
 function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer): void {
   ctx.status = status;
-  if (status === 204 || status === 302) {
+  if (status === 204 || status === 302 || status === 303) {
     ctx.body = null;
     ctx.status = status;
     return;
@@ -305,7 +373,7 @@ async function memberOf(
   ctx: Context,
   { projectParam }: AnyEndpoint,
   caller: Caller,
-  { db }: Services,
+  db: Database,
 ): Promise<ProjectCaller | null> {
   if (!projectParam) return caller?.kind === 'project' ? caller : null;
   const named = (ctx['params'] as Params)[projectParam]?.toLowerCase();

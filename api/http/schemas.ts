@@ -5,9 +5,11 @@ import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../.
 import type { FieldCode } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
+import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';
 import { cutText, isValidName } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
+import { choosing } from './validation.ts';
 
 /** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
 
@@ -74,6 +76,39 @@ export function line(maxChars: number) {
 export const Subject = line(limits.subjectChars).min(1);
 
 export const SenderName = line(limits.nameChars);
+
+/**
+ * The sender of mail: an address, or `Name <address>`, whose name is null where it is not given. The
+ * name may be quoted.
+ */
+export const SenderText = z
+  .string()
+  .transform((text, context) => {
+    const given = text.trim();
+    const at = given.endsWith('>') ? given.lastIndexOf('<') : -1;
+    const email = normaliseEmail(at < 0 ? given : given.slice(at + 1, -1));
+    const name = at < 0 ? '' : unquoted(given.slice(0, at).trim());
+    const parsed = SenderName.safeParse(name);
+    if (email !== null && parsed.success) return { email, name: name === '' ? null : name };
+    const message = 'Must be an email address, or a name of one line before one: Name <address>.';
+    context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
+    return z.NEVER;
+  })
+  .meta({ type: 'string', examples: ['The Shop <team@shop.example>'] });
+
+/** The columns of a sender: a name given in its own field wins over that before the address. */
+export function senderColumns<F extends z.output<typeof SenderText> | null | undefined>(
+  from: F,
+  fromName: string | null | undefined,
+) {
+  const fromEmail = (from ? from.email : from) as string | Exclude<F, object>;
+  return { fromEmail, fromName: fromName ?? from?.name ?? fromName };
+}
+
+function unquoted(name: string): string {
+  const isQuoted = name.length > 1 && name.startsWith('"') && name.endsWith('"');
+  return isQuoted ? name.slice(1, -1).replace(/\\(.)/gs, '$1').trim() : name;
+}
 
 /** A map of the customer's own keys. */
 export const JsonObject = z.custom<Record<string, unknown>>(
@@ -275,6 +310,17 @@ export function pageExample<T>(record: T) {
 /** A timestamp in a response: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 
+/** A time in a request: any ISO 8601 date-time with an offset; a date alone is its first moment in UTC. */
+export const Moment = z
+  .string()
+  .transform((text, context): Date => {
+    const instant = isTimeInput(text) ? instantOfText(text) : null;
+    if (instant !== null) return new Date(instant);
+    context.addIssue({ code: 'custom', ...fault('invalid_date', 'Must be a date-time.') });
+    return z.NEVER;
+  })
+  .meta({ type: 'string', format: 'date-time' });
+
 /** The last fields of most records. */
 export const times = { createdAt: Time, updatedAt: Time };
 export const ofProject = {
@@ -311,22 +357,27 @@ export function byKind<
   O extends z.ZodType = z.ZodNever,
   L extends z.ZodType = z.ZodNever,
 >(kinds: { text: T; object: O; list?: L }) {
-  return z
-    .unknown()
-    .transform((value, context): z.output<T> | z.output<O> | z.output<L> => {
-      const schema = Array.isArray(value)
-        ? (kinds.list ?? kinds.text)
-        : typeof value === 'object' && value !== null
-          ? kinds.object
-          : kinds.text;
-      const parsed = schema.safeParse(value, { reportInput: true });
-      if (parsed.success) return parsed.data;
-      for (const issue of parsed.error.issues) context.issues.push(issue as never);
-      return z.NEVER;
-    })
-    .meta({
-      anyOf: [kinds.text, kinds.object, ...(kinds.list ? [kinds.list] : [])].map((schema) =>
-        z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
-      ),
-    });
+  type Kind = z.ZodType<z.output<T> | z.output<O> | z.output<L>>;
+  const choose = (value: unknown) =>
+    Array.isArray(value)
+      ? (kinds.list ?? kinds.text)
+      : typeof value === 'object' && value !== null
+        ? kinds.object
+        : kinds.text;
+  return chosenBy(choose as (value: unknown) => Kind).meta({
+    anyOf: [kinds.text, kinds.object, ...(kinds.list ? [kinds.list] : [])].map((schema) =>
+      z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+    ),
+  });
+}
+
+/** A schema that the value itself chooses. */
+export function chosenBy<S extends z.ZodType>(choose: (value: unknown) => S) {
+  const parse = (value: unknown, context: z.core.$RefinementCtx): z.output<S> => {
+    const parsed = choose(value).safeParse(value, { reportInput: true });
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) context.issues.push(issue as never);
+    return z.NEVER;
+  };
+  return z.unknown().transform(choosing(parse, choose));
 }

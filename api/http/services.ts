@@ -1,10 +1,12 @@
 import type { Config } from '../../config.ts';
 import type { DomainLists } from '../../domain/mail/verify-email.ts';
 import type { OAuth } from '../../providers/oauth.ts';
+import type { Drawer } from '../../providers/rendering/drawer.ts';
 import type { Sns } from '../../providers/mail/sns.ts';
 import type { Shares } from '../../db/shares.ts';
 import type { SharedServices } from '../../services.ts';
 import type { ProjectKeys } from '../access/project-keys.ts';
+import type { Recent } from '../delivery/recent.ts';
 import type { FeedbackQueue } from '../emails/feedback-queue.ts';
 import type { TrackQueue } from '../events/track-queue.ts';
 import type { RateLimits } from './rate-limit.ts';
@@ -15,6 +17,7 @@ export interface Services extends SharedServices {
   domainLists: DomainLists;
   oauth: OAuth;
   sns: Sns;
+  drawer: Drawer;
   rateLimits: RateLimits;
   keys: ProjectKeys;
   /** Records feedback on mail, that of many requests together. */
@@ -27,6 +30,10 @@ export interface Services extends SharedServices {
   databaseAnswers: () => Promise<boolean>;
   /** True when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
+  /** Answers that may be a few seconds old. */
+  recent: Recent;
+  /** How many workers ask Temporal for tasks; one that died counts for a few minutes more. */
+  countPollers: () => Promise<number>;
   /** Aborted when the process is about to end: long requests stop where they can be continued. */
   stopping: AbortSignal;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type FieldCode, type FieldProblem, Problem } from '../../domain/errors.ts';
-import { findForbiddenText } from '../../domain/text-rules.ts';
+import { findForbiddenText, nearest } from '../../domain/text-rules.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -13,13 +14,15 @@ export interface RequestParts {
 
 /**
  * Validates path, query and body together.
+ * @param unknown keys to refuse, of `unknownKeys`.
  * @throws Problem VALIDATION_ERROR with every issue of all three.
  */
 export function checkRequest(
   schemas: { params?: z.ZodType; query?: z.ZodType; body?: z.ZodType },
   given: RequestParts,
+  unknown: readonly UnknownKey[] = [],
 ): RequestParts {
-  const errors: FieldProblem[] = [];
+  const errors: FieldProblem[] = unknown.map(unknownField);
   const checked: RequestParts = { params: undefined, query: undefined, body: undefined };
   for (const part of ['params', 'query', 'body'] as const) {
     const path = findForbiddenText(given[part]);
@@ -82,4 +85,175 @@ function fieldCode(issue: Issue): FieldCode {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** A key of a request that its endpoint does not know. */
+export interface UnknownKey {
+  /** Dot path in the body, or the name of a parameter. */
+  field: string;
+  /** The keys that stand beside it, or could. */
+  known: readonly string[];
+}
+
+function unknownField({ field, known }: UnknownKey): FieldProblem {
+  const meant = nearest(field.slice(field.lastIndexOf('.') + 1), known);
+  const hint = meant === undefined ? '' : ` The nearest known name is "${meant}".`;
+  return { field, code: 'unknown_field', message: `There is no such field here.${hint}` };
+}
+
+/** The schema that applies to a value, by the function that parses it with one of several. */
+const choices = new WeakMap<object, (value: unknown) => z.ZodType | null>();
+
+/**
+ * Tells which schema a transformation applies, so that `unknownKeys` can look into it. null: all
+ * keys are known.
+ */
+export function choosing<F extends object>(
+  transformation: F,
+  choose: (value: unknown) => z.ZodType | null,
+): F {
+  choices.set(transformation, choose);
+  return transformation;
+}
+
+/** More are not told: a hostile body could hold a hundred thousand. */
+const unknownMax = 100;
+
+/**
+ * The keys of a query and a JSON body that the endpoint does not know. The read-only fields of a
+ * record are known: a record can be sent back as it was read.
+ */
+export function unknownKeys(
+  { query, body, response, asSent, upload }: AnyEndpoint,
+  given: Pick<RequestParts, 'query' | 'body'>,
+): UnknownKey[] {
+  const found: UnknownKey[] = [];
+  if (asSent) return found;
+  collect(query ?? null, given.query, { path: '', alsoKnown: [], found });
+  if (!upload)
+    collect(body ?? null, given.body, { path: '', alsoKnown: recordKeys(response), found });
+  return found;
+}
+
+interface Search {
+  path: string;
+  /** Keys of the outermost object that its schema does not name. */
+  alsoKnown: readonly string[];
+  found: UnknownKey[];
+}
+
+/** The keys of the record that a response is, or holds as its `data`. */
+function recordKeys(response: z.ZodType): readonly string[] {
+  const { shape } = response as Partial<z.ZodObject>;
+  if (!shape) return [];
+  if ('id' in shape) return Object.keys(shape);
+  return 'data' in shape ? recordKeys(shape['data'] as z.ZodType) : [];
+}
+
+/** @param schema null: no key is known. */
+function collect(schema: z.core.$ZodType | null, value: unknown, search: Search): void {
+  if (typeof value !== 'object' || value === null || search.found.length >= unknownMax) return;
+  if (schema === null) return collectKeys({}, value, search);
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'readonly':
+    case 'catch':
+      return collect(def.innerType, value, search);
+    case 'object':
+      return collectKeys(def.shape, value, search, def.catchall !== undefined);
+    case 'array':
+      if (!Array.isArray(value)) return;
+      return value.forEach((item, index) =>
+        collect(def.element, item, {
+          ...search,
+          path: inside(search, String(index)),
+          alsoKnown: [],
+        }),
+      );
+    case 'lazy':
+      return collect(def.getter(), value, search);
+    case 'union':
+      return collectFewest(def.options, value, search);
+    case 'pipe': {
+      const [first, last] = [def.in, def.out].map((part) => (part as z.core.$ZodTypes)._zod.def);
+      if (first?.type === 'transform') return collect(def.out, value, search);
+      const choose = last?.type === 'transform' ? choices.get(last.transform) : undefined;
+      if (!choose) return collect(def.in, value, search);
+      const chosen = choose(value);
+      if (chosen) collect(chosen, value, search);
+      return;
+    }
+    default:
+      // A map of free keys, or no object at all.
+      return;
+  }
+}
+
+function collectKeys(
+  shape: Readonly<Record<string, z.core.$ZodType>>,
+  value: object,
+  search: Search,
+  isOpen = false,
+): void {
+  if (Array.isArray(value)) return;
+  const { found, alsoKnown } = search;
+  for (const [key, item] of Object.entries(value)) {
+    if (found.length >= unknownMax) return;
+    const path = inside(search, key);
+    if (Object.hasOwn(shape, key)) {
+      collect(shape[key] ?? null, item, { path, alsoKnown: [], found });
+    } else if (!isOpen && !alsoKnown.includes(key)) {
+      found.push({ field: path, known: Object.keys(shape) });
+    }
+  }
+}
+
+/** Of several schemas the one that knows most of the value. */
+function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
+  let fewest: UnknownKey[] | undefined;
+  for (const option of options) {
+    if (!isOfKind(option, value)) continue;
+    const found: UnknownKey[] = [];
+    collect(option, value, { ...search, found });
+    if (!fewest || found.length < fewest.length) fewest = found;
+  }
+  search.found.push(...(fewest ?? []).slice(0, unknownMax - search.found.length));
+}
+
+/** Whether a schema may mean an object, or a list, like the value. */
+function isOfKind(schema: z.core.$ZodType, value: object): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'object') return !Array.isArray(value);
+  if (def.type === 'array') return Array.isArray(value);
+  return !['string', 'number', 'boolean', 'null', 'literal', 'enum'].includes(def.type);
+}
+
+function inside({ path }: Search, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+/** Most names in the header `Everpost-Ignored`. */
+const ignoredMax = 10;
+/** Visible ASCII without the comma that separates names. */
+const headerText = /^[!-+\--~]{1,100}$/;
+
+/** The names of ignored keys as a header; null when there are none that a header can hold. */
+export function ignoredHeader(unknown: readonly UnknownKey[]): string | null {
+  const names = unknown.map(({ field }) => field).filter((field) => headerText.test(field));
+  return names.length === 0 ? null : [...new Set(names)].slice(0, ignoredMax).join(', ');
+}
+
+/** Whether a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */
+export function isStrict(prefer: string): boolean {
+  for (const preference of prefer.split(',')) {
+    const [, wanted] = /^\s*handling\s*=\s*"?([a-z]+)"?\s*(?:;|$)/i.exec(preference) ?? [];
+    // Of several, the first counts.
+    if (wanted !== undefined) return wanted.toLowerCase() === 'strict';
+  }
+  return false;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { docsPage, docsPolicy } from './docs.ts';
+import { docsHeaders, docsIndex } from '../docs/pages.ts';
 import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi.ts';
 
@@ -180,13 +180,16 @@ const getDocs = endpoint({
   method: 'GET',
   path: '/docs',
   tag,
-  summary: 'The documentation of the API as a page',
-  description: 'Loads nothing from other hosts.',
+  summary: 'The documentation as pages: guides, reference, and all else',
+  description:
+    'Loads nothing from other hosts. `q`: the pages that have all its words. The reference, where ' +
+    'requests can be tried out, is at /docs/reference.',
   access: 'open',
   contentType: 'text/html',
+  query: z.object({ q: z.string().max(200).default('') }),
   response: z.string(),
-  async handle({ config }) {
-    return answer(docsPage, { headers: { 'Content-Security-Policy': docsPolicy(config.apiUrl) } });
+  async handle({ query }) {
+    return answer(await docsIndex(query.q), { headers: docsHeaders });
   },
 });
 

@@ -15,7 +15,7 @@ import { Name, Uuid, fault } from '../http/schemas.ts';
 import { Project, presentProject, project, projectWithSecret } from './record.ts';
 import { transact } from '../../db/database.ts';
 
-const listMyProjects = endpoint({
+export const listMyProjects = endpoint({
   id: 'listMyProjects',
   method: 'GET',
   path: '/users/@me/projects',

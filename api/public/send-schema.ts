@@ -9,6 +9,7 @@ import {
   fault,
   ignoring,
   SenderName,
+  SenderText,
   Subject,
   Uuid,
 } from '../http/schemas.ts';
@@ -29,9 +30,9 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** The name is null when the sender came as text: then the deprecated `name` may give it. */
+/** Of a sender that came as text, the deprecated `name` may give the name: it wins. */
 const Sender = byKind({
-  text: Email.transform((email) => ({ email, name: null, asText: true })),
+  text: SenderText.transform((sender) => ({ ...sender, asText: true })),
   object: z
     .object({ name: SenderName.nullish(), email: Email })
     .transform(({ name, email }) => ({ email, name: name ?? null, asText: false })),
@@ -104,9 +105,22 @@ const Attachment = z
     path: ['contentId'],
   });
 
+/** Mail that silently misses a reader is worse than an error. */
+const NoCopies = z
+  .unknown()
+  .optional()
+  .superRefine((value, context) => {
+    if (value === undefined) return;
+    const message = 'A message has one reader: name everybody in `to`, or send another request.';
+    context.addIssue({ code: 'custom', ...fault('unsupported_field', message) });
+  })
+  .meta({ not: {}, description: 'Refused' });
+
 const Request = z
   .object({
     to: Recipients,
+    cc: NoCopies,
+    bcc: NoCopies,
     subject: Subject.optional(),
     body: z.string().min(1).optional(),
     template: Uuid.optional(),

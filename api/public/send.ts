@@ -25,6 +25,7 @@ import {
   type Renderer,
   compileTemplate,
 } from '../../domain/template/render.ts';
+import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -41,6 +42,14 @@ const SentEmail = named('SentEmail', {
 
 type SentEmail = z.output<typeof SentEmail>;
 
+/** Why a template could not be rendered. */
+const SendWarning = named('SendWarning', {
+  code: z.enum(['liquid_syntax', 'liquid_limit']),
+  message: z.string(),
+  line: z.int().nullable(),
+  column: z.int().nullable(),
+});
+
 export const send = endpoint({
   id: 'send',
   method: 'POST',
@@ -53,12 +62,17 @@ export const send = endpoint({
     'became of it. The server limits attachments, by default to 10 files of 10 MB together, ' +
     'and a rendered body to 2 MB. If one of several recipients fails, `details.emails` lists ' +
     'the mails accepted before. CONTACT_UNSUBSCRIBED: the template is MARKETING and the ' +
-    'contact is not subscribed.',
+    'contact is not subscribed. `warnings`: the template could not be rendered, so only ' +
+    '`{{key}}` and `{{key ?? text}}` were replaced.',
   access: 'secret',
   bodyBytesMax: limits.sendBodyBytes,
   wrapped: true,
   body: SendBody,
-  response: z.object({ emails: z.array(SentEmail), timestamp: Time }),
+  response: z.object({
+    emails: z.array(SentEmail),
+    warnings: z.array(SendWarning).optional(),
+    timestamp: Time,
+  }),
   problems: [
     'TEMPLATE_NOT_FOUND',
     'DOMAIN_NOT_REGISTERED',
@@ -87,33 +101,59 @@ export const send = endpoint({
       },
     },
   },
-  async handle({ caller, body, keyUse, ...services }) {
-    const { projectId } = caller;
-    refuseLargeFiles(body.attachments, services.config);
+  async handle(call) {
+    const { body, keyUse } = call;
+    const { projectId } = call.caller;
+    refuseLargeFiles(body.attachments, call.config);
     const timestamp = new Date().toISOString();
     const emails = acceptedBefore(body, keyUse);
+    const warnings = new Warnings();
     const left = body.to.slice(emails.length);
-    const mail = await admit(services, projectId, body, left.length).catch((error: unknown) => {
+    const mail = await admit(call, projectId, body, left.length).catch((error: unknown) => {
       throw emails.length > 0 ? withEmails(error, emails) : error;
     });
     for (const recipient of left) {
       const position = emails.length;
-      const note = async (tx: Database, sent: SentEmail) => {
+      const note = async (tx: Database, sent: SentEmail, found: readonly TemplateWarning[]) => {
+        warnings.add(found);
         const isLast = position === body.to.length - 1;
-        if (isLast) await keyUse?.completeIn(tx, { emails: [...emails, sent], timestamp });
+        if (isLast) await keyUse?.completeIn(tx, answerOf([...emails, sent], warnings, timestamp));
         else await keyUse?.recordAccepted(tx, recordOf(sent, position));
       };
       try {
-        if (services.stopping.aborted) throw new Problem('SERVICE_UNAVAILABLE');
+        if (call.stopping.aborted) throw new Problem('SERVICE_UNAVAILABLE');
         const emailId = keyUse?.emailId(position) ?? uuidV7();
-        emails.push(await sendTo(services, mail, recipient, emailId, note));
+        emails.push(await sendTo(call, mail, recipient, emailId, note));
       } catch (error) {
         throw withEmails(error, emails);
       }
     }
-    return { emails, timestamp };
+    return answerOf(emails, warnings, timestamp);
   },
 });
+
+function answerOf(emails: SentEmail[], warnings: Warnings, timestamp: string) {
+  const { list } = warnings;
+  return { emails, ...(list.length > 0 ? { warnings: list } : {}), timestamp };
+}
+
+/** The warnings of a request: what many recipients have in common is said once. */
+class Warnings {
+  readonly #byPlace = new Map<string, z.input<typeof SendWarning>>();
+
+  add(warnings: readonly TemplateWarning[]): void {
+    for (const warning of warnings) {
+      const { code, message, line, column } = warning;
+      if (code !== 'liquid_syntax' && code !== 'liquid_limit') continue;
+      const key = JSON.stringify([code, line, column, line === null && message]);
+      if (!this.#byPlace.has(key)) this.#byPlace.set(key, { code, message, line, column });
+    }
+  }
+
+  get list() {
+    return [...this.#byPlace.values()];
+  }
+}
 
 /** Checks what concerns all recipients, before the first of those that are left. */
 async function admit(
@@ -208,7 +248,8 @@ function senderOf(request: SendBody, template: TemplateRow | null, projectName: 
   if (!email) {
     throw invalidField('from', 'required', 'Neither the request nor the template has a sender.');
   }
-  const given = request.from?.asText ? request.name : request.from?.name;
+  const own = request.from?.asText ? request.name : undefined;
+  const given = own || request.from?.name;
   return { email, name: given || template?.from_name || projectName };
 }
 
@@ -240,15 +281,16 @@ async function sendTo(
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   emailId: string,
-  note: (tx: Database, sent: SentEmail) => Promise<void>,
+  note: (tx: Database, sent: SentEmail, warnings: readonly TemplateWarning[]) => Promise<void>,
 ): Promise<SentEmail> {
   const ids = { email: emailId, newContact: randomUUID() };
   try {
     return await renderAhead(renderer, (known) =>
       transact(db, async (tx) => {
-        const contact = await recordMail(tx, { config, renderer: known }, mail, recipient, ids);
+        const services = { config, renderer: known };
+        const { contact, warnings } = await recordMail(tx, services, mail, recipient, ids);
         const sent = { contact: { id: contact.id, email: contact.email }, email: emailId };
-        await note(tx, sent);
+        await note(tx, sent, warnings);
         return sent;
       }),
     );
@@ -270,7 +312,7 @@ async function recordMail(
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   ids: { email: string; newContact: string },
-): Promise<ContactRow> {
+): Promise<{ contact: ContactRow; warnings: TemplateWarning[] }> {
   const { project, request, messageClass } = mail;
   const change = planContactData(
     recipient.name ? { ...request.data, name: recipient.name } : request.data,
@@ -288,7 +330,7 @@ async function recordMail(
       details: { contact: contact.id, email: contact.email },
     });
   }
-  const content = await renderMailWith(renderer, {
+  const { content, warnings } = await renderMailWith(renderer, {
     subject: mail.subject,
     body: mail.body,
     messageClass,
@@ -320,10 +362,11 @@ async function recordMail(
     message_class: messageClass,
     source_type: 'TRANSACTIONAL',
     template_id: mail.templateId,
+    renderedPlainly: warnings[0],
   });
   // Thrown, so that nothing of this transaction counts a second time.
   if (!isNew) throw new AlreadyAccepted();
-  return contact;
+  return { contact, warnings };
 }
 
 /** Composes the whole message only when its size may matter. @throws Problem MESSAGE_TOO_LARGE */

@@ -2,10 +2,18 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { listSegmentReferences } from '../../db/segments/segments.ts';
 import { Problem } from '../../domain/errors.ts';
-import { type Condition, type Filter, operators, unitMs } from '../../domain/filter/filter.ts';
+import {
+  type BareName,
+  type Condition,
+  type Filter,
+  operators,
+  unitMs,
+} from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
+import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { fault } from '../http/schemas.ts';
+import { choosing } from '../http/validation.ts';
 
 /** Conditions in requests and responses. */
 
@@ -14,6 +22,8 @@ export interface GivenCondition {
   condition: Condition;
   /** Their fields are paths inside the condition. */
   mentions: SegmentMention[];
+  /** Names without a prefix, likewise. */
+  bareNames: BareName[];
 }
 
 /** A condition and its field in the body. */
@@ -55,21 +65,44 @@ const flatJsonSchema = {
   required: ['operator', 'conditions'],
 } as const;
 
+const FilterKeys = z.object({
+  field: z.unknown(),
+  operator: z.unknown(),
+  value: z.unknown(),
+  unit: z.unknown(),
+});
+
+/** The keys of a condition in both forms: what they hold is checked by `parseCondition`. */
+const ConditionKeys: z.ZodType = z.union([
+  z.object({
+    logic: z.unknown(),
+    groups: z.array(
+      z.object({ filters: z.array(FilterKeys), conditions: z.lazy(() => ConditionKeys) }),
+    ),
+  }),
+  z.object({ operator: z.unknown(), conditions: z.array(FilterKeys) }),
+]);
+
 /** A condition in either form. An issue names its place in the form that was sent. */
 export const ConditionInput = z
   .unknown()
-  .transform((input, context): GivenCondition => {
-    const { condition, problems, mentions } = parseCondition(input, '');
-    for (const { field, code, message, received } of problems) {
-      context.addIssue({
-        code: 'custom',
-        path: field === '' ? [] : field.split('.'),
-        message,
-        params: { code, received },
-      });
-    }
-    return condition ? { condition, mentions } : z.NEVER;
-  })
+  .transform(
+    choosing(
+      (input: unknown, context: z.core.$RefinementCtx): GivenCondition => {
+        const { condition, problems, mentions, bareNames } = parseCondition(input, '');
+        for (const { field, code, message, received } of problems) {
+          context.addIssue({
+            code: 'custom',
+            path: field === '' ? [] : field.split('.'),
+            message,
+            params: { code, received },
+          });
+        }
+        return condition ? { condition, mentions, bareNames } : z.NEVER;
+      },
+      () => ConditionKeys,
+    ),
+  )
   .meta({ id: 'ConditionInput', anyOf: [conditionJsonSchema, flatJsonSchema] });
 
 /**
@@ -95,7 +128,8 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 }
 
 /**
- * Refuses a condition with segments that are unknown, circular, or too many.
+ * Refuses a condition with segments that are unknown, circular, or too many, and with names without
+ * a prefix that no contact has.
  * @param selfId the segment of the condition, if it exists.
  * @throws Problem VALIDATION_ERROR
  */
@@ -105,7 +139,10 @@ export async function refuseBadReferences(
   given: PlacedCondition | null,
   selfId?: string,
 ): Promise<void> {
-  if (!given || given.mentions.length === 0) return;
+  if (!given) return;
+  const inside = ({ field, key }: BareName) => ({ field: `${given.field}.${field}`, key });
+  await refuseUnknownFields(db, projectId, given.bareNames.map(inside));
+  if (given.mentions.length === 0) return;
   const placed = given.mentions.map((mention) => ({
     ...mention,
     field: `${given.field}.${mention.field}`,

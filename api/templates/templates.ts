@@ -26,6 +26,8 @@ import {
   Email,
   Name,
   SenderName,
+  SenderText,
+  senderColumns,
   Subject,
   Uuid,
   answerList,
@@ -38,6 +40,7 @@ import {
   pageQuery,
   presentPage,
 } from '../http/schemas.ts';
+import { previewStoredTemplate, previewTemplate } from './preview.ts';
 import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
@@ -69,15 +72,19 @@ const TemplateInput = z.object({
   subject: templateText(Subject),
   body: templateText(z.string().min(1)),
   type: TemplateType,
-  from: Email.nullable().optional(),
+  from: SenderText.nullable().optional(),
   fromName: SenderName.nullable().optional(),
   replyTo: Email.nullable().optional(),
   description: Description.optional(),
 });
 
 /** The columns of a request's fields. */
-function valuesOf<T extends { from?: string | null | undefined }>({ from, ...fields }: T) {
-  return columnsFrom({ ...fields, fromEmail: from });
+function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromName'>>({
+  from,
+  fromName,
+  ...fields
+}: T) {
+  return columnsFrom({ ...fields, ...senderColumns(from, fromName) });
 }
 
 const ById = z.object({ id: Uuid });
@@ -133,7 +140,7 @@ export const createTemplate = endpoint({
   },
   async handle({ db, renderer, caller: { projectId }, body }) {
     await requireReadable(renderer, body, projectId);
-    if (body.from) await requireVerifiedSender(db, projectId, body.from);
+    if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       return insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
@@ -182,7 +189,7 @@ export const updateTemplate = endpoint({
     await requireReadable(renderer, body, projectId);
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     // Only a sender in the request is checked: the stored one may have lost its domain since.
-    if (body.from) await requireVerifiedSender(db, projectId, body.from);
+    if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const changes = valuesOf(body);
     if (Object.keys(changes).length === 0) return presentTemplate(before);
     const row = await updateTemplateRow(db, projectId, id, changes);
@@ -330,4 +337,6 @@ export const templateEndpoints = [
   duplicateTemplate,
   getTemplateUsage,
   bulkUpdateTemplates,
+  previewTemplate,
+  previewStoredTemplate,
 ];

@@ -44,14 +44,15 @@ const receivePayments = (id: string, path: `/${string}`) =>
     response: z.object({ success: z.literal(true), received: z.literal(true) }),
     problems: ['BILLING_DISABLED', 'MISSING_SIGNATURE', 'INVALID_SIGNATURE', 'SERVICE_UNAVAILABLE'],
     example: { response: { success: true, received: true } },
-    async handle({ payments, request, ...services }) {
+    async handle(call) {
+      const { payments, request } = call;
       if (!payments) throw new Problem('BILLING_DISABLED');
       const signature = request.header('stripe-signature');
       if (signature === '') throw new Problem('MISSING_SIGNATURE');
       const event = readEvent(payments, request.bytes, signature);
-      const ask: Ask = (question) => askProvider({ payments, log: services.log }, question);
+      const ask: Ask = (question) => askProvider({ payments, log: call.log }, question);
       const known = await withCustomer(ask, event);
-      await inTurn(() => handleEvent(services, ask, known));
+      await inTurn(() => handleEvent(call, ask, known));
       return { success: true as const, received: true as const };
     },
   });

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import {
-  activeStatuses,
   type ExecutionListItem,
   type ExecutionRow,
+  isActive,
+  isAtWork,
 } from '../../db/workflows/executions.ts';
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
+import { noWorkerReason } from '../../domain/workflow/reconcile.ts';
 import { executionRunId } from '../../domain/workflow/execution.ts';
-import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, times } from '../http/schemas.ts';
@@ -50,12 +52,15 @@ export const Execution = named('Execution', {
   exitReason: z.string().nullable(),
   error: z.string().nullable(),
   context: AnyObject.nullable(),
+  warnings: z.int().describe('Steps that completed with `success: false`'),
   stuck: z.object({ since: Time, reason: z.string() }).nullable().meta({
     description:
       'Why it cannot go on by itself: no worker runs, or its step is tried again and again',
   }),
   startedAt: Time,
   completedAt: Time.nullable(),
+  pausedAt: Time.nullable().describe('Paused singly; its workflow may be paused, too'),
+  pauseReason: z.string().nullable(),
   temporalWorkflowId: z
     .string()
     .meta({ examples: [executionRunId('dd000000-0000-4000-8000-000000000001')] }),
@@ -96,38 +101,47 @@ export const cancelledExample = {
   completedAt: '2026-11-21T08:31:00.000Z',
 };
 
-export function presentExecution(row: ExecutionRow) {
+/** @param downSince since when no worker lives; null: one does */
+export function presentExecution(row: ExecutionRow, downSince: Date | null = null) {
   return present(Execution, row, {
     context: row.context as Record<string, unknown> | null,
-    stuck: stuckOf(row),
+    stuck: stuckOf(row, downSince),
     temporalWorkflowId: executionRunId(row.id),
   });
 }
 
-function stuckOf(row: ExecutionRow): z.input<typeof Execution>['stuck'] {
-  const isActive = activeStatuses.some((active) => active === row.status);
-  if (!isActive || !row.stuck_since || row.stuck_reason === null) return null;
-  return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
+function stuckOf(row: ExecutionRow, downSince: Date | null): z.input<typeof Execution>['stuck'] {
+  if (!isActive(row)) return null;
+  if (row.stuck_since && row.stuck_reason !== null) {
+    return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
+  }
+  // Without workers, nobody records it.
+  if (!downSince || !isAtWork(row)) return null;
+  const since = row.updated_at > downSince ? row.updated_at : downSince;
+  return { since: since.toISOString(), reason: noWorkerReason };
 }
 
-export function presentNamed(row: ExecutionListItem) {
+export function presentNamed(row: ExecutionListItem, downSince: Date | null) {
   return {
-    ...presentExecution(row),
+    ...presentExecution(row, downSince),
     contact: { id: row.contact_id, email: row.contact_email },
     currentStep: row.current_step,
   };
 }
 
-export function presentStepExecution(row: StepExecutionRow, graph: Graph) {
+export function presentStepExecution(row: StepExecutionRow, steps: readonly GraphStep[]) {
   return present(StepExecution, row, {
     output: row.output as Record<string, unknown> | null,
-    step: stepName(graph, row.step_id),
+    step: stepName(steps, row.step_id),
   });
 }
 
-/** The step as it was in the execution's version, even if it was changed or deleted since. */
-export function stepName(graph: Graph, stepId: string): z.input<typeof StepName> {
-  const step = findStep(graph, stepId);
+/**
+ * The step as it was in the execution's version, even if it was changed or deleted since.
+ * @param steps of that version, and of those that it was on before
+ */
+export function stepName(steps: readonly GraphStep[], stepId: string): z.input<typeof StepName> {
+  const step = steps.find(({ id }) => id === stepId);
   if (!step) throw new Error(`Step ${stepId} is not in the snapshot of its execution.`);
   return { id: step.id, name: step.name, type: step.type };
 }

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
+import { retryExecution } from '../../db/live/retrying.ts';
 import { cancelAllExecutions } from '../../db/workflows/cancelling.ts';
 import {
   cancelExecutions,
+  type ExecutionInGraph,
   findExecution,
   insertExecution,
   listExecutions,
-  retryExecution,
 } from '../../db/workflows/executions.ts';
 import { listStepExecutions } from '../../db/workflows/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
 import { Problem, found } from '../../domain/errors.ts';
+import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { limits } from '../../domain/limits.ts';
+import { readFleet } from '../delivery/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import {
@@ -40,6 +43,7 @@ import {
   statuses,
   stepName,
 } from './execution-record.ts';
+import { requireVersion } from './versions.ts';
 import { WorkflowById, tag, workflowExample } from './record.ts';
 import { transact } from '../../db/database.ts';
 
@@ -49,7 +53,7 @@ const NamedExecution = named('NamedExecution', {
   currentStep: StepName.nullable(),
 });
 
-const ExecutionById = WorkflowById.extend({ executionId: Uuid });
+export const ExecutionById = WorkflowById.extend({ executionId: Uuid });
 
 const Context = JsonObject.refine(
   (context) => jsonBytes(context) <= limits.eventDataBytes,
@@ -105,6 +109,11 @@ export const getExecutions = endpoint({
     page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
     pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
     status: z.enum(statuses).optional(),
+    paused: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional()
+      .describe('Paused singly, not with their workflow'),
   }),
   response: named('NamedExecutionPage', {
     executions: z.array(NamedExecution),
@@ -117,10 +126,12 @@ export const getExecutions = endpoint({
   example: {
     response: { executions: [namedExample], total: 1, page: 1, pageSize: 20, totalPages: 1 },
   },
-  async handle({ db, caller, params: { id }, query }) {
+  async handle({ db, recent, caller, params: { id }, query }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const { rows, total } = await listExecutions(db, id, query);
-    const { data, ...page } = presentPage(rows.map(presentNamed), total, query);
+    const { downSince } = await readFleet({ db, recent });
+    const shown = rows.map((row) => presentNamed(row, downSince));
+    const { data, ...page } = presentPage(shown, total, query);
     return { executions: data, ...page };
   },
 });
@@ -136,14 +147,14 @@ export const getExecution = endpoint({
   params: ExecutionById,
   response: named('ExecutionDetails', {
     ...NamedExecution.shape,
-    workflow: z.object({ id: z.uuid(), name: z.string() }),
+    workflow: z.object({ id: z.uuid(), name: z.string(), pausedAt: Time.nullable() }),
     stepExecutions: z.array(StepExecution),
   }),
   problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND'],
   example: {
     response: {
       ...namedExample,
-      workflow: { id: workflowExample.id, name: workflowExample.name },
+      workflow: { id: workflowExample.id, name: workflowExample.name, pausedAt: null },
       stepExecutions: [
         {
           ...exampleOf(StepExecution),
@@ -154,14 +165,15 @@ export const getExecution = endpoint({
       ],
     },
   },
-  async handle({ db, caller, params: { id, executionId } }) {
+  async handle({ db, recent, caller, params: { id, executionId } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    const { downSince } = await readFleet({ db, recent });
     const steps = await listStepExecutions(db, executionId);
     return {
-      ...presentNamed(row),
-      workflow: { id, name: workflow.name },
-      stepExecutions: steps.map((step) => presentStepExecution(step, row.graph)),
+      ...presentNamed(row, downSince),
+      workflow: { id, name: workflow.name, pausedAt: workflow.paused_at?.toISOString() ?? null },
+      stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(row))),
     };
   },
 });
@@ -216,23 +228,29 @@ export const retryFailedExecution = endpoint({
   tag,
   summary: 'Try a failed execution again, from its failed step on',
   description:
-    'It goes on with the graph it was started with; steps before the failed one are not ' +
-    'repeated. EXECUTION_NOT_FAILED: only a FAILED one can be retried. EXECUTION_EXISTS: the ' +
-    'contact has another active execution of this workflow.',
+    'It goes on with the graph that it is on, or with that of `version`, which must have the failed ' +
+    'step with its id and type; steps before the failed one are not repeated. ' +
+    'EXECUTION_NOT_FAILED: only a FAILED one can be retried. EXECUTION_EXISTS: the contact has ' +
+    'another active execution of this workflow. WORKFLOW_INVALID: the version cannot run.',
   access: 'secret',
   params: ExecutionById,
+  body: z.object({ version: z.int().min(1).optional() }),
   response: Execution,
   problems: [
     'WORKFLOW_NOT_FOUND',
     'EXECUTION_NOT_FOUND',
     'EXECUTION_NOT_FAILED',
     'EXECUTION_EXISTS',
+    'WORKFLOW_INVALID',
   ],
-  example: { response: executionExample },
-  async handle({ db, caller, dispatcher, params: { id, executionId } }) {
-    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+  example: { body: {}, response: executionExample },
+  async handle({ db, caller, dispatcher, params: { id, executionId }, body: { version } }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
-    const row = await transact(db, (tx) => retryExecution(tx, failed));
+    if (version !== undefined) await requireVersion(db, workflow, version, 'version');
+    const row = await transact(db, (tx) =>
+      retryExecution(tx, failed, { isAwaited: true, ...(version !== undefined && { version }) }),
+    );
     // The response names the new run, unless Temporal is unavailable: then it is started later.
     const runId = await dispatcher.startNow(executionId);
     return presentExecution({ ...row, temporal_run_id: runId });
@@ -245,7 +263,10 @@ export const getExecutionHistory = endpoint({
   path: '/workflows/{id}/executions/{executionId}/history',
   tag,
   summary: 'List every change of an execution and its steps, oldest first',
-  description: 'Each entry is a change of status, of the execution or of a step.',
+  description:
+    'Each entry is a change of status, of the execution or of a step, or an act on it: ' +
+    '`detail.moved` (the end of a wait, from when to when), `detail.paused`, `detail.jobId` (to ' +
+    'another version).',
   access: 'secret',
   params: ExecutionById,
   response: z.object({
@@ -257,8 +278,8 @@ export const getExecutionHistory = endpoint({
         stepName: z.string().nullable(),
         stepType: z.enum(stepTypes).nullable(),
         from: z.string().nullable(),
-        to: z.string(),
-        detail: z.string().nullable(),
+        to: z.string().nullable(),
+        detail: z.union([z.string(), JsonObject]).nullable(),
       }),
     ),
   }),
@@ -291,7 +312,7 @@ export const getExecutionHistory = endpoint({
         stepType: null,
       })),
       ...steps.flatMap((step) => {
-        const { name, type } = stepName(row.graph, step.step_id);
+        const { name, type } = stepName(stepsOf(row), step.step_id);
         const named = { stepId: step.step_id, stepName: name, stepType: type };
         return changesOf(step).map((change) => ({ ...change, ...named }));
       }),
@@ -315,14 +336,19 @@ export const executionEndpoints = [
   getExecutionHistory,
 ];
 
-interface StatusChange {
-  at: string;
-  from: string | null;
-  to: string;
-  detail: string | null;
+/** The steps of all versions that an execution is or was on, those of its own version first. */
+export function stepsOf({ graph, formerSteps }: ExecutionInGraph): GraphStep[] {
+  return [...graph.steps, ...formerSteps];
 }
 
-/** The status changes that the database has recorded for a row. */
-function changesOf(row: { history: unknown }): StatusChange[] {
-  return row.history as StatusChange[];
+interface Change {
+  at: string;
+  from: string | null;
+  to: string | null;
+  detail: string | Record<string, unknown> | null;
+}
+
+/** The changes of status that the database has recorded for a row, and what was done to it. */
+function changesOf(row: { history: unknown }): Change[] {
+  return row.history as Change[];
 }

@@ -9,6 +9,7 @@ import {
   lockWorkflows,
   recordWorkflowEdit,
 } from '../../db/workflows/workflows.ts';
+import { storeStepKeys } from '../../db/workflows/drawing.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
 import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import {
@@ -36,29 +37,39 @@ export interface Edit {
  * @throws Problem WORKFLOW_NOT_FOUND, VALIDATION_ERROR when the graph becomes too large.
  */
 export async function editGraph<T>(
-  call: { db: Database; caller: { projectId: string }; params: { id: string } },
+  call: {
+    db: Database;
+    caller: { projectId: string };
+    params: { id: string };
+    keyUse: { completeIn: (tx: Database, data: unknown) => Promise<void> } | null;
+  },
   edit: (edit: Edit) => Promise<{ changed: boolean; answer: T }>,
 ): Promise<T> {
   const { id } = call.params;
   return transact(call.db, async (tx) => {
     const [row] = await lockWorkflows(tx, call.caller.projectId, [id], { for: 'edit' });
     const workflow = found('WORKFLOW', id, row);
+    // Before a step has another name: a key is made from the one it has now.
+    await storeStepKeys(tx, id);
     const graph = await findWorkflowGraph(tx, id);
     const { changed, answer } = await edit({ tx, workflow, graph });
     if (changed) {
       await refuseTooLarge(tx, id);
       await recordWorkflowEdit(tx, workflow);
     }
+    // A repeated request must not add a second step.
+    await call.keyUse?.completeIn(tx, answer);
     return answer;
   });
 }
 
-async function refuseTooLarge(tx: Database, id: string): Promise<void> {
+/** @throws Problem VALIDATION_ERROR when the graph of a workflow has become too large. */
+export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
   if (jsonBytes(await findWorkflowGraph(tx, id)) <= limits.graphBytes) return;
   throw invalidField('', 'too_big', `A workflow has at most ${limits.graphBytes} bytes as JSON.`);
 }
 
-const TransitionInput = z.object({
+export const TransitionInput = z.object({
   fromStepId: Uuid,
   toStepId: Uuid,
   condition: z
@@ -70,7 +81,11 @@ const TransitionInput = z.object({
   priority: z.int32().default(0),
 });
 
-type Given = z.output<typeof TransitionInput>;
+/** How a request names the branch of a transition. */
+export type GivenBranch = Omit<
+  z.output<typeof TransitionInput>,
+  'fromStepId' | 'toStepId' | 'priority'
+>;
 
 export const createTransition = endpoint({
   id: 'createTransition',
@@ -105,7 +120,8 @@ export const createTransition = endpoint({
     },
     response: { ...transitionExample, condition: { branch: 'yes' }, branch: 'yes' },
   },
-  async handle({ body, ...call }) {
+  async handle(call) {
+    const { body } = call;
     return editGraph(call, async ({ tx, workflow, graph }) => {
       const from = found('STEP', body.fromStepId, findStep(graph, body.fromStepId));
       const to = found('STEP', body.toStepId, findStep(graph, body.toStepId));
@@ -125,7 +141,7 @@ export const createTransition = endpoint({
         from_step_id: from.id,
         to_step_id: to.id,
         branch,
-        wait_outcome: from.type === 'WAIT_FOR_EVENT' ? outcomeOf(branch) : null,
+        wait_outcome: outcomeOf(from, branch),
         priority: body.priority,
       });
       return { changed: true, answer: presentTransition(row) };
@@ -137,7 +153,7 @@ export const createTransition = endpoint({
  * The branch of a new transition from `from`, in any of the forms that a request can use.
  * @throws Problem VALIDATION_ERROR when it names none, two, or one the step does not have.
  */
-function chosenBranch(from: GraphStep, given: Given): string | null {
+export function chosenBranch(from: GraphStep, given: GivenBranch): string | null {
   const { condition, waitOutcome } = given;
   const inCondition = condition?.branch ?? null;
   const branch = inCondition ?? given.branch ?? null;
@@ -165,7 +181,7 @@ function chosenBranch(from: GraphStep, given: Given): string | null {
   return null;
 }
 
-function chosenOutcome(branch: string | null, field: string, given: Given): string | null {
+function chosenOutcome(branch: string | null, field: string, given: GivenBranch): string | null {
   const { EVENT, TIMEOUT } = waitBranches;
   if (branch !== null && branch !== EVENT && branch !== TIMEOUT) {
     throw invalidField(field, 'invalid_enum_value', `Must be ${EVENT} or ${TIMEOUT}.`);
@@ -179,7 +195,9 @@ function chosenOutcome(branch: string | null, field: string, given: Given): stri
   throw invalidField('waitOutcome', 'custom', 'Names another outcome than the branch.');
 }
 
-function outcomeOf(branch: string | null): string | null {
+/** What a transition stores beside its branch: only those from a WAIT_FOR_EVENT have an outcome. */
+export function outcomeOf(from: GraphStep, branch: string | null): string | null {
+  if (from.type !== 'WAIT_FOR_EVENT') return null;
   return branch === null ? null : branch === waitBranches.EVENT ? 'EVENT' : 'TIMEOUT';
 }
 

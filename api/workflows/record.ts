@@ -1,15 +1,32 @@
 import { z } from 'zod';
+import { exitRulesOf } from '../../db/workflows/exits.ts';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
+import { valueOperators } from '../../domain/filter/filter.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { named, ofProject, times, Uuid } from '../http/schemas.ts';
+import { named, ofProject, Time, times, Uuid } from '../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API returns them. */
 
 export const tag = 'Workflows';
 
 export const WorkflowById = z.object({ id: Uuid });
+
+const ExitRule = named('ExitRule', {
+  eventName: z.string(),
+  where: z
+    .array(
+      z.object({
+        field: z.string(),
+        operator: z.enum(valueOperators),
+        value: z.unknown().optional(),
+      }),
+    )
+    .optional()
+    .describe('All must hold: of the data of the event (`event.`) and of the contact (`contact.`)'),
+  reason: z.string().describe('Becomes the exitReason of the execution'),
+});
 
 export const Workflow = named('Workflow', {
   id: z.uuid().meta({ examples: ['bb000000-0000-4000-8000-000000000001'] }),
@@ -22,9 +39,11 @@ export const Workflow = named('Workflow', {
     .meta({ examples: [{ eventName: 'signed_up' }] }),
   allowReentry: z.boolean(),
   version: z.int().meta({
-    description: 'One more with every change of steps, transitions or trigger',
+    description: 'One more with every change of steps, transitions, trigger or exit rules',
     examples: [2],
   }),
+  exitRules: z.array(ExitRule).describe('Events that end an execution, whatever it is doing'),
+  pausedAt: Time.nullable().describe('Since then no step of its executions begins'),
   ...ofProject,
 });
 
@@ -33,7 +52,10 @@ export function triggerConfig(eventName: string | null): { eventName?: string } 
 }
 
 export function presentWorkflow(row: WorkflowRow) {
-  return present(Workflow, row, { triggerConfig: triggerConfig(row.trigger_event_name) });
+  return present(Workflow, row, {
+    triggerConfig: triggerConfig(row.trigger_event_name),
+    exitRules: exitRulesOf(row),
+  });
 }
 
 export const workflowExample = exampleOf(Workflow);

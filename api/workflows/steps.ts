@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { holdTemplate } from '../../db/templates/templates.ts';
+import { holdTemplates } from '../../db/templates/templates.ts';
 import {
   deleteSteps,
   insertStep as insertStepRow,
@@ -12,7 +12,7 @@ import {
   updateTransitionTarget,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
 import {
   autoConnectLeaf,
   conditionBranches,
@@ -24,12 +24,14 @@ import { stepKinds, stepTypes, type StepType } from '../../domain/workflow/step-
 import { stepConfigs } from '../../domain/workflow/steps.ts';
 import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { JsonObject, Name, Uuid } from '../http/schemas.ts';
+import { chosenBy, JsonObject, Name, Uuid } from '../http/schemas.ts';
 import { checkRequest } from '../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
+import { stepExamples } from '../docs/step-examples.ts';
+import { settledConfig } from './trigger.ts';
 
-const Position = z.object({ x: z.number(), y: z.number() });
+export const Position = z.object({ x: z.number(), y: z.number() });
 
 const NewStep = z.object({
   name: Name,
@@ -50,27 +52,21 @@ type Typed<Base extends z.ZodObject> = z.output<Base> & {
 };
 
 /** A step in a request: its type determines its config's schema. */
-function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], base: Base) {
+export function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], base: Base) {
   const type = z.enum(types);
   const schemas = new Map<unknown, z.ZodType>(
     types.map((word) => [word, base.extend({ type, config: stepConfigs[word] })]),
   );
   const ofNoType = base.extend({ type, config: JsonObject });
-  return z
-    .unknown()
-    .transform((value, context): Typed<Base> => {
-      const word = typeof value === 'object' && value !== null && 'type' in value && value.type;
-      const parsed = (schemas.get(word) ?? ofNoType).safeParse(value, { reportInput: true });
-      if (parsed.success) return parsed.data as Typed<Base>;
-      for (const issue of parsed.error.issues) context.issues.push(issue as never);
-      return z.NEVER;
-    })
-    .meta({
-      oneOf: types.map((word) => {
-        const schema = base.extend({ type: z.literal(word), config: stepConfigs[word] });
-        return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-      }),
-    });
+  return chosenBy((value) => {
+    const word = typeof value === 'object' && value !== null && 'type' in value && value.type;
+    return (schemas.get(word) ?? ofNoType) as z.ZodType<Typed<Base>>;
+  }).meta({
+    oneOf: types.map((word) => {
+      const schema = base.extend({ type: z.literal(word), config: stepConfigs[word] });
+      return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+    }),
+  });
 }
 
 export const createStep = endpoint({
@@ -89,10 +85,12 @@ export const createStep = endpoint({
   response: Step,
   problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
   example: {
-    body: { type: 'DELAY', name: 'Two days', config: { amount: 2, unit: 'days' } },
+    body: stepExamples.DELAY,
+    bodies: stepExamples,
     response: stepExample,
   },
-  async handle({ body, ...call }) {
+  async handle(call) {
+    const { body } = call;
     return editGraph(call, async ({ tx, workflow, graph }) => {
       const step = await addStep(tx, workflow, {
         ...body,
@@ -112,8 +110,9 @@ async function addStep(
   given: Typed<typeof NewStep> & { position: z.output<typeof Position> },
 ): Promise<StepRow> {
   const templateId = given.templateId ?? templateOfConfig(given.config) ?? null;
-  await requireTemplate(tx, workflow.project_id, templateId);
+  await requireTemplates(tx, workflow.project_id, [templateId]);
   if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
+  const config = await settledConfig(tx, workflow.project_id, given, null, 'config');
   return insertStepRow(tx, {
     project_id: workflow.project_id,
     workflow_id: workflow.id,
@@ -121,7 +120,7 @@ async function addStep(
     name: given.name,
     position_x: given.position.x,
     position_y: given.position.y,
-    config: JSON.stringify(withTemplate(withKept(given.config, {}), templateId)),
+    config: JSON.stringify(withTemplate(withKept(config, {}), templateId)),
     template_id: templateId,
   });
 }
@@ -142,17 +141,27 @@ async function link(
   });
 }
 
-async function requireTemplate(tx: Database, projectId: string, id: string | null): Promise<void> {
-  if (id !== null && !(await holdTemplate(tx, projectId, id))) throw notFound('TEMPLATE', id);
+/**
+ * Prevents that templates are deleted until the transaction ends.
+ * @throws Problem TEMPLATE_NOT_FOUND
+ */
+export async function requireTemplates(
+  tx: Database,
+  projectId: string,
+  ids: readonly (string | null)[],
+): Promise<void> {
+  const named = [...new Set(ids.filter((id) => id !== null))];
+  if (named.length === 0) return;
+  foundAll('TEMPLATE', named, await holdTemplates(tx, projectId, named));
 }
 
 /** Only the config of SEND_EMAIL has a template id. */
-function templateOfConfig(config: Record<string, unknown>): string | null | undefined {
+export function templateOfConfig(config: Record<string, unknown>): string | null | undefined {
   return config['templateId'] as string | null | undefined;
 }
 
 /** The config with the step's template id, which takes precedence. */
-function withTemplate(config: Record<string, unknown>, templateId: string | null) {
+export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
 }
 
@@ -184,7 +193,8 @@ export const updateStep = endpoint({
     body: { config: { amount: 3, unit: 'days' } },
     response: { ...stepExample, config: { amount: 3, unit: 'days' } },
   },
-  async handle({ body, ...call }) {
+  async handle(call) {
+    const { body } = call;
     const { id, stepId } = call.params;
     return editGraph(call, async ({ tx, workflow }) => {
       const steps = await listSteps(tx, id);
@@ -193,14 +203,20 @@ export const updateStep = endpoint({
         stepId,
         steps.find((row) => row.id === stepId),
       );
-      const given = body.config && checkConfig(before.type as StepType, body.config);
-      const config = given && withKept(given, before.config);
+      const { type, config: stored } = before;
+      const given = body.config && {
+        type,
+        config: checkConfig(type as StepType, body.config),
+      };
+      const { project_id: projectId } = workflow;
+      const settled = given && (await settledConfig(tx, projectId, given, stored, 'config'));
+      const config = settled && withKept(settled, stored);
       const fromConfig = config && templateOfConfig(config);
       const templateId = [body.templateId, fromConfig, before.template_id].find(
         (given) => given !== undefined,
       ) as string | null;
       if (templateId !== before.template_id) {
-        await requireTemplate(tx, workflow.project_id, templateId);
+        await requireTemplates(tx, workflow.project_id, [templateId]);
       }
       const after = {
         name: body.name ?? before.name,
@@ -223,17 +239,19 @@ export const updateStep = endpoint({
 
 /**
  * The config with masked values replaced by the stored ones.
+ * @param field the config's, which the error names
  * @throws Problem VALIDATION_ERROR for a masked value without a stored one.
  */
-function withKept(
+export function withKept(
   given: Record<string, unknown>,
   stored: Record<string, unknown>,
+  field = 'config',
 ): Record<string, unknown> {
   const { config, missing } = keptConfig(given, stored);
   const [name] = missing;
   if (name === undefined) return config;
   const message = 'Stands for a stored value, and there is none.';
-  throw invalidField(`config.headers.${name}`, 'not_allowed', message);
+  throw invalidField(`${field}.headers.${name}`, 'not_allowed', message);
 }
 
 /** @throws Problem VALIDATION_ERROR naming the invalid settings. */
@@ -273,7 +291,8 @@ export const deleteStep = endpoint({
     'TRIGGER_STEP_REQUIRED',
     'STEP_NOT_SPLICEABLE',
   ],
-  async handle({ query, ...call }) {
+  async handle(call) {
+    const { query } = call;
     const { stepId } = call.params;
     await editGraph(call, async ({ tx, graph }) => {
       const step = found('STEP', stepId, findStep(graph, stepId));
@@ -313,7 +332,8 @@ export const insertStep = endpoint({
     body: { type: 'DELAY', name: 'One hour', config: { amount: 1, unit: 'hours' } },
     response: { ...stepExample, name: 'One hour', config: { amount: 1, unit: 'hours' } },
   },
-  async handle({ body, ...call }) {
+  async handle(call) {
+    const { body } = call;
     const { id, transitionId } = call.params;
     return editGraph(call, async ({ tx, workflow, graph }) => {
       const way = graph.transitions.find((transition) => transition.id === transitionId);

@@ -3,12 +3,9 @@ import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
-import { findTemplateSenders } from '../../db/templates/templates.ts';
 import {
-  type WorkflowRow,
   countActiveExecutions,
   deleteWorkflows,
-  findWorkflow,
   findWorkflowGraph,
   insertGraph,
   insertWorkflow,
@@ -18,12 +15,11 @@ import {
   lockWorkflows,
   recordWorkflowEdit,
   snapshotWorkflow,
-  updateStep,
   updateWorkflow as updateWorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
-import { enablingProblems } from '../../domain/workflow/graph.ts';
-import { EventName } from '../../domain/workflow/steps.ts';
+import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
+import { Problem, found, foundAll } from '../../domain/errors.ts';
+import { ExitRules } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
@@ -33,7 +29,6 @@ import {
   bulkUpdate,
   bulkUpdateExample,
   copyName,
-  cutName,
   fault,
   named,
   pageExample,
@@ -41,31 +36,31 @@ import {
   pageQuery,
   presentPage,
 } from '../http/schemas.ts';
+import { findBrokenInWorkflow, findBrokenTemplates, refuseBroken } from './enabling.ts';
 import { listWorkflowFields } from './fields.ts';
 import { transitionEndpoints } from './graph.ts';
 import {
-  Step,
-  Transition,
   Workflow,
   WorkflowById,
-  presentStep,
-  presentTransition,
   presentWorkflow,
   tag,
-  triggerConfig,
   workflowExample,
   workflowGraphExample,
 } from './record.ts';
+import { graphEndpoints } from './portable/graph.ts';
+import { GivenGraph } from './portable/record.ts';
+import { fillWorkflow } from './portable/storing.ts';
 import { stepEndpoints } from './steps.ts';
-
-const TriggerEvent = z
-  .string()
-  .transform((name) => name.trim())
-  .pipe(EventName);
-
-const TriggerConfig = z.object({ eventName: TriggerEvent.nullish() });
-
-const notYet = fault('not_allowed', 'Workflows cannot be started by a schedule.');
+import {
+  changeExitRules,
+  changeTrigger,
+  refuseUnmadeEvent,
+  TriggerConfig,
+  TriggerEvent,
+  triggerStep,
+  TriggerType,
+} from './trigger.ts';
+import { readWorkflow, WholeWorkflow } from './whole.ts';
 
 const CountedWorkflow = named('CountedWorkflow', {
   ...Workflow.shape,
@@ -104,10 +99,12 @@ export const createWorkflow = endpoint({
   method: 'POST',
   path: '/workflows',
   tag,
-  summary: 'Create a workflow, not yet enabled, with its trigger',
+  summary: 'Create a workflow, with its trigger or with its whole graph',
   description:
     '`eventName` is the event that starts it; it can also be set later. With `allowReentry` a ' +
-    'contact may go through it more than once.',
+    'contact may go through it more than once. With `graph` it is made as a whole: its trigger counts ' +
+    'instead of `eventName`, errors name a step by its key, and `enabled: true` enables it at once. ' +
+    'WORKFLOW_INVALID: it cannot be enabled, and `errors` lists everything that is in the way.',
   access: 'secret',
   status: 201,
   body: z.object({
@@ -122,21 +119,36 @@ export const createWorkflow = endpoint({
         fault('not_allowed', 'A new workflow is started by an event.'),
       )
       .optional(),
-    allowReentry: z.boolean().default(false),
+    allowReentry: z.boolean().optional().describe('By default false'),
+    enabled: z.boolean().nullish().describe('Counts with `graph` only'),
+    graph: GivenGraph.optional().describe('The whole workflow, as GET …/graph answers it'),
   }),
   response: Workflow,
+  problems: ['TEMPLATE_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: {
     body: { name: 'Onboarding', eventName: 'signed_up' },
     response: { ...workflowExample, version: 1 },
   },
-  async handle({ db, caller: { projectId }, body }) {
-    const { eventName: named, triggerConfig: config, triggerType: _, ...fields } = body;
-    const eventName = named ?? config?.eventName ?? null;
+  async handle({ db, renderer, caller: { projectId }, body }) {
+    const { graph } = body;
+    const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
+    if (eventName !== null) {
+      refuseUnmadeEvent(eventName, body.eventName ? 'eventName' : 'triggerConfig.eventName');
+    }
+    const broken =
+      graph && body.enabled
+        ? await findBrokenTemplates({ db, renderer }, projectId, graph.steps)
+        : undefined;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const workflow = await insertWorkflow(tx, {
         project_id: projectId,
-        ...columnsFrom({ ...fields, triggerEventName: eventName }),
+        ...columnsFrom({
+          name: body.name,
+          description: body.description ?? graph?.description,
+          allowReentry: body.allowReentry ?? graph?.allowReentry ?? false,
+          triggerEventName: eventName,
+        }),
       });
       const trigger = {
         project_id: projectId,
@@ -147,18 +159,15 @@ export const createWorkflow = endpoint({
         ...triggerStep(eventName),
       };
       await insertGraph(tx, [trigger], []);
-      return presentWorkflow(workflow);
+      if (!graph) return presentWorkflow(workflow);
+      const filled = await fillWorkflow(tx, workflow, graph, {
+        enabled: body.enabled ?? false,
+        broken,
+      });
+      return presentWorkflow(filled);
     });
   },
 });
-
-/** The trigger as the TRIGGER step shows it. */
-function triggerStep(eventName: string | null) {
-  return {
-    name: eventName === null ? 'Trigger' : cutName(`Trigger: ${eventName}`),
-    config: JSON.stringify(triggerConfig(eventName)),
-  };
-}
 
 export const getWorkflow = endpoint({
   id: 'getWorkflow',
@@ -169,45 +178,23 @@ export const getWorkflow = endpoint({
   description: 'Each step names its transitions; `transitions` lists them once more, all together.',
   access: 'secret',
   params: WorkflowById,
-  response: named('WorkflowGraph', {
-    ...Workflow.shape,
-    steps: z.array(
-      Step.extend({
-        template: z.object({ id: z.uuid(), name: z.string() }).nullable(),
-        outgoingTransitions: z.array(Transition),
-        incomingTransitions: z.array(Transition),
-      }),
-    ),
-    transitions: z.array(Transition),
-  }),
+  response: WholeWorkflow,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: workflowGraphExample },
   async handle({ db, caller, params: { id } }) {
-    const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
-    const transitions = (await listTransitions(db, id)).map(presentTransition);
-    const steps = (await listSteps(db, id)).map((row) => ({
-      ...presentStep(row),
-      template:
-        row.template_id === null || row.template_name === null
-          ? null
-          : { id: row.template_id, name: row.template_name },
-      outgoingTransitions: transitions.filter(({ fromStepId }) => fromStepId === row.id),
-      incomingTransitions: transitions.filter(({ toStepId }) => toStepId === row.id),
-    }));
-    return { ...presentWorkflow(workflow), steps, transitions };
+    return readWorkflow(db, caller.projectId, id);
   },
 });
 
 const WorkflowChange = z.object({
   name: Name.optional(),
   description: Description.optional(),
-  triggerType: z
-    .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
-    .refine((type) => type !== 'SCHEDULE', notYet)
-    .optional(),
+  triggerType: TriggerType.optional(),
   triggerConfig: TriggerConfig.optional(),
   enabled: z.boolean().optional(),
   allowReentry: z.boolean().optional(),
+  exitRules: ExitRules.optional(),
+  paused: z.boolean().optional().describe('true: no step of its executions begins until false'),
 });
 
 export const updateWorkflow = endpoint({
@@ -218,7 +205,9 @@ export const updateWorkflow = endpoint({
   summary: 'Change, enable or disable a workflow',
   description:
     'Fields that are left out keep their value. Executions that have begun go on with the ' +
-    'graph they were started with. WORKFLOW_INVALID: it cannot be enabled, and `errors` lists ' +
+    'graph and the `exitRules` they were started with. When an event is recorded, an active execution ' +
+    'of its contact ends EXITED by the first rule that holds for it; a step at work finishes first. ' +
+    'The event that started the execution never ends it. WORKFLOW_INVALID: it cannot be enabled, and `errors` lists ' +
     'everything that is in the way.',
   access: 'secret',
   params: WorkflowById,
@@ -226,56 +215,34 @@ export const updateWorkflow = endpoint({
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: { body: { enabled: true }, response: { ...workflowExample, enabled: true } },
-  async handle({ db, caller, params: { id }, body }) {
-    const { triggerType: _, triggerConfig: _c, ...fields } = body;
-    return transact(db, async (tx) => {
+  async handle({ db, renderer, caller, params: { id }, body }) {
+    const broken = body.enabled
+      ? await findBrokenInWorkflow({ db, renderer }, caller.projectId, id)
+      : undefined;
+    const { triggerType: _, triggerConfig: _c, exitRules, paused, ...fields } = body;
+    const record = await transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
       const before = found('WORKFLOW', id, row);
-      const edited = await changeTrigger(tx, before, body);
+      const changes = [
+        await changeTrigger(tx, before, body),
+        exitRules !== undefined && (await changeExitRules(tx, before, exitRules)),
+      ];
+      if (paused !== undefined) await pauseWorkflow(tx, before, paused);
       const after = await updateWorkflowRow(tx, id, columnsFrom(fields));
-      if (body.enabled) await refuseBroken(tx, after);
-      if (edited) return presentWorkflow(await recordWorkflowEdit(tx, after));
+      if (body.enabled) await refuseBroken(tx, after, await findWorkflowGraph(tx, id), broken);
+      if (changes.includes(true)) return presentWorkflow(await recordWorkflowEdit(tx, after));
       if (after.enabled) await snapshotWorkflow(tx, id);
       return presentWorkflow(after);
     });
+    // Very many go on within minutes after the answer.
+    const end = Date.now() + releasingMs;
+    if (paused === false) await releaseExecutions(db, id, () => Date.now() > end);
+    return record;
   },
 });
 
-/** Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed. */
-async function changeTrigger(
-  tx: Database,
-  before: WorkflowRow,
-  change: z.output<typeof WorkflowChange>,
-): Promise<boolean> {
-  const type = change.triggerType ?? before.trigger_type;
-  const given = change.triggerConfig && (change.triggerConfig.eventName ?? null);
-  if (type === 'MANUAL' && given) {
-    throw invalidField('triggerConfig.eventName', 'not_allowed', 'MANUAL has no event.');
-  }
-  const eventName =
-    type === 'MANUAL' ? null : given === undefined ? before.trigger_event_name : given;
-  const sameEvent = eventName === before.trigger_event_name;
-  if (type === before.trigger_type && sameEvent) return false;
-  await updateWorkflowRow(tx, before.id, { trigger_type: type, trigger_event_name: eventName });
-  if (!sameEvent) {
-    const steps = await listSteps(tx, before.id);
-    const trigger = steps.find((step) => step.type === 'TRIGGER');
-    if (trigger) await updateStep(tx, trigger.id, triggerStep(eventName));
-  }
-  return true;
-}
-
-/** @throws Problem WORKFLOW_INVALID with everything that prevents the workflow from running. */
-async function refuseBroken(tx: Database, workflow: WorkflowRow): Promise<void> {
-  const graph = await findWorkflowGraph(tx, workflow.id);
-  const templateIds = graph.steps.flatMap((step) => step.templateId ?? []);
-  const errors = enablingProblems(
-    graph,
-    { type: workflow.trigger_type, eventName: workflow.trigger_event_name },
-    await findTemplateSenders(tx, workflow.project_id, templateIds),
-  );
-  if (errors.length > 0) throw new Problem('WORKFLOW_INVALID', { errors });
-}
+/** How long a request releases held executions, in milliseconds: the sweep does what is left. */
+const releasingMs = 1_000;
 
 export const deleteWorkflow = endpoint({
   id: 'deleteWorkflow',
@@ -335,11 +302,17 @@ export const duplicateWorkflow = endpoint({
         id: _,
         enabled: _e,
         version: _v,
+        paused_at: _p,
+        exit_rules: rules,
         created_at: _c,
         updated_at: _u,
         ...values
       } = original;
-      const copy = await insertWorkflow(tx, { ...values, name: copyName(original.name) });
+      const copy = await insertWorkflow(tx, {
+        ...values,
+        name: copyName(original.name),
+        exit_rules: JSON.stringify(rules),
+      });
       await copyGraph(tx, id, copy.id);
       return presentWorkflow(copy);
     });
@@ -395,6 +368,7 @@ export const workflowEndpoints = [
   listWorkflowFields,
   createWorkflow,
   getWorkflow,
+  ...graphEndpoints,
   updateWorkflow,
   deleteWorkflow,
   duplicateWorkflow,

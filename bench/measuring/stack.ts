@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { build } from '../../dev/build.ts';
 import { claimFreePort } from '../../dev/servers/ports.ts';
 import { startPostgres } from '../../dev/servers/postgres.ts';
 import { end, launch } from '../../dev/servers/processes.ts';
@@ -39,7 +40,7 @@ export const stackOptions = {
 
 /**
  * Starts PostgreSQL and Temporal in a new temporary directory and on free ports, the API and a
- * worker. All is durable as in production; the request limits and the sending limits are off,
+ * worker, both as `npm run build` makes them. All is durable as in production; the request limits and the sending limits are off,
  * because they would be what is measured.
  * @param settings more environment variables of all programs.
  * @param historyShards those of Temporal's server of production, which then keeps its state in that
@@ -50,7 +51,7 @@ export async function startStack(
   whole: BenchmarkRun,
   settings: Record<string, string> = {},
   historyShards: number | null = null,
-  apiFile = 'api/main.ts',
+  apiFile = 'dist/api/main.js',
 ): Promise<Stack> {
   const cleanups: (() => Promise<unknown>)[] = [];
   const stop = async () => {
@@ -63,7 +64,10 @@ export async function startStack(
   await mkdir(join(directory, 'logs'));
   const starting = startDatabase(run, directory);
   const [postgres, temporal] = await Promise.all([
-    starting,
+    starting.then(async (server) => {
+      await build();
+      return server;
+    }),
     startServer(run, directory, historyShards === null ? null : { historyShards, starting }),
   ]);
   const port = await freePort(run);
@@ -71,6 +75,8 @@ export async function startStack(
   const env = {
     ...inherited(),
     NODE_ENV: 'benchmark',
+    // As in the Dockerfile.
+    MALLOC_ARENA_MAX: '2',
     HOST: '127.0.0.1',
     PORT: String(port),
     API_URL: apiUrl,
@@ -87,7 +93,7 @@ export async function startStack(
     startNode(run, { name, file, env: { ...env, ...more }, directory });
   // The API first: it migrates the database that the worker reads.
   const api = await startProgram('api', apiFile);
-  const worker = await startProgram('worker', 'worker/main.ts');
+  const worker = await startProgram('worker', 'dist/worker/main.js');
   const pool = new pg.Pool({ connectionString: postgres.url, max: 20 });
   pool.on('error', () => undefined);
   run.defer(() => pool.end());
@@ -173,8 +179,7 @@ async function startNode(
     command: process.execPath,
     args: [
       ...(profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles, given.name)}`] : []),
-      '--import',
-      'tsx',
+      ...(given.file.endsWith('.ts') ? ['--import', 'tsx'] : []),
       given.file,
     ],
     cwd: root,
@@ -210,5 +215,6 @@ async function readPid(file: string): Promise<number> {
 
 function pairs(text: string): Record<string, string> {
   const written = text.split(',').filter((pair) => pair !== '');
-  return Object.fromEntries(written.map((pair) => pair.split('=', 2) as [string, string]));
+  // A value may have a `=` of its own: NODE_OPTIONS.
+  return Object.fromEntries(written.map((pair) => pair.split(/=(.*)/s, 2) as [string, string]));
 }

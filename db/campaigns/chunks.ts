@@ -24,8 +24,11 @@ export const chunkSize = 50;
  */
 export const dueByChunk = sql<Date>`timestamptz '2100-01-01 00:00:00Z'`;
 
-/** Whether a waiting message of a campaign is in no chunk: the version before has inserted it. */
-export const isUnqueued = sql<boolean>`status = 'PENDING' and due_at < now() + interval '1 day'`;
+/**
+ * Whether a waiting message of a campaign is in no chunk: a version before chunks has inserted it, or
+ * it is sent once more because its outcome stayed unknown. `email_unqueued` has the same condition.
+ */
+export const isUnqueued = sql<boolean>`status = 'PENDING' and due_at < ${dueByChunk}`;
 
 /** Messages put into chunks in one statement. */
 const queuedPage = 2_000;

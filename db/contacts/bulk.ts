@@ -18,7 +18,7 @@ import {
   insertJob,
   lockOpenJob,
   updateJobProgress,
-} from './jobs.ts';
+} from '../jobs/jobs.ts';
 
 /** Contacts of one batch, all in one transaction. */
 const batchSize = 1000;

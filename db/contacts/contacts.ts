@@ -59,6 +59,8 @@ export async function findContact(
 export interface ContactFilter {
   /** Part of the address, in any case. */
   search?: string | undefined;
+  /** The whole address, in its stored form. */
+  email?: string | undefined;
   subscribed?: boolean | undefined;
 }
 
@@ -71,9 +73,11 @@ export interface ContactsQuery {
   limit: number;
 }
 
-function matching(projectId: string, { search, subscribed }: ContactFilter): RawBuilder<boolean> {
+function matching(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
+  const { search, email, subscribed } = filter;
   const conditions = [
     sql`project_id = ${projectId}`,
+    ...(email === undefined ? [] : [sql`email = ${email}`]),
     // Stored addresses are in lower case.
     ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),

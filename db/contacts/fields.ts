@@ -8,6 +8,7 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
+import { exitRulesOf } from '../workflows/exits.ts';
 
 /** The keys of contact data: their types, values and uses. */
 
@@ -101,6 +102,28 @@ export async function listFieldValues(
   return rows.map(({ value }) => value);
 }
 
+/** Whether any contact has a key: at once if many do, after a look at each if none does. */
+export async function isKeyInUse(db: Database, projectId: string, key: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('contact')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`(data ? ${key}::text)`)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The keys among the data of the newest contacts. */
+export async function findDataKeys(db: Database, projectId: string): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select distinct jsonb_object_keys(data) as key
+      from (select data from contact where project_id = ${projectId}
+        order by created_at desc, id desc limit ${sql.lit(newestContacts)}) newest
+      order by key`.execute(db);
+  return rows.map(({ key }) => key);
+}
+
 /** How many contacts have a key. */
 export async function countFieldHolders(
   db: Database,
@@ -143,17 +166,27 @@ export async function findFieldUsers(
     .execute();
   const steps = await db
     .selectFrom('workflow')
-    .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
-    .select(['workflow.id', 'workflow.name', 'step.type', 'step.config'])
+    .leftJoin('workflow_step as step', (join) =>
+      join
+        .onRef('step.workflow_id', '=', 'workflow.id')
+        .on('step.type', 'in', ['CONDITION', 'UPDATE_CONTACT']),
+    )
+    .select(['workflow.id', 'workflow.name', 'workflow.exit_rules', 'step.type', 'step.config'])
     .where('workflow.project_id', '=', projectId)
-    .where('step.type', 'in', ['CONDITION', 'UPDATE_CONTACT'])
     .orderBy('workflow.name')
     .orderBy('workflow.id')
     .execute();
   const names = (row: { condition: unknown }) =>
     conditionNamesField(row.condition as Condition, field);
-  const using = steps.filter(({ type, config }) =>
-    stepNamesField({ type, config: config as Record<string, unknown> }, field),
+  const namesInStep = (type: string, config: unknown) =>
+    stepNamesField({ type, config: config as Record<string, unknown> }, field);
+  const using = steps.filter(
+    ({ type, config, ...workflow }) =>
+      (type !== null && namesInStep(type, config)) ||
+      exitRulesOf(workflow)
+        .flatMap(({ where = [] }) => where)
+        // Each is a condition as that of a step.
+        .some((condition) => namesInStep('CONDITION', condition)),
   );
   return {
     segments: segments.filter(names).map(named),

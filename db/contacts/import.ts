@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { recordEvents } from '../events/events.ts';
-import { type JobRef, endJob, insertJob, lockOpenJob, updateJobProgress } from './jobs.ts';
+import { type JobRef, endJob, insertJob, lockOpenJob, updateJobProgress } from '../jobs/jobs.ts';
 
 /** Some thousand rows, imported in one transaction. */
 const pieceBytes = 128 * 1024;

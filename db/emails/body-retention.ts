@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
+import { timeOfId } from '../../domain/ids.ts';
 import type { Database } from '../database.ts';
 
+/** The shortest time for which bodies are kept, in milliseconds: the setting is in days. */
+const retentionMsMin = 86_400_000;
 /** Messages handled in one transaction. */
 const pageSize = 5_000;
 
@@ -9,6 +12,8 @@ const pageSize = 5_000;
  * already passed those that waited for long (their campaign was paused).
  */
 export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
+  const isYoung = (id: string) => Date.now() - timeOfId(id) < retentionMsMin;
+  if (emailIds.every(isYoung)) return;
   const ids = sql`${emailIds}::uuid[]`;
   await sql`
     update body_retention set done_to = (

@@ -1,18 +1,19 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { traceEntry } from './trace.ts';
+import { type PlainRendering, plainRendering, traceEntry } from './trace.ts';
 
 /**
  * Adds the outcomes of one attempt to its campaign, at the end of the transaction. Pauses the
  * campaign when the provider has refused too many in a row. Fails messages that would be retried
  * although the campaign has ended. Returns the ids of those that still wait.
  * @param campaign.pauseOnFailures consecutive refusals that pause it; 0: never.
+ * @param campaign.plainly what `recordPlainRenderings` has returned.
  * @param outcomes in the order in which they happened.
  * @param emails the rows that the outcomes have changed, as they are now.
  */
 export async function recordCampaignProgress(
   tx: Database,
-  campaign: { id: string; pauseOnFailures: number },
+  campaign: { id: string; pauseOnFailures: number; plainly: number },
   outcomes: readonly { kind: string; emailId: string }[],
   emails: readonly { id: string; status: string; sent_at: string | null }[],
 ): Promise<string[]> {
@@ -32,6 +33,7 @@ export async function recordCampaignProgress(
     update campaign set
         sent_count = sent_count + ${sent},
         delivered_count = delivered_count + ${delivered},
+        rendered_plainly_count = rendered_plainly_count + ${campaign.plainly},
         refused_in_row = ${inRow},
         status = case when ${pauses} then 'PAUSED' else status end,
         paused_reason = case when ${pauses} then 'provider_failures' else paused_reason end,
@@ -46,6 +48,42 @@ export async function recordCampaignProgress(
     update email set ${suppressed}
       where id = any(${waiting}::uuid[]) and status = 'PENDING'`.execute(tx);
   return [];
+}
+
+/**
+ * Notes in the traces of a campaign's messages that their template could not be rendered, before
+ * their outcomes are recorded. Returns how many had no such note yet: a message that is tried again
+ * counts once. No statement when all were rendered.
+ * @param claimedAt ISO time when they were claimed, right before they were rendered.
+ */
+export async function recordPlainRenderings(
+  tx: Database,
+  outcomes: readonly {
+    emailId: string;
+    content?: { renderedPlainly?: PlainRendering | undefined } | undefined;
+  }[],
+  claimedAt: string,
+): Promise<number> {
+  // Messages of one campaign have few reasons: one statement for each.
+  const idsByReason = new Map<string, { reason: PlainRendering; ids: string[] }>();
+  for (const { emailId, content } of outcomes) {
+    const reason = content?.renderedPlainly;
+    if (!reason) continue;
+    const known = idsByReason.get(JSON.stringify(reason)) ?? { reason, ids: [] };
+    known.ids.push(emailId);
+    idsByReason.set(JSON.stringify(reason), known);
+  }
+  let count = 0;
+  for (const { reason, ids } of idsByReason.values()) {
+    const { rows } = await sql`
+      update email set trace = email.trace
+          || jsonb_set(${plainRendering(reason)}, '{0,at}', to_jsonb(${claimedAt}::text))
+        where id = any(${ids}::uuid[])
+          and (not trace @> '[{"state": "rendered_plainly"}]')
+        returning id`.execute(tx);
+    count += rows.length;
+  }
+  return count;
 }
 
 /**

@@ -5,7 +5,7 @@ import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
-import { throttled, traceEntry } from './trace.ts';
+import { type PlainRendering, plainRendering, throttled, traceEntry } from './trace.ts';
 
 /** An attachment as the email row lists it; its content is in `attachment`. */
 export interface StoredAttachment {
@@ -32,6 +32,8 @@ export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' |
   attachments?: StoredAttachment[];
   /** Set when it must not be sent: it fails at once. */
   withheld?: 'contact_unsubscribed' | 'message_too_large';
+  /** Set when its template could not be rendered: why. */
+  renderedPlainly?: PlainRendering | undefined;
 };
 
 /**
@@ -40,16 +42,22 @@ export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' |
  */
 export async function insertEmail(
   tx: Database,
-  { withheld, ...email }: NewEmail,
+  { withheld, renderedPlainly, ...email }: NewEmail,
 ): Promise<boolean> {
-  const detail = sql`jsonb_build_object('reason', ${withheld}::text)`;
+  const withheldEntry = traceEntry(
+    'withheld',
+    sql`jsonb_build_object('reason', ${withheld}::text)`,
+  );
+  const trace = [
+    ...(renderedPlainly ? [plainRendering(renderedPlainly)] : []),
+    ...(withheld ? [withheldEntry] : []),
+  ];
   const { numInsertedOrUpdatedRows: inserted } = await tx
     .insertInto('email')
     .values({
       ...email,
-      ...(withheld
-        ? { status: 'FAILED', error: withheld, trace: traceEntry('withheld', detail) }
-        : {}),
+      ...(withheld ? { status: 'FAILED', error: withheld } : {}),
+      ...(trace.length > 0 ? { trace: sql<string>`${sql.join(trace, sql` || `)}` } : {}),
       headers: JSON.stringify(email.headers),
       attachments: JSON.stringify(email.attachments ?? []),
     })
@@ -118,6 +126,16 @@ export async function countDueEmails(
           and due_at <= now()
         limit ${max}) due`.execute(db);
   return rows[0]?.count ?? 0;
+}
+
+/** Whether the workers of the version before, too, can continue a delivery run with several lanes. */
+export async function mayRunLanes(db: Database): Promise<boolean> {
+  const row = await db
+    .selectFrom('run_format')
+    .select('format')
+    .where('kind', '=', 'deliveryQueue')
+    .executeTakeFirst();
+  return row !== undefined && row.format >= 2;
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { deleteInPages } from '../pages.ts';
 import { storeDerived } from '../events/derived.ts';
-import { type NewEvent, recordEvents } from '../events/events.ts';
+import { type ProjectEvent, recordEventsOfProjects } from '../events/events.ts';
 import { isClaimedByChunk } from './under-way.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
@@ -81,24 +81,27 @@ async function findMessages(db: Database, column: 'id' | 'message_id', values: r
 }
 
 /**
- * Records reports on messages of one project with all consequences, in the caller's transaction: the
+ * Records reports on messages of any projects with all consequences, in the caller's transaction: the
  * messages, their traces and events, their contacts, their campaigns, and the reputation of the
- * project. As many statements for many reports as for one. Reports on one message apply in order.
- * Locks in the order of everywhere: the project where it may be disabled, contacts, messages,
- * campaigns; of each kind in the order of their ids.
+ * projects. As many statements for many reports as for one, but for effects of events, reputations
+ * and campaigns. Reports on one message apply in order. Locks in the order of everywhere: projects
+ * that may be disabled, contacts, messages, campaigns; of each kind in the order of their ids.
  * @param options.autoDisable whether a project of bad reputation is disabled.
  * @param options.skipsLocked does not wait for contacts and messages that others have locked.
  * @returns the reports that were left out: their contact or message is locked, or no longer exists.
  */
 export async function recordFeedback(
   tx: Database,
-  projectId: string,
   reports: readonly FoundReport[],
   options: { autoDisable: boolean; skipsLocked?: boolean },
 ): Promise<FoundReport[]> {
-  const mayDisable =
-    options.autoDisable && reports.some(({ feedback }) => feedback.some(measureOf));
-  if (mayDisable) await lockProject(tx, projectId);
+  const judged = options.autoDisable ? reports.filter(concernsReputation) : [];
+  if (judged.length > 0) {
+    await lockProjects(
+      tx,
+      judged.map(({ projectId }) => projectId),
+    );
+  }
   const skipsLocked = options.skipsLocked ?? false;
   const contacts = await lockContacts(tx, reports, skipsLocked);
   const emails = await lockMessages(
@@ -124,14 +127,17 @@ export async function recordFeedback(
     await updateMessages(tx, changed);
     await unsubscribe(tx, changed);
     const events = changed.flatMap(eventsOf);
-    if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
-    if (mayDisable) {
-      for (const measure of measuresOf(changed)) await disableForReputation(tx, projectId, measure);
-    }
+    if (events.length > 0) await recordEventsOfProjects(tx, events);
+    if (judged.length > 0) await judgeProjects(tx, changed);
     // Last, because all mail of a campaign waits for its row.
     await countForCampaigns(tx, changed);
   }
   return reports.filter(({ emailId }) => !locked.has(emailId));
+}
+
+/** Whether a project may be disabled because of a report. */
+export function concernsReputation({ feedback }: FeedbackReport): boolean {
+  return feedback.some(measureOf);
 }
 
 /** What feedback means for the sender's reputation. */
@@ -141,8 +147,10 @@ function measureOf(feedback: Feedback): Measure | null {
   return isFinal ? 'bounces' : null;
 }
 
-async function lockProject(tx: Database, projectId: string): Promise<void> {
-  await sql`select from project where id = ${projectId} for no key update`.execute(tx);
+async function lockProjects(tx: Database, ids: readonly string[]): Promise<void> {
+  await sql`
+    select from project where id = ${anyOf([...new Set(ids)])} order by id
+      for no key update`.execute(tx);
 }
 
 async function lockContacts(
@@ -335,9 +343,10 @@ export function emailEventData(
 }
 
 /** The events that feedback on a message writes: no other place decides that. */
-function eventsOf({ email, state, events }: MessageChange): NewEvent[] {
+function eventsOf({ email, state, events }: MessageChange): ProjectEvent[] {
   const base = emailEventData(email, state.message_id);
   return events.map(({ name, data }) => ({
+    projectId: email.project_id,
     contactId: email.contact_id,
     emailId: email.id,
     name,
@@ -345,10 +354,16 @@ function eventsOf({ email, state, events }: MessageChange): NewEvent[] {
   }));
 }
 
-/** Mail to the simulator does not affect reputation. */
-function measuresOf(changes: readonly MessageChange[]): Set<Measure> {
+/** Disables the projects that these changes have brought over a limit. */
+async function judgeProjects(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  // Mail to the simulator does not affect reputation.
   const real = changes.filter(({ email }) => !isSimulator(email.to_email));
-  return new Set(real.flatMap(({ measures }) => measures));
+  for (const id of [...new Set(real.map(({ email }) => email.project_id))].toSorted()) {
+    const own = real.filter(({ email }) => email.project_id === id);
+    for (const measure of new Set(own.flatMap(({ measures }) => measures))) {
+      await disableForReputation(tx, id, measure);
+    }
+  }
 }
 
 const counters = [

@@ -3,7 +3,7 @@ import { reopenRetention } from './body-retention.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
 import { billDepartedMail } from '../billing/departed-mail.ts';
 import { type ChunkOrigin, type Claim, claimOf } from './claims.ts';
-import { recordCampaignProgress } from './campaign-progress.ts';
+import { recordCampaignProgress, recordPlainRenderings } from './campaign-progress.ts';
 import { endChunk, lockChunk } from '../campaigns/chunks.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
@@ -21,13 +21,15 @@ import {
   recordFeedback,
   simulatedReport,
 } from './feedback.ts';
-import { traceEntry } from './trace.ts';
+import { type PlainRendering, traceEntry } from './trace.ts';
 
 /** The content of a message: its body, or the values for a body template of its campaign. */
 export type MailText = {
   subject: string;
   /** Only where the message class does not determine them. */
   headers?: readonly MailHeader[] | undefined;
+  /** Set when its template could not be rendered: why. */
+  renderedPlainly?: PlainRendering | undefined;
 } & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
 
 /** The outcome of one claimed message. */
@@ -96,6 +98,10 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         order by id for no key update`.execute(tx);
     const chunkIds = campaign && (await lockChunk(tx, campaign.id, attempt.attemptIds));
     const contactIds = contacts.map(({ id }) => id);
+    const plainly =
+      chunkIds && campaign
+        ? await recordPlainRenderings(tx, outcomes, campaign.chunk.claimedAt)
+        : 0;
     const derivable = chunkIds ? await findDerivable(tx, projectId, contactIds) : 0;
     const claim = claimOf(attempt.attemptIds, chunkIds && campaign?.chunk, derivable);
     const emails = await updateSettled(tx, attempt, claim);
@@ -114,7 +120,10 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         status: deliveredOrSent(attempt, id),
         sent_at: '',
       }));
-      const waiting = await recordCampaignProgress(tx, campaign, outcomes, [...emails, ...sent]);
+      const waiting = await recordCampaignProgress(tx, { ...campaign, plainly }, outcomes, [
+        ...emails,
+        ...sent,
+      ]);
       if (chunkIds) await endAttemptsChunk(tx, attempt, campaign.id, chunkIds, waiting);
     }
     const simulated = outcomes.flatMap((outcome) =>
@@ -122,7 +131,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         ? [simulatedReport(outcome.emailId, outcome.simulator)]
         : [],
     );
-    await recordReports(tx, projectId, simulated);
+    await recordReports(tx, simulated);
   });
 }
 
@@ -232,7 +241,7 @@ async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Prom
  */
 async function recordOvertaken(
   tx: Database,
-  { projectId, outcomes }: Attempt,
+  { outcomes }: Attempt,
   claim: Claim,
   settled: readonly SentEmail[],
 ): Promise<void> {
@@ -262,20 +271,16 @@ async function recordOvertaken(
   const reports = rows.flatMap(({ id: emailId, message_id: messageId, news }) =>
     news ? [{ emailId, messageId, feedback: [{ kind: news, at: new Date() }], ...unrepeated }] : [],
   );
-  await recordReports(tx, projectId, reports);
+  await recordReports(tx, reports);
 }
 
 const unrepeated = { acceptedAt: null, receipt: null };
 
 /** In the same transaction as the outcomes: no process has to survive to report it. */
-async function recordReports(
-  tx: Database,
-  projectId: string,
-  reports: readonly FeedbackReport[],
-): Promise<void> {
+async function recordReports(tx: Database, reports: readonly FeedbackReport[]): Promise<void> {
   if (reports.length === 0) return;
   const found = (await findReportedMessages(tx, reports)).filter((report) => report !== null);
-  await recordFeedback(tx, projectId, found, { autoDisable: false });
+  await recordFeedback(tx, found, { autoDisable: false });
 }
 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */

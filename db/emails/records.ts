@@ -5,7 +5,7 @@ import { columns } from '../tables.ts';
 import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
 import { type TraceEntry, traceOf } from './trace.ts';
-import { idsUnderWay, statusOf } from './under-way.ts';
+import { hasWaiting, idsUnderWay, statusOf } from './under-way.ts';
 
 /** Reads of sent messages. */
 
@@ -55,6 +55,7 @@ function matching(projectId: string, query: EmailQuery) {
       ...(campaignId ? [sql`campaign_id = ${campaignId}`] : []),
       ...(executionId ? [sql`workflow_execution_id = ${executionId}`] : []),
       ...(status ? [hasStatus(projectId, status)] : []),
+      ...(campaignId && status === 'PENDING' ? [hasWaiting(sql`${campaignId}`)] : []),
       ...(moment ? [sql`${sql.ref(moment)} is not null`] : []),
       ...(sourceType ? [sql`source_type = ${sql.lit(sourceType)}`] : []),
     ],
@@ -62,11 +63,16 @@ function matching(projectId: string, query: EmailQuery) {
   );
 }
 
-/** Mail of a campaign that is being handed over is SENDING, although its row says PENDING. */
+/**
+ * Mail of a campaign that is being handed over is SENDING, although its row says PENDING. What is
+ * SENDING is found first and by id: it is little, however much waits.
+ */
 function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);
   if (status === 'SENDING') {
-    return sql`(status = 'SENDING' or status = 'PENDING' and id in ${underWay})`;
+    return sql`status in ('SENDING', 'PENDING') and id = any(array(
+      select id from email where project_id = ${projectId} and status = 'SENDING'
+      union all ${underWay}))`;
   }
   const isStatus = sql`status = ${sql.lit(status)}`;
   return status === 'PENDING' ? sql`${isStatus} and id not in ${underWay}` : isStatus;

@@ -32,7 +32,8 @@ export async function takeSendingTokens(
   return { granted: taken.granted, waitMs: taken.wait_ms };
 }
 
-function bucketsOf(rates: SendingRates, projectId: string | null) {
+/** The buckets of a project's mail that have a limit. */
+export function bucketsOf(rates: SendingRates, projectId: string | null) {
   return [
     { key: `project ${projectId}`, rate: projectId === null ? 0 : rates.perProjectPerSecond },
     { key: 'server', rate: rates.perSecond },

@@ -1,10 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
+import { storableText } from '../../domain/text-rules.ts';
 
 /**
  * The states of a message after it was queued, as its trace names them. `queued` itself is the
  * row's `created_at`.
  */
 export type TraceState =
+  | 'rendered_plainly'
   | 'throttled'
   | 'handed_over'
   | 'accepted'
@@ -31,6 +33,19 @@ export interface TraceEntry {
  */
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
+}
+
+/** Why the template of a message could not be rendered. */
+export interface PlainRendering {
+  code: string;
+  message: string;
+  line: number | null;
+}
+
+/** The entry for a message whose placeholders were replaced, and nothing else. */
+export function plainRendering({ code, message, line }: PlainRendering): RawBuilder<string> {
+  const detail = JSON.stringify({ code, message: storableText(message), line });
+  return traceEntry('rendered_plainly', sql`${detail}::jsonb`);
 }
 
 /**

@@ -23,3 +23,13 @@ export function statusOf(email: string): RawBuilder<string> {
   return sql<string>`case when ${isClaimedByChunk(email)} then 'SENDING'
     else ${sql.ref(`${email}.status`)} end`;
 }
+
+/**
+ * SQL of whether a campaign has waiting mail, in chunks or from the version before. It is known at
+ * once, while nothing else tells mail that waits from the rest of its campaign.
+ */
+export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`(exists (select from campaign_chunk where campaign_id = ${campaignId})
+    or exists (select from email as waiting where waiting.campaign_id = ${campaignId}
+      and waiting.status = 'PENDING' and waiting.due_at < timestamptz '2100-01-01 00:00:00Z'))`;
+}

@@ -4,7 +4,7 @@ import { isoTime } from '../expressions.ts';
 
 /**
  * Events of campaign mail that are not stored: the row of the message says when it was sent and
- * delivered. They are stored where a workflow or a wait needs them. All others who read events read
+ * delivered. They are stored where a workflow, a wait or an exit rule needs them. All others who read events read
  * these as well.
  */
 
@@ -69,6 +69,8 @@ export async function findDerivable(
         and not exists (select from workflow
           where project_id = ${projectId} and trigger_event_name = named.name
             and enabled and trigger_type = 'EVENT')
+        and not exists (select from exit_event
+          where project_id = ${projectId} and event_name = named.name)
         and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
           join wait on wait.contact_id = receiver.id
           where wait.event_name = named.name and wait.event_id is null)`.execute(tx);

@@ -7,12 +7,18 @@ import { derivedEvents, derivedFrom, derivedNamed, selectDerived } from './deriv
 import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
+import { applyExitRules, isExitEvent, mayBeEnded } from '../workflows/exits.ts';
 
 export interface NewEvent {
   contactId: string | null;
   name: string;
   data: Record<string, unknown> | null;
   emailId?: string | null;
+}
+
+/** An event among those of many projects. */
+export interface ProjectEvent extends NewEvent {
+  projectId: string;
 }
 
 export interface RecordedEvent {
@@ -22,8 +28,9 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all their effects, in the caller's transaction: ends the waits of their
- * contacts, then starts executions of the enabled workflows they trigger, each at most once. In a
+ * Records events with all their effects, in the caller's transaction: ends the executions of their
+ * contacts that meet an exit rule, then the waits, then starts executions of the enabled workflows they
+ * trigger, each at most once. In a
  * disabled project (people can opt out, and providers report) nothing starts. An execution at the end
  * of a long chain of causes has failed when it begins. The contacts are
  * locked first and in order, unless the caller holds them: a wait that is being registered (see
@@ -37,13 +44,28 @@ export async function recordEvents(
   options: { contactsLocked?: boolean; executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
   if (!options.contactsLocked) await lockContacts(tx, events);
+  const ofProject = events.map((event) => ({ ...event, projectId }));
+  return recordEventsOfProjects(tx, ofProject, options);
+}
+
+/**
+ * Records events of any projects by one statement, as `recordEvents` does, in the transaction of a
+ * caller who holds their contacts. Those with effects are looked at project by project, in the order
+ * of their ids.
+ */
+export async function recordEventsOfProjects(
+  tx: Database,
+  events: readonly ProjectEvent[],
+  options: { executionId?: string | undefined } = {},
+): Promise<RecordedEvent[]> {
   // A statement after the locks: its snapshot has every wait that was registered before them.
-  const { rows } = await sql<RecordedEvent & { hasEffects: boolean }>`
+  const { rows } = await sql<InsertedEvent>`
     insert into event (project_id, contact_id, email_id, name, data)
-      select ${projectId}, contact_id, email_id, name, nullif(data, 'null')
+      select project_id, contact_id, email_id, name, nullif(data, 'null')
         from jsonb_to_recordset(${recordsOf(events)}::jsonb)
-          as given(contact_id uuid, email_id uuid, name text, data jsonb)
-      returning id, contact_id as "contactId", created_at as "createdAt",
+          as given(project_id uuid, contact_id uuid, email_id uuid, name text, data jsonb)
+      returning id, project_id as "projectId", contact_id as "contactId",
+        created_at as "createdAt",
         -- Not "exists": for the hundred events it expects, the planner would read all waits.
         coalesce(
           (select true from wait
@@ -53,10 +75,48 @@ export async function recordEvents(
             where workflow.project_id = event.project_id
               and workflow.trigger_event_name = event.name
               and workflow.enabled and workflow.trigger_type = 'EVENT' limit 1),
-          false) as "hasEffects"`.execute(tx);
-  const effective = rows.filter(({ hasEffects }) => hasEffects).map(({ id }) => id);
-  if (effective.length > 0) await applyEffects(tx, projectId, effective, options.executionId);
+          false) as "hasEffects",
+        case when ${isExitEvent}
+          then coalesce((select true from execution where ${mayBeEnded} limit 1), false)
+          end as "mayExit"`.execute(tx);
+  const effective = rows.filter(({ hasEffects, mayExit }) => hasEffects || mayExit !== null);
+  for (const projectId of [...new Set(effective.map((row) => row.projectId))].toSorted()) {
+    const own = effective.filter((row) => row.projectId === projectId);
+    for (const [turn, events] of inTurns(own).entries()) {
+      // Later ones may end what those before them have started.
+      const isExit = ({ mayExit }: InsertedEvent) => mayExit || (mayExit !== null && turn > 0);
+      const exits = events.filter(isExit).map(({ id }) => id);
+      if (exits.length > 0) await applyExitRules(tx, exits);
+      const others = events.filter((event) => event.hasEffects).map(({ id }) => id);
+      if (others.length > 0) await applyEffects(tx, projectId, others, options.executionId);
+    }
+  }
   return rows;
+}
+
+/** An event that was just recorded. */
+interface InsertedEvent extends RecordedEvent {
+  projectId: string;
+  /** It may end a wait or start an execution. */
+  hasEffects: boolean;
+  /** A rule of a workflow names it that the contact is in; null: no rule of any workflow does. */
+  mayExit: boolean | null;
+}
+
+/**
+ * Events of which one may end what another starts, in turns: of each contact one after the other, in
+ * their order.
+ */
+function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
+  if (events.every(({ mayExit }) => mayExit === null)) return [[...events]];
+  const counts = new Map<string | null, number>();
+  const turns: InsertedEvent[][] = [];
+  for (const event of events) {
+    const turn = counts.get(event.contactId) ?? 0;
+    counts.set(event.contactId, event.contactId === null ? 0 : turn + 1);
+    (turns[turn] ??= []).push(event);
+  }
+  return turns;
 }
 
 /**
@@ -122,9 +182,10 @@ async function applyEffects(
   );
 }
 
-function recordsOf(events: readonly NewEvent[]): string {
+function recordsOf(events: readonly ProjectEvent[]): string {
   return JSON.stringify(
-    events.map(({ contactId, emailId = null, name, data }) => ({
+    events.map(({ projectId, contactId, emailId = null, name, data }) => ({
+      project_id: projectId,
       contact_id: contactId,
       email_id: emailId,
       name,

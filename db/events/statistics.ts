@@ -116,17 +116,24 @@ export async function listTopEvents(
 
 /** How many events of a name a project has, and of how many contacts. */
 export async function countEvents(db: Database, projectId: string, name: string) {
+  const isNamed = sql`event.project_id = ${projectId} and event.name = ${name}`;
   const derived = derivedNamed(name).map(
-    (event) => sql`union all select contact_id from email
-      where project_id = ${projectId} and ${hasDerived(event)}`,
+    (event) => sql`exists (select from email
+      where email.contact_id = contact.id and project_id = ${projectId} and ${hasDerived(event)})`,
   );
+  // Of a contact the first message is enough: no index has the contacts of all.
+  const contacts =
+    derived.length === 0
+      ? sql`select count(distinct contact_id)::float8 from event where ${isNamed}`
+      : sql`select count(*)::float8 from contact
+          where project_id = ${projectId} and (
+            exists (select from event where event.contact_id = contact.id and ${isNamed})
+            or ${sql.join(derived, sql` or `)})`;
   const { rows } = await sql<{ total: number; contacts: number }>`
     select
       (select coalesce(sum(count), 0)::float8 from event_tally
         where project_id = ${projectId} and name = ${name}) as total,
-      (select count(distinct contact_id)::float8 from (
-        select contact_id from event where project_id = ${projectId} and name = ${name}
-        ${sql.join(derived, sql` `)}) as found) as contacts`.execute(db);
+      (${contacts}) as contacts`.execute(db);
   const [row] = rows;
   return row ?? { total: 0, contacts: 0 };
 }
@@ -151,7 +158,8 @@ export async function findEventUsers(
       sql<boolean>`(trigger_type = 'EVENT' and trigger_event_name = ${eventName}
         or exists (select from workflow_step step
           where step.workflow_id = workflow.id and step.type = 'WAIT_FOR_EVENT'
-            and step.config ->> 'eventName' = ${eventName}))`,
+            and step.config ->> 'eventName' = ${eventName})
+        or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb)`,
     )
     .orderBy('name')
     .orderBy('id')

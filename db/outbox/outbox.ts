@@ -18,12 +18,20 @@ import { anyOf } from '../expressions.ts';
  * that commits one sends it at once; what it does not send within the grace, any process sends.
  */
 
+/** What a run whose start or end is still to be sent need not be told by a signal. */
+const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal'`;
+
 /**
- * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one.
- * `created_at` stays: Temporal has not been told since then.
+ * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. But
+ * a start stays a start: it reads the row when it is sent. And an execution that must look at its row
+ * (a signal without a step) finds there that its event has come. `created_at` stays: Temporal has not
+ * been told since then.
  */
 export const replacingEarlier = sql`
-  on conflict (run_id) do update set action = excluded.action, input = excluded.input,
+  on conflict (run_id) do update set
+    action = case when ${keepsEarlier} then outbox.action else excluded.action end,
+    input = case when ${keepsEarlier} or excluded.action = 'signal' and outbox.input = '{}'
+      then outbox.input else excluded.input end,
     summary = excluded.summary, generation = outbox.generation + 1, due_at = excluded.due_at,
     tries = 0`;
 
@@ -68,6 +76,23 @@ export async function enqueueExecutions(
   action: 'start' | 'cancel',
   executions: readonly { id: string; project_id: string }[],
   options: { isAwaited?: boolean } = {},
+): Promise<void> {
+  await enqueueRuns(tx, action, executions, options);
+}
+
+/** Records that the runs of executions must look at their rows: somebody has acted on these. */
+export async function signalExecutions(
+  tx: Database,
+  executions: readonly { id: string; project_id: string }[],
+): Promise<void> {
+  await enqueueRuns(tx, 'signal', executions, {});
+}
+
+async function enqueueRuns(
+  tx: Database,
+  action: OutboxEntry['action'],
+  executions: readonly { id: string; project_id: string }[],
+  options: { isAwaited?: boolean },
 ): Promise<void> {
   if (executions.length === 0) return;
   const runs = executions.map(({ id, project_id: projectId }) => ({

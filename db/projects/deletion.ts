@@ -3,7 +3,7 @@ import type { RunKind } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
-import { cancelJobs } from '../contacts/jobs.ts';
+import { cancelJobs } from '../jobs/jobs.ts';
 import { enqueue, signalCampaign } from '../outbox/outbox.ts';
 import { deletePage } from '../pages.ts';
 import { deleteRemovalPage, listRemovalIds } from '../removals.ts';
@@ -105,7 +105,7 @@ export async function stopRuns(tx: Database, projectId: string): Promise<void> {
     .returning(['id', 'project_id', 'name'])
     .execute();
   // Their runs read the row without a signal.
-  await cancelJobs(tx, projectId);
+  await cancelJobs(tx, { projectId });
   for (const campaign of campaigns) await signalCampaign(tx, campaign);
 }
 
@@ -173,6 +173,8 @@ export const goneWithParent = [
   'workflow_transition',
   'workflow_version',
   'workflow_cancellation',
+  'workflow_release',
+  'exit_event',
   'import_file',
   'job_batch',
   'campaign_content',

@@ -32,6 +32,11 @@ export async function listSecrets(db: Database, projectId: string): Promise<Secr
   }));
 }
 
+export async function listSecretNames(db: Database, projectId: string): Promise<string[]> {
+  const query = db.selectFrom('secret').select('name').where('project_id', '=', projectId);
+  return (await query.execute()).map(({ name }) => name);
+}
+
 /** Encrypted values of a project by name; names without a secret are left out. */
 export async function findSecrets(
   db: Database,
@@ -116,7 +121,10 @@ function usesOf(name: string, uses: readonly (SecretUse & { name: string })[]): 
     .map(({ workflowId, stepId }) => ({ workflowId, stepId }));
 }
 
-/** Every placeholder of a secret in the steps of a project, oldest step first. */
+/**
+ * Every placeholder of a secret in the steps of a project, oldest step first. The index
+ * `workflow_step_secret` has the steps that may name one, so those of others are not read.
+ */
 async function listUses(
   db: Database,
   projectId: string,
@@ -126,6 +134,7 @@ async function listUses(
       from workflow_step step,
         regexp_matches(step.config::text, '\\{\\{[^{}]*\\msecret\\.([A-Z][A-Z0-9_]{0,63})\\M', 'g') named
       where step.project_id = ${projectId} and step.type = 'WEBHOOK'
+        and step.config::text like '%secret.%'
       order by step.id, named[1]`.execute(db);
   return rows;
 }

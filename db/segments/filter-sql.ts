@@ -146,17 +146,21 @@ function memberSql(scope: Scope, id: string): Sql {
   return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
 }
 
-/** Events of a name: also those that the rows of campaign mail stand for. */
-function occurrences(name: string): RawBuilder<unknown> {
-  const derived = derivedNamed(name);
-  if (derived.length === 0) return sql`event`;
-  const mailed = derived.map(
-    (event) => sql`union all
-      select project_id, contact_id, ${sql.lit(name)}, ${sql.ref(event.at)} from email
-        where ${hasDerived(event)}`,
-  );
-  return sql`(select project_id, contact_id, name, created_at from event
-    ${sql.join(mailed, sql` `)})`;
+/**
+ * Whether there is an event of a name since a moment, stored or as the row of a campaign's message.
+ * Not one "exists" over both: PostgreSQL would read all of them instead of the contact's.
+ * @param isOwn a condition on the contact of `seen`
+ */
+function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Date>) {
+  const parts = [
+    sql`exists (select from event as seen
+      where ${isOwn} and seen.name = ${name} and seen.created_at >= ${from})`,
+    ...derivedNamed(name).map(
+      (event) => sql`exists (select from email as seen
+        where ${isOwn} and ${hasDerived(event)} and ${sql.ref(`seen.${event.at}`)} >= ${from})`,
+    ),
+  ];
+  return sql<boolean>`(${sql.join(parts, sql` or `)})`;
 }
 
 function occurrenceSql(
@@ -167,16 +171,12 @@ function occurrenceSql(
   const contactId = sql.ref(`${contact}.id`);
   const inProject = projectId === undefined ? sql`` : sql` and seen.project_id = ${projectId}`;
   const since = instantSql(filter.unit ? cutOff(filter, now) : Number.NEGATIVE_INFINITY);
+  const isOwn = sql`seen.contact_id = ${contactId}${inProject}`;
   const seen =
     field.kind === 'event'
-      ? (
-          from: RawBuilder<Date>,
-        ) => sql<boolean>`exists (select from ${occurrences(field.name)} as seen
-          where seen.contact_id = ${contactId}${inProject} and seen.name = ${field.name}
-            and seen.created_at >= ${from})`
+      ? (from: RawBuilder<Date>) => hasEvent(field.name, isOwn, from)
       : (from: RawBuilder<Date>) => sql<boolean>`exists (select from email as seen
-          where seen.contact_id = ${contactId}${inProject}
-            and ${sql.ref(`seen.${field.name}_at`)} >= ${from})`;
+          where ${isOwn} and ${sql.ref(`seen.${field.name}_at`)} >= ${from})`;
   const ever = seen(instantSql(Number.NEGATIVE_INFINITY));
   switch (filter.operator as OccurrenceOperator) {
     case 'triggered':

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { Problem } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
+import { withinTime } from '../bounded.ts';
 import { columnList } from '../columns.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { conditionSql } from './filter-sql.ts';
 import { type SegmentRow, listConditionsFor, updateMemberCount } from './segments.ts';
@@ -17,19 +17,9 @@ import { type SegmentRow, listConditionsFor, updateMemberCount } from './segment
 export async function withinConditionTime<Result>(
   db: Database,
   work: (tx: Database) => Promise<Result>,
-  timeMs: number = limits.conditionTimeMs,
+  ms: number = limits.conditionTimeMs,
 ): Promise<Result> {
-  try {
-    return await transact(db, async (tx) => {
-      await sql`select set_config('statement_timeout', ${String(timeMs)}, true)`.execute(tx);
-      return work(tx);
-    });
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    // Statement timeout; or nested deeper than the server's stack allows.
-    if (code === '57014' || code === '54001') throw new Problem('CONDITION_TOO_HEAVY');
-    throw error;
-  }
+  return withinTime(db, { ms, problem: 'CONDITION_TOO_HEAVY' }, work);
 }
 
 /** A project's condition as an expression on a contact of the query. */

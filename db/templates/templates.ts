@@ -105,16 +105,20 @@ export async function lockTemplates(
     .execute();
 }
 
-/** True when the template exists; it cannot be deleted until the transaction ends. */
-export async function holdTemplate(tx: Database, projectId: string, id: string): Promise<boolean> {
-  const row = await tx
+/** The templates that exist, in order of their ids; none can be deleted until the transaction ends. */
+export async function holdTemplates(
+  tx: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<{ id: string }[]> {
+  return tx
     .selectFrom('template')
     .select('id')
     .where('project_id', '=', projectId)
-    .where('id', '=', id)
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
     .forKeyShare()
-    .executeTakeFirst();
-  return row !== undefined;
+    .execute();
 }
 
 export async function deleteTemplates(tx: Database, ids: readonly string[]): Promise<void> {

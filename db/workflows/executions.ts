@@ -2,15 +2,27 @@ import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
 import { notFound, Problem } from '../../domain/errors.ts';
 import type { Graph, GraphStep } from '../../domain/workflow/graph.ts';
 import { columnsOf } from '../columns.ts';
+import { triggerOutput } from '../../domain/workflow/step-rules.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { enqueueExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
+import { findVersionGraph } from './graphs.ts';
 import type { DB, Execution } from '../tables.ts';
+import { isDue, isOn } from './standing.ts';
 
 export type ExecutionRow = Selectable<Execution>;
 
 export const activeStatuses = ['RUNNING', 'WAITING'] as const;
+
+export function isActive({ status }: Pick<ExecutionRow, 'status'>): boolean {
+  return activeStatuses.some((active) => active === status);
+}
+
+/** Whether it should go on by itself at this moment: it neither waits nor is held. */
+export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_at'>): boolean {
+  return row.status === 'RUNNING' && row.paused_at === null && row.held_at === null;
+}
 
 /**
  * Starts an execution by hand, in the caller's transaction.
@@ -96,6 +108,15 @@ async function refuseSecond(
   throw new Problem('EXECUTION_EXISTS', { details: { executionId, status } });
 }
 
+/** @throws Problem EXECUTION_EXISTS while the contact of an execution has another active one. */
+export async function refuseActive(
+  tx: Database,
+  execution: Pick<ExecutionRow, 'id' | 'workflow_id' | 'contact_id'>,
+): Promise<void> {
+  const { id: besides, workflow_id: workflowId, contact_id: contactId } = execution;
+  await refuseSecond(tx, { workflowId, contactId, besides }, activeStatuses);
+}
+
 /** The trigger step of an execution is complete from the start. */
 async function insertTriggerStep(
   tx: Database,
@@ -103,7 +124,6 @@ async function insertTriggerStep(
   stepId: string,
 ): Promise<void> {
   const { id, project_id, started_at } = execution;
-  const timestamp = started_at.toISOString();
   await tx
     .insertInto('step_execution')
     .values({
@@ -111,7 +131,7 @@ async function insertTriggerStep(
       execution_id: id,
       step_id: stepId,
       status: 'COMPLETED',
-      output: JSON.stringify({ triggered: true, eventName: 'manual', timestamp }),
+      output: JSON.stringify(triggerOutput(null, started_at)),
       started_at,
       completed_at: started_at,
     })
@@ -170,48 +190,6 @@ export async function cancelExecutions(
   return rows;
 }
 
-/**
- * Makes a failed execution active again at its failed step, in the caller's transaction; its run is
- * due to be started again: the caller does that after the commit (`startNow`).
- * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
- *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one.
- */
-export async function retryExecution(tx: Database, execution: ExecutionRow): Promise<ExecutionRow> {
-  const { id, workflow_id: workflowId, contact_id: contactId } = execution;
-  await holdEnabledProject(tx, execution.project_id);
-  if (!(await lockContact(tx, contactId))) throw notFound('EXECUTION', id);
-  const workflow = await tx
-    .selectFrom('workflow')
-    .select('id')
-    .where('id', '=', workflowId)
-    .forKeyShare()
-    .executeTakeFirst();
-  if (!workflow) throw notFound('WORKFLOW', workflowId);
-  await refuseSecond(tx, { workflowId, contactId, besides: id }, activeStatuses);
-  const again = {
-    status: 'RUNNING',
-    error: null,
-    completed_at: null,
-    updated_at: sql<Date>`now()`,
-  };
-  const row = await tx
-    .updateTable('execution')
-    .set({ ...again, dispatch_generation: sql<number>`dispatch_generation + 1` })
-    .where('id', '=', id)
-    .where('status', '=', 'FAILED')
-    .returning(columnsOf('execution'))
-    .executeTakeFirst();
-  if (!row) throw new Problem('EXECUTION_NOT_FAILED');
-  await tx
-    .updateTable('step_execution')
-    .set({ ...again, attempts: 0 })
-    .where('execution_id', '=', id)
-    .where('status', '=', 'FAILED')
-    .execute();
-  await enqueueExecutions(tx, 'start', [row], { isAwaited: true });
-  return row;
-}
-
 /** Ends an active execution. Returns false when it had ended already. */
 export async function endExecution(
   tx: Database,
@@ -233,6 +211,45 @@ export async function endExecution(
   return result.numUpdatedRows > 0n;
 }
 
+/**
+ * Completes an execution that has no step left in this version (null: that on which it was started).
+ * Returns false when it has one, or has ended otherwise: somebody has moved it to another version, or
+ * its last delay's end, or an event has met an exit rule.
+ */
+export async function completeExecution(
+  tx: Database,
+  executionId: string,
+  version: number | null,
+): Promise<boolean> {
+  // Who moves it has locked its contact, and then changes several rows.
+  await tx
+    .selectFrom('contact')
+    .innerJoin('execution', 'execution.contact_id', 'contact.id')
+    .select('contact.id')
+    .where('execution.id', '=', executionId)
+    .forNoKeyUpdate('contact')
+    .execute();
+  const { rows } = await sql<{ isOver: boolean }>`
+    with completed as (
+      update execution set status = 'COMPLETED', current_step_id = null,
+          completed_at = clock_timestamp(), updated_at = now()
+        where id = ${executionId} and status in ('RUNNING', 'WAITING') and ${isOn(version)}
+          and (status = 'RUNNING' or exists (
+            select from step_execution step
+              where step.execution_id = execution.id and step.step_id = current_step_id
+                and ${isDue(sql`(step.output ->> 'resumeAt')::timestamptz`)}))
+        returning id
+    )
+    select exists (select from completed) or not exists (select from execution
+      where id = ${executionId} and status <> 'COMPLETED') as "isOver"`.execute(tx);
+  return rows[0]?.isOver ?? true;
+}
+
+export async function findExecutionStatus(db: Database, id: string): Promise<string | undefined> {
+  const query = db.selectFrom('execution').select('status').where('id', '=', id);
+  return (await query.executeTakeFirst())?.status;
+}
+
 export interface ExecutionListItem extends ExecutionRow {
   contact_email: string;
   /** The step it is in, as its version of the graph names it. */
@@ -243,13 +260,22 @@ export interface ExecutionListItem extends ExecutionRow {
 export async function listExecutions(
   db: Database,
   workflowId: string,
-  query: { status?: string | undefined; page: number; pageSize: number },
+  query: {
+    status?: string | undefined;
+    /** By its own pause, also of those that have ended. */
+    paused?: boolean | undefined;
+    page: number;
+    pageSize: number;
+  },
 ): Promise<{ rows: ExecutionListItem[]; total: number }> {
   const filtered = db
     .selectFrom('execution')
     .where('execution.workflow_id', '=', workflowId)
     .$if(query.status !== undefined, (builder) =>
       builder.where('execution.status', '=', query.status ?? ''),
+    )
+    .$if(query.paused !== undefined, (builder) =>
+      builder.where('execution.paused_at', query.paused ? 'is not' : 'is', null),
     );
   const total = await countRows(filtered);
   const page = filtered
@@ -268,11 +294,17 @@ export async function listExecutions(
   return { rows: rows as unknown as ExecutionListItem[], total };
 }
 
+export interface ExecutionInGraph extends ExecutionListItem {
+  graph: Graph;
+  /** The steps of the versions that it was on before. */
+  formerSteps: GraphStep[];
+}
+
 export async function findExecution(
   db: Database,
   workflowId: string,
   id: string,
-): Promise<(ExecutionListItem & { graph: Graph }) | undefined> {
+): Promise<ExecutionInGraph | undefined> {
   const row = await withContactAndStep(
     db
       .selectFrom('execution')
@@ -281,11 +313,16 @@ export async function findExecution(
   )
     .select('version.graph')
     .executeTakeFirst();
-  return row as unknown as (ExecutionListItem & { graph: Graph }) | undefined;
+  if (!row) return undefined;
+  const graphs = await Promise.all(
+    (row.earlier_versions ?? []).map((version) => findVersionGraph(db, workflowId, version)),
+  );
+  const formerSteps = graphs.flatMap((graph) => graph?.steps ?? []);
+  return { ...(row as unknown as ExecutionInGraph), formerSteps };
 }
 
 /** Of the graph only the current step: it may have a megabyte, and a page a hundred executions. */
-function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
+export function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
   return query
     .innerJoin('contact', 'contact.id', 'execution.contact_id')
     .innerJoin('workflow_version as version', (join) =>

@@ -18,6 +18,27 @@ interface Known {
 /** The graph of a version, or undefined when its workflow was deleted. Not for changing. */
 export type FindGraph = (workflowId: string, version: number) => Promise<Graph | undefined>;
 
+async function readGraph(
+  db: Database,
+  workflowId: string,
+  version: number,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ graph: string }>`
+    select graph::text as graph from workflow_version
+      where workflow_id = ${workflowId} and version = ${version}`.execute(db);
+  return rows[0]?.graph;
+}
+
+/** The graph of one version; undefined: the workflow never had it. */
+export async function findVersionGraph(
+  db: Database,
+  workflowId: string,
+  version: number,
+): Promise<Graph | undefined> {
+  const text = await readGraph(db, workflowId, version);
+  return text === undefined ? undefined : (JSON.parse(text) as Graph);
+}
+
 /** Reads graphs, and knows those that it has read. */
 export function graphReader(db: Database): FindGraph {
   const known = new Map<string, Known>();
@@ -29,13 +50,10 @@ export function graphReader(db: Database): FindGraph {
     version: number,
   ): Promise<Graph | undefined> {
     try {
-      const { rows } = await sql<{ graph: string }>`
-        select graph::text as graph from workflow_version
-          where workflow_id = ${workflowId} and version = ${version}`.execute(db);
-      const [row] = rows;
-      if (row) keep(key, row.graph.length);
-      else known.delete(key);
-      return row && (JSON.parse(row.graph) as Graph);
+      const text = await readGraph(db, workflowId, version);
+      if (text === undefined) known.delete(key);
+      else keep(key, text.length);
+      return text === undefined ? undefined : (JSON.parse(text) as Graph);
     } catch (error) {
       known.delete(key);
       throw error;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { enqueueExecutions } from '../outbox/outbox.ts';
+import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
 
 /**
  * When an active execution is compared with its run in Temporal, and what is recorded then. The run
@@ -76,7 +76,9 @@ const isSame = ({ id, generation }: ExecutionLook) =>
     and execution.status in ('RUNNING', 'WAITING')`;
 
 /** When to look again at an execution that is as it should be. */
-const nextLook = sql`case when execution.status = 'RUNNING' then ${lookWhenRunning}
+const nextLook = sql`case
+  when execution.held_at is not null then ${lookWhenWaiting(sql`null::timestamptz`)}
+  when execution.status = 'RUNNING' then ${lookWhenRunning}
   else ${lookWhenWaiting(sql`coalesce(
     (select expires_at from wait where wait.execution_id = execution.id limit 1),
     (select max(scheduled_for) from step_execution
@@ -97,6 +99,24 @@ export async function recordOpenRun(
         stuck_since = case when ${run.stuck}::text is not null then coalesce(stuck_since, now()) end,
         stuck_reason = ${run.stuck}
       where ${isSame(look)}`.execute(db);
+}
+
+/**
+ * Tells the run of an execution once more that something has come: a delay or wait is over for a minute,
+ * and the run, which is as it should be, has not gone on. A worker of a version that knows no acts on
+ * live executions has taken the signal.
+ */
+export async function signalOverdue(db: Database, look: ExecutionLook): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<{ id: string; project_id: string }>`
+      select id, project_id from execution
+        where ${isSame(look)} and held_at is null and exists (
+          select from step_execution step where step.execution_id = execution.id
+            and (step.status = 'SCHEDULED' and step.scheduled_for < now() - interval '1 minute'
+              or step.status = 'WAITING' and step.execute_after < now() - interval '1 minute'))
+      `.execute(tx);
+    await signalExecutions(tx, rows);
+  });
 }
 
 /** Starts the lost run of an execution again, where it was. Returns whether it still was active. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
+import type { StepMailSource } from '../../domain/workflow/step-mail.ts';
 
 /**
  * What the mail of a step is made of, in one statement: the contact, its project, the template (null:
@@ -65,4 +66,35 @@ export async function findStepMail(
         : { id: templateId, type, subject, body, fromEmail, fromName, replyTo },
     domainStatus,
   };
+}
+
+/** A template of a project with the state of its sender's domain, for a mail that is not sent. */
+export async function findTemplateMail(
+  db: Database,
+  projectId: string,
+  templateId: string,
+): Promise<Pick<StepMailSource, 'template' | 'domainStatus'>> {
+  const row = await db
+    .selectFrom('template')
+    .leftJoin('domain', (join) =>
+      join
+        .onRef('domain.project_id', '=', 'template.project_id')
+        .on('domain.host_name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
+    )
+    .select([
+      'template.id',
+      'template.type',
+      'template.subject',
+      'template.body',
+      'template.from_email as fromEmail',
+      'template.from_name as fromName',
+      'template.reply_to as replyTo',
+      'domain.status as domainStatus',
+    ])
+    .where('template.project_id', '=', projectId)
+    .where('template.id', '=', templateId)
+    .executeTakeFirst();
+  if (!row) return { template: null, domainStatus: null };
+  const { domainStatus, ...template } = row;
+  return { template, domainStatus };
 }

@@ -1,35 +1,46 @@
 import { sql } from 'kysely';
-import { firstStep } from '../../domain/workflow/decide.ts';
 import type {
   DueStart,
   ExecutionStart,
   OpenStart,
   StartedRun,
 } from '../../domain/workflow/execution.ts';
-import { findStep, type Graph, refOf } from '../../domain/workflow/graph.ts';
+import { type Graph, type GraphStep, refOf } from '../../domain/workflow/graph.ts';
+import { placeOf, type StepMark } from '../../domain/workflow/place.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { activeStatuses } from './executions.ts';
+import { isActive } from './executions.ts';
 import { type FindGraph, graphReader } from './graphs.ts';
+import { microseconds } from '../live/history.ts';
 
 /**
  * The input of an execution's run. Starting it may be slow: what is reported back counts only for
  * the start that was sent (`dispatch_generation`), so it never overwrites a later one.
  */
 
-/**
- * When an execution's current step began, to the microsecond: at the end of the previous step, or
- * after the delay before it. Only events from then on count for a wait.
- */
-const stepBegin = sql<string>`(
-  select greatest(execution.started_at,
-      max(completed_at) filter (where status = 'COMPLETED' and step_id <> current_step_id),
-      max(scheduled_for) filter (where step_id = current_step_id))::text
+/** The steps of an execution, as far as they say where it is: a JSON array of `StepMark`. */
+export const stepMarks = sql<StepMark[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status,
+      'branch', coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')),
+      'startedAt', ${microseconds(sql`started_at`)},
+      'endedAt', case when status in ('COMPLETED', 'SKIPPED')
+        then ${microseconds(sql`completed_at`)} end,
+      -- One whose delay was given an end in the past begins then: events before do not count for it.
+      'dueAt', ${microseconds(sql`case when status = 'SCHEDULED'
+        then greatest(scheduled_for, updated_at) else scheduled_for end`)},
+      'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(), false))), '[]')
     from step_execution where execution_id = execution.id)`;
 
+/** The steps of an execution, as far as they say where it is. */
+export async function listStepMarks(db: Database, executionId: string): Promise<StepMark[]> {
+  const { rows } = await sql<{ marks: StepMark[] }>`
+    select ${stepMarks} as marks from execution where id = ${executionId}`.execute(db);
+  return rows[0]?.marks ?? [];
+}
+
 /**
- * What the runs of these executions are started with. One that has left its trigger resumes at its
- * current step: that step failed and is retried, or its run was lost.
+ * What the runs of these executions are started with. One that has left its trigger resumes where it
+ * is: its step failed and is retried, its run was lost, or somebody has acted on it.
  */
 export async function listExecutionStarts(
   db: Database,
@@ -38,6 +49,7 @@ export async function listExecutionStarts(
 ): Promise<DueStart[]> {
   const rows = await db
     .selectFrom('execution')
+    .innerJoin('project', 'project.id', 'execution.project_id')
     .select([
       'execution.id as executionId',
       'execution.project_id as projectId',
@@ -45,12 +57,14 @@ export async function listExecutionStarts(
       'execution.workflow_name as workflowName',
       'execution.workflow_version as version',
       'execution.contact_id as contactId',
-      sql<string>`execution.started_at::text`.as('startedAt'),
-      stepBegin.as('since'),
+      'project.name as projectName',
+      microseconds(sql`execution.started_at`).as('startedAt'),
       'execution.current_step_id as currentStepId',
       'execution.temporal_run_id as failedRunId',
       'execution.dispatch_generation as generation',
       'execution.status',
+      sql<boolean>`execution.earlier_versions is not null`.as('isMoved'),
+      stepMarks.as('marks'),
       sql<string>`execution.updated_at::text`.as('updatedAt'),
     ])
     .select((eb) =>
@@ -63,22 +77,26 @@ export async function listExecutionStarts(
     .where('execution.id', '=', anyOf(ids))
     .execute();
   const starts = rows.map(async (row): Promise<DueStart | null> => {
-    const { currentStepId, failedRunId, generation, status, since, updatedAt, format, ...ids } =
+    const { currentStepId, failedRunId, generation, status, updatedAt, isMoved, format, ...rest } =
       row;
+    const { marks: steps, projectName, ...ids } = rest;
     const graph = await findGraph(ids.workflowId, ids.version);
     // Deleted just now, and the execution with it.
     if (!graph) return null;
-    const step = currentStepId === null ? undefined : findStep(graph, currentStepId);
-    const resume = step && step.type !== 'TRIGGER' && { stepId: step.id, since };
+    const standing = { currentStepId, startedAt: ids.startedAt, marks: steps };
+    const { step, since } = placeOf(graph, standing);
+    const hasBegun = steps.length > 1;
     return {
       start: {
         ...ids,
-        ...(resume && { resume }),
-        ...inFormat(format, graph, resume ? resume.stepId : null),
+        ...(step && hasBegun && { resume: { stepId: step.id, since } }),
+        ...(isMoved && { isMoved }),
+        ...inFormat(format, graph, step),
       },
+      projectName,
       generation,
       failedRunId,
-      hasEnded: !activeStatuses.some((active) => active === status),
+      hasEnded: !isActive({ status }),
       updatedAt,
     };
   });
@@ -89,11 +107,10 @@ export async function listExecutionStarts(
 function inFormat(
   format: number | null,
   graph: Graph,
-  stepId: string | null,
+  step: GraphStep | undefined,
 ): Pick<ExecutionStart & { format: 3 }, 'format' | 'next'> | { format: 2; graph: Graph } {
   if (format !== 3) return { format: 2, graph };
-  const next = firstStep(graph, stepId);
-  return { format, next: next ? refOf(next) : null };
+  return { format, next: step ? refOf(step) : null };
 }
 
 /** The executions among these that are as they were when they were sent: nobody has begun them. */

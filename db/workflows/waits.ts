@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { derivedNamed, selectDerived } from '../events/derived.ts';
+import { clockSkew } from './standing.ts';
 import type { StepVisit } from './steps.ts';
 
 export interface MatchedEvent {
@@ -65,27 +66,27 @@ export async function registerWait(
   return null;
 }
 
-/**
- * How far the clocks of Temporal and the database may differ: a run may end its wait by timeout
- * when at most this much of it is left.
- */
-const clockSkew = sql`interval '1 minute'`;
+const noTime = sql`interval '0'`;
 
 /**
  * Ends a wait, in the caller's transaction. Returns the event that claimed it, or null for a
  * timeout. When an event and the timeout coincide, the row lock lets exactly one win. A wait that
  * has neither (its run got a late or stray signal) continues: then this returns until when.
+ * @param isOver the run says that its time is over: its clock may be a little ahead
  */
 export async function settleWait(
   tx: Database,
   stepExecutionId: string,
+  isOver: boolean,
 ): Promise<{ event: MatchedEvent | null } | { until: Date | null }> {
   const wait = await tx
     .selectFrom('wait')
     .select(['event_id', 'expires_at'])
     .select(
       sql<boolean>`event_id is null
-        and coalesce(expires_at > clock_timestamp() + ${clockSkew}, true)`.as('is_open'),
+        and coalesce(expires_at > clock_timestamp() + ${isOver ? clockSkew : noTime}, true)`.as(
+        'is_open',
+      ),
     )
     .where('step_execution_id', '=', stepExecutionId)
     .forUpdate()

@@ -1,10 +1,12 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
-import type { Graph } from '../../domain/workflow/graph.ts';
+import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
 import { type DataField, typedSql } from '../contacts/fields.ts';
 import { columnsOf } from '../columns.ts';
 import { derivedNamed, selectDerived } from '../events/derived.ts';
 import type { Database } from '../database.ts';
+import { exitRulesOf, insertExitEvents } from './exits.ts';
 import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
+import { cancelJobs } from '../jobs/jobs.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
 
 export type WorkflowRow = Selectable<Workflow>;
@@ -45,6 +47,16 @@ export async function lockWorkflows(
     .orderBy('id');
   const locking = options.for === 'edit' ? query.forNoKeyUpdate() : query.forUpdate();
   return locking.execute();
+}
+
+/** Waits for a deletion of the workflow, and prevents one until the transaction ends. */
+export async function holdWorkflow(tx: Database, id: string): Promise<{ id: string } | undefined> {
+  return tx
+    .selectFrom('workflow')
+    .select('id')
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst();
 }
 
 export type WorkflowQuery = Omit<ListQuery, 'sort'> & {
@@ -108,10 +120,11 @@ export async function updateWorkflow(
 }
 
 /**
- * Deletes workflows with their graphs. Their executions are not found any more, and are deleted later
+ * Deletes workflows with their graphs, which the caller has locked, and cancels their jobs. Their executions are not found any more, and are deleted later
  * with the versions: `db/removals.ts`. Emails they sent stay.
  */
 export async function deleteWorkflows(tx: Database, ids: readonly string[]): Promise<void> {
+  await cancelJobs(tx, { workflowIds: ids });
   await tx.deleteFrom('workflow').where('id', '=', anyOf(ids)).execute();
 }
 
@@ -194,13 +207,13 @@ export async function insertTransition(
     .executeTakeFirstOrThrow();
 }
 
-/** Inserts the graph of a new workflow, at least its trigger. */
+/** Inserts steps and transitions between steps of a workflow. */
 export async function insertGraph(
   tx: Database,
   steps: readonly Insertable<WorkflowStep>[],
   transitions: readonly Insertable<WorkflowTransition>[],
 ): Promise<void> {
-  await tx.insertInto('workflow_step').values(steps).execute();
+  if (steps.length > 0) await tx.insertInto('workflow_step').values(steps).execute();
   if (transitions.length === 0) return;
   await tx.insertInto('workflow_transition').values(transitions).execute();
 }
@@ -222,9 +235,14 @@ export async function deleteTransition(tx: Database, id: string): Promise<void> 
   await tx.deleteFrom('workflow_transition').where('id', '=', id).execute();
 }
 
-/** The current graph of a workflow, steps and transitions in order of creation. */
+/** The current graph of a workflow with its exit rules, steps and transitions in order of creation. */
 export async function findWorkflowGraph(db: Database, workflowId: string): Promise<Graph> {
-  const [steps, transitions] = [
+  const [workflow, steps, transitions] = [
+    await db
+      .selectFrom('workflow')
+      .select('exit_rules')
+      .where('id', '=', workflowId)
+      .executeTakeFirst(),
     await db
       .selectFrom('workflow_step')
       .select(['id', 'type', 'name', 'config', 'template_id as templateId'])
@@ -240,15 +258,17 @@ export async function findWorkflowGraph(db: Database, workflowId: string): Promi
       .orderBy('id')
       .execute(),
   ];
-  return { steps: steps as Graph['steps'], transitions };
+  const exitRules = workflow ? exitRulesOf(workflow) : [];
+  return withExitRules({ steps: steps as Graph['steps'], transitions }, exitRules);
 }
 
 /**
- * Stores the current graph as the snapshot for executions of the current version. An existing
- * snapshot is not changed.
+ * Stores the current graph as the snapshot for executions of the current version, and which events its
+ * exit rules name. An existing snapshot is not changed.
  */
 export async function snapshotWorkflow(tx: Database, workflowId: string): Promise<void> {
-  const graph = JSON.stringify(await findWorkflowGraph(tx, workflowId));
+  const current = await findWorkflowGraph(tx, workflowId);
+  const graph = JSON.stringify(current);
   await tx
     .insertInto('workflow_version')
     .columns(['workflow_id', 'project_id', 'version', 'graph'])
@@ -260,10 +280,11 @@ export async function snapshotWorkflow(tx: Database, workflowId: string): Promis
     )
     .onConflict((conflict) => conflict.columns(['workflow_id', 'version']).doNothing())
     .execute();
+  await insertExitEvents(tx, workflowId, current.exitRules ?? []);
 }
 
 /**
- * Counts an edit of steps, transitions or trigger of a locked workflow; if it is enabled, new
+ * Counts an edit of steps, transitions, trigger or exit rules of a locked workflow; if it is enabled, new
  * executions use the edit from now on.
  */
 export async function recordWorkflowEdit(tx: Database, locked: WorkflowRow): Promise<WorkflowRow> {

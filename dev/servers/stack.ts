@@ -109,6 +109,7 @@ function programEnv(
     HOST: env['HOST'] || '127.0.0.1',
     PORT: String(found.port),
     API_URL: found.facts.apiUrl,
+    TEMPORAL_UI_URL: found.facts.temporalUiUrl ?? '',
   };
 }
 
@@ -253,7 +254,8 @@ async function ensureTemporal(
 ): Promise<Omit<Servers, 'databaseUrl'>> {
   const { env, print, signal } = options;
   if (env['TEMPORAL_ADDRESS']) {
-    return { temporalAddress: env['TEMPORAL_ADDRESS'], temporalUiUrl: null };
+    const temporalUiUrl = env['TEMPORAL_UI_URL'] || null;
+    return { temporalAddress: env['TEMPORAL_ADDRESS'], temporalUiUrl };
   }
   const port = await claim('TEMPORAL_PORT', 7233, options, stops);
   const work = startTemporal({

@@ -96,7 +96,7 @@ const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
  * The value of a data cell: a boolean, a number in ordinary notation, or text. What a number would
  * lose, such as leading zeros or too many digits, stays text.
  */
-function readCell(key: string, cell: string): string | number | boolean {
+export function readCell(key: string, cell: string): string | number | boolean {
   // A language is always text: "no" is Norwegian.
   if (key === 'locale') return cell;
   const word = cell.length > 5 ? '' : cell.toLowerCase();

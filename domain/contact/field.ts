@@ -11,7 +11,7 @@ import {
 /** A contact field: a standard one, or a key of the data. */
 export type ContactField = Exclude<ValueField, { kind: 'data' }> | { kind: 'data'; key: string };
 
-/** Reads the name of a field: a standard one, `data.<key>`, or `<key>` alone. */
+/** Reads the name of a field: a standard one, `data.<key>`, `contact.data.<key>` or `<key>` alone. */
 export function contactFieldOf(name: string): ContactField {
   switch (name) {
     case 'email':
@@ -21,7 +21,7 @@ export function contactFieldOf(name: string): ContactField {
     case 'updatedAt':
       return { kind: 'time', name };
     default:
-      return { kind: 'data', key: name.startsWith('data.') ? name.slice('data.'.length) : name };
+      return { kind: 'data', key: name.replace(/^(?:contact\.)?data\./, '') };
   }
 }
 

@@ -1,7 +1,4 @@
-/** Imports and bulk actions: work on many contacts that continues after the response. */
-export type JobKind = 'import' | 'bulk';
-
-export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
+/** Imports and bulk actions: jobs on contacts. */
 
 export type BulkOperation = 'subscribe' | 'unsubscribe' | 'delete';
 
@@ -58,12 +55,4 @@ export interface BulkResult {
   unchanged: number;
   failureCount: number;
   errors: ContactError[];
-}
-
-/** What a time slice of a job has left. */
-export interface JobProgress {
-  state: JobState;
-  done: number;
-  total: number;
-  failedReason: string | null;
 }

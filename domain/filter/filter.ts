@@ -115,14 +115,25 @@ export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> =
   segment: membership,
 };
 
-/** Parses the name of a field; null for an unknown name. */
+/** What stands before the first dot of a name with a prefix. */
+const prefixes = ['data', 'event', 'email', 'segment', 'contact', 'workflow'];
+
+/**
+ * Parses the name of a field; null for an unknown name. `plan` and `contact.data.plan` are
+ * `data.plan`.
+ */
 export function fieldOf(text: string): Field | null {
   if (text === 'email' || text === 'subscribed') return { kind: text };
   if (text === 'createdAt' || text === 'updatedAt') return { kind: 'time', name: text };
   const dot = text.indexOf('.');
   const rest = text.slice(dot + 1);
+  if (bareKeyOf(text) !== null) return { kind: 'data', path: text.split('.') };
   if (dot < 0 || rest === '') return null;
   switch (text.slice(0, dot)) {
+    case 'contact': {
+      const field = bareKeyOf(rest) === null ? fieldOf(rest) : null;
+      return field && isValueField(field) && !rest.startsWith('contact.') ? field : null;
+    }
     case 'data':
       return { kind: 'data', path: rest.split('.') };
     case 'event':
@@ -138,9 +149,36 @@ export function fieldOf(text: string): Field | null {
   }
 }
 
+/** A name without a prefix in a request: whether a contact has it is for the database to say. */
+export interface BareName {
+  /** Where it stands. */
+  field: string;
+  /** The key of contact data that it means. */
+  key: string;
+}
+
+/** The key of contact data that a name without a prefix means; null for all other names. */
+export function bareKeyOf(text: string): string | null {
+  const [root = ''] = text.split('.', 1);
+  const isStandard = ['email', 'subscribed', 'createdAt', 'updatedAt'].includes(text);
+  return root === '' || isStandard || prefixes.includes(root) ? null : root;
+}
+
+/** The name of a field with its prefix, as it is stored: `plan` is `data.plan`. */
+export function fullNameOf(text: string): string {
+  if (bareKeyOf(text) !== null) return `data.${text}`;
+  return text.startsWith('contact.') ? text.slice('contact.'.length) : text;
+}
+
+/** The name of a field of a CONDITION step with its prefix, as it is stored. */
+export function fullStepName(text: string): string {
+  if (bareKeyOf(text) !== null) return `data.${text}`;
+  // Without a dot: `email`, `createdAt`.
+  return text.includes('.') ? text : `contact.${text}`;
+}
+
 /**
- * Parses the field of a CONDITION step: `contact.` before a field of the contact (`data.` alone is
- * enough), or `event.` or `workflow.` before a path in the context of the execution.
+ * Parses the field of a CONDITION step: a field of the contact, with or without `contact.`, or `event.` or `workflow.` before a path in the context of the execution.
  */
 export function stepFieldOf(
   text: string,
@@ -149,8 +187,7 @@ export function stepFieldOf(
   if (inContext !== undefined) {
     return { root: 'context', field: { kind: 'data', path: inContext.split('.') } };
   }
-  const name = /^(?:contact\.|(?=data\.))(.*)$/s.exec(text)?.[1];
-  const field = name === undefined ? null : fieldOf(name);
+  const field = fieldOf(text);
   return field && isValueField(field) ? { root: 'contact', field } : null;
 }
 

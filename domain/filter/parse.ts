@@ -1,8 +1,11 @@
 import type { FieldCode, FieldProblem } from '../errors.ts';
 import {
+  type BareName,
+  bareKeyOf,
   type Condition,
   type Field,
   fieldOf,
+  fullNameOf,
   type Filter,
   type FilterGroup,
   isEquality,
@@ -24,6 +27,8 @@ export interface ParsedCondition {
   problems: FieldProblem[];
   /** Where the input names segments, which only the database can check. */
   mentions: SegmentMention[];
+  /** Where it has names without a prefix, likewise. */
+  bareNames: BareName[];
 }
 
 export interface SegmentMention {
@@ -50,8 +55,8 @@ export function parseCondition(input: unknown, field: string): ParsedCondition {
   if (reader.filters > limits.filters) {
     reader.add(field, 'too_big', `A condition holds at most ${limits.filters} filters.`);
   }
-  const { problems, mentions } = reader;
-  return { condition: problems.length === 0 ? condition : null, problems, mentions };
+  const { problems, mentions, bareNames } = reader;
+  return { condition: problems.length === 0 ? condition : null, problems, mentions, bareNames };
 }
 
 /**
@@ -211,6 +216,7 @@ const problemsMax = 500;
 class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
+  readonly bareNames: BareName[] = [];
   filters = 0;
 
   add(field: string, code: FieldCode, message: string, received?: string): void {
@@ -274,7 +280,8 @@ class Reader {
     }
     const needs = needsOf(operator);
     return {
-      field: known.kind === 'segment' ? `segment.${known.id}` : (input['field'] as string),
+      field:
+        known.kind === 'segment' ? `segment.${known.id}` : fullNameOf(input['field'] as string),
       operator,
       ...(needs === 'nothing' ? {} : { value }),
       ...(needs === 'duration' ? { unit: unit as Unit } : {}),
@@ -292,6 +299,8 @@ class Reader {
     }
     const known = fieldOf(input);
     if (!known) this.add(field, 'unsupported_field', 'There is no such field.');
+    const key = bareKeyOf(input);
+    if (key !== null) this.bareNames.push({ field, key });
     if (known?.kind === 'segment') this.mentions.push({ field, segmentId: known.id });
     return known;
   }

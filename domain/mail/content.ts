@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import type { CompiledTemplate, Renderer, TemplateVariables } from '../template/render.ts';
 import { escapeHtml, primaryLanguage } from '../template/html.ts';
+import { faultWarnings, type TemplateWarning } from '../template/warnings.ts';
 import { type Header, type MessageClass, type SourceType, classHeaders } from './headers.ts';
 
 /** The stored content of a mail. */
@@ -42,13 +43,26 @@ export interface MailToRender {
   hasBadge?: boolean;
 }
 
+/** A mail that was rendered. */
+export interface RenderedMail {
+  content: MailContent;
+  /** Why parts of it were not: there, placeholders were replaced and all else stays as written. */
+  warnings: TemplateWarning[];
+}
+
 /** Renders one mail for one contact, with all its class adds: once, and within the limits. */
-export async function renderMailWith(renderer: Renderer, mail: MailToRender): Promise<MailContent> {
+export async function renderMailWith(
+  renderer: Renderer,
+  mail: MailToRender,
+): Promise<RenderedMail> {
   const [subject, body] = await Promise.all([
     renderer.render('subject', mail.subject, mail.variables),
     renderer.render('html', mail.body, mail.variables),
   ]);
-  return completeMail(mail, subject, body);
+  return {
+    content: completeMail(mail, subject.text, body.text),
+    warnings: faultWarnings({ subject: subject.fault, body: body.fault }),
+  };
 }
 
 /** Adds what its class requires to the rendered texts of a mail: badge, footer and headers. */

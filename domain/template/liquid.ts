@@ -185,6 +185,11 @@ export function parseLiquid(source: string, strictFilters: boolean): Template[] 
   return new TracingParser(strictFilters ? strict : lenient).parse(source);
 }
 
+/** Whether a filter of this name exists. */
+export function isFilter(name: string): boolean {
+  return Object.hasOwn(lenient.filters, name);
+}
+
 /** Renders the result of `parseLiquid`. Throws when a limit is exceeded. */
 export function renderLiquid(templates: Template[], scope: TemplateScope, target: Target): string {
   const context = new TracingContext(lenient, scope, target);

@@ -24,7 +24,9 @@ interface PlainVariables {
 const plainName = /^[a-z_]\w*$/i;
 /** Names with a meaning of their own in Liquid. */
 const liquidNames = new Set(
-  'true false nil null empty blank and or not contains size first last data event'.split(' '),
+  'true false nil null empty blank and or not contains size first last data event contact'.split(
+    ' ',
+  ),
 );
 /** Liquid counts what it writes; this is far from its limit, in characters. */
 const charsMax = 500_000;

@@ -2,12 +2,16 @@ import {
   type CompiledTemplate,
   compileTemplate,
   isCheapRendering,
+  type Rendered,
   type Renderer,
   type TemplateVariables,
 } from './render.ts';
 
 /** Aborts work that needs a text not rendered yet. */
 class NotRendered extends Error {}
+
+/** What was rendered: one text, or the texts of one mail. */
+type Made = Rendered | string[];
 
 /** A text may need another one first, and each once more when its values have just changed. */
 const roundsMax = 4;
@@ -22,9 +26,9 @@ export async function renderAhead<T>(
   renderer: Renderer,
   work: (renderer: Renderer) => Promise<T>,
 ): Promise<T> {
-  const texts = new Map<string, string[]>();
+  const texts = new Map<string, Made>();
   for (let round = 1; round < roundsMax; round += 1) {
-    const missing = new Map<string, () => Promise<string[]>>();
+    const missing = new Map<string, () => Promise<Made>>();
     try {
       return await work(renderKnown(renderer, texts, missing));
     } catch (error) {
@@ -38,28 +42,26 @@ export async function renderAhead<T>(
 /** Returns what is cheap or among the `texts`; collects what is `missing`. */
 function renderKnown(
   renderer: Renderer,
-  texts: ReadonlyMap<string, string[]>,
-  missing: Map<string, () => Promise<string[]>>,
+  texts: ReadonlyMap<string, Made>,
+  missing: Map<string, () => Promise<Made>>,
 ): Renderer {
-  async function known(
+  async function known<M extends Made>(
     kind: string,
     templates: readonly CompiledTemplate[],
     variables: TemplateVariables,
-    make: () => Promise<string[]>,
-  ): Promise<string[]> {
+    make: () => Promise<M>,
+  ): Promise<M> {
     if (isCheapRendering(templates, variables)) return make();
     const name = nameOf(kind, templates, variables);
-    const made = texts.get(name);
+    // A name says the kind: what was made under it is of the kind that is asked for.
+    const made = texts.get(name) as M | undefined;
     if (made) return made;
     missing.set(name, make);
     throw new NotRendered('A text is not made yet.');
   }
   return {
-    async render(kind, template, variables) {
-      const make = async () => [await renderer.render(kind, template, variables)];
-      const [text = ''] = await known(kind, [template], variables, make);
-      return text;
-    },
+    render: (kind, template, variables) =>
+      known(kind, [template], variables, () => renderer.render(kind, template, variables)),
     renderTexts: (sources, variables) =>
       known('texts', sources.map(compileTemplate), variables, () =>
         renderer.renderTexts(sources, variables),

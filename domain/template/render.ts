@@ -1,5 +1,6 @@
 import type { Template } from 'liquidjs';
 import { limits } from '../limits.ts';
+import { faultOf, faultText, type TemplateFault, tooLong } from './faults.ts';
 import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
 import { type PlainTemplate, plainTemplate, renderPlain } from './plain.ts';
 import { readTemplate } from './source.ts';
@@ -40,7 +41,7 @@ export interface TemplateVariables {
 /** A template that can be rendered many times; it is parsed on first use. */
 export class CompiledTemplate {
   readonly source: string;
-  #nodes: Template[] | null | undefined;
+  #parsed: Parsed | undefined;
   #weight: number | undefined;
   #plain: PlainTemplate | null | undefined;
 
@@ -50,8 +51,14 @@ export class CompiledTemplate {
 
   /** null when it is not valid Liquid. */
   get nodes(): Template[] | null {
-    this.#nodes ??= parsed(this.source);
-    return this.#nodes;
+    this.#parsed ??= parsed(this.source);
+    return this.#parsed.nodes;
+  }
+
+  /** Why it is not valid Liquid; null when it is. */
+  get fault(): TemplateFault | null {
+    this.#parsed ??= parsed(this.source);
+    return this.#parsed.fault;
   }
 
   /** Set when it is text with plain names. */
@@ -70,12 +77,14 @@ export class CompiledTemplate {
   }
 }
 
-function parsed(source: string): Template[] | null {
-  if (isTooLong(source)) return null;
+type Parsed = { nodes: Template[]; fault: null } | { nodes: null; fault: TemplateFault };
+
+function parsed(source: string): Parsed {
+  if (isTooLong(source)) return { nodes: null, fault: tooLong };
   try {
-    return parseLiquid(toLiquid(source), false);
-  } catch {
-    return null;
+    return { nodes: parseLiquid(toLiquid(source), false), fault: null };
+  } catch (error) {
+    return { nodes: null, fault: faultOf(error, source) };
   }
 }
 
@@ -91,12 +100,12 @@ export type TemplateCheck = { ok: true } | { ok: false; message: string };
  * `message` says what is wrong and where (line and column).
  */
 export function checkTemplate(source: string): TemplateCheck {
-  if (isTooLong(source)) return { ok: false, message: 'The template is longer than 2 MB.' };
+  if (isTooLong(source)) return { ok: false, message: tooLong.message };
   try {
     parseLiquid(toLiquid(source), true);
     return { ok: true };
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : 'Not valid Liquid.' };
+    return { ok: false, message: faultText(faultOf(error, source)) };
   }
 }
 
@@ -111,32 +120,42 @@ export type RenderKind = 'html' | 'text' | 'subject';
 
 const targets = { html: htmlTarget, text: textTarget, subject: subjectTarget };
 
+/** A text made of a template. */
+export interface Rendered {
+  text: string;
+  /** Why only `{{key}}` and `{{key ?? text}}` were replaced; null: it was rendered as a whole. */
+  fault: TemplateFault | null;
+}
+
 /** Renders a template synchronously, however long it takes. Never throws. */
 export function renderTemplate(
   kind: RenderKind,
   template: CompiledTemplate,
   variables: TemplateVariables,
-): string {
+): Rendered {
   const target = targets[kind];
   const plain = template.plain && renderPlain(template.plain, variables, target);
-  if (plain !== null) return finished(kind, plain);
-  if (template.nodes) {
-    try {
-      return finished(kind, renderLiquid(template.nodes, templateScope(variables), target));
-    } catch {
-      // A template error never blocks a send.
-    }
+  if (plain !== null) return { text: finished(kind, plain), fault: null };
+  const { nodes } = template;
+  if (nodes === null) return renderPlainly(kind, template, variables, template.fault ?? tooLong);
+  try {
+    const text = finished(kind, renderLiquid(nodes, templateScope(variables), target));
+    return { text, fault: null };
+  } catch (error) {
+    // A template error never blocks a send.
+    return renderPlainly(kind, template, variables, faultOf(error, template.source));
   }
-  return renderPlainly(kind, template, variables);
 }
 
-/** Only replaces `{{key}}` and `{{key ?? text}}`: for a template that exceeds a limit. */
+/** Only replaces `{{key}}` and `{{key ?? text}}`: for a template with a fault. */
 export function renderPlainly(
   kind: RenderKind,
   template: CompiledTemplate,
   variables: TemplateVariables,
-): string {
-  return finished(kind, replacePlainly(template.source, templateScope(variables), targets[kind]));
+  fault: TemplateFault,
+): Rendered {
+  const text = replacePlainly(template.source, templateScope(variables), targets[kind]);
+  return { text: finished(kind, text), fault };
 }
 
 /** Whether rendering the templates is cheap enough to do it inline. */
@@ -157,7 +176,7 @@ export interface Renderer {
     kind: RenderKind,
     template: CompiledTemplate,
     variables: TemplateVariables,
-  ): Promise<string>;
+  ): Promise<Rendered>;
   /** Texts of one mail, together within the limits of one rendering. */
   renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<string[]>;
 }
@@ -219,7 +238,7 @@ function plainValue(
  * and `event.`, system. The email address and the locale are system names, but stored text: they
  * stay escaped.
  */
-function templateScope({
+export function templateScope({
   contact,
   given,
   context,
@@ -234,7 +253,11 @@ function templateScope({
   const system = { ...urls, id: contact.id, svc_id: contact.id, subscribed: contact.subscribed };
   const values: Record<string, unknown> = Object.create(null);
   const namespaces = context ? { data, event: context } : { data };
-  const layers = [context ?? {}, data, namespaces, stored, system];
+  const { id, email, subscribed } = contact;
+  // `contact.data.plan` as conditions have it; a key of the customer's own wins.
+  const whole = { contact: { id, email, subscribed, data } };
+  const hasContact = Object.hasOwn(data, 'contact') || Object.hasOwn(context ?? {}, 'contact');
+  const layers = [hasContact ? {} : whole, context ?? {}, data, namespaces, stored, system];
   for (const layer of layers) {
     for (const [key, value] of Object.entries(layer)) values[key] = value;
   }
@@ -242,7 +265,10 @@ function templateScope({
   return {
     values,
     data,
-    trusts: ([name, key]) => {
+    trusts: ([first, second, third]) => {
+      const isWhole = first === 'contact' && !hasContact;
+      if (isWhole && second !== 'data') return second === 'id' || second === 'subscribed';
+      const [name, key] = isWhole ? [second, third] : [first, second];
       if (name === 'data') return key !== undefined && isGiven(key);
       if (Object.hasOwn(stored, String(name)) || (name === 'event' && context)) return false;
       return Object.hasOwn(system, String(name)) || isGiven(name);

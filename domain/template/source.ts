@@ -14,7 +14,7 @@ export interface TemplatePiece {
 /** Liquid's own word characters: letters, digits, `_`, `-`, `?` and everything beyond ASCII. */
 const wordPath = /^[\w?\-\u0080-\uffff]+(?:\.[\w?\-\u0080-\uffff]+)*$/;
 const inWord = /[\w\u0080-\uffff]/;
-const namespaces = ['data.', 'event.'];
+const namespaces = ['contact.data.', 'data.', 'event.'];
 
 /**
  * Splits a template into pieces and translates Everpost's additions to Liquid: HTML entities inside
@@ -91,7 +91,7 @@ function readKey(operand: string): { path: string[]; liquid: string } | undefine
   if (!namespace) return { path: [operand], liquid: `[${JSON.stringify(operand)}]` };
   const key = operand.slice(namespace.length);
   const root = namespace.slice(0, -1);
-  return { path: [root, key], liquid: `${root}[${JSON.stringify(key)}]` };
+  return { path: [...root.split('.'), key], liquid: `${root}[${JSON.stringify(key)}]` };
 }
 
 /**

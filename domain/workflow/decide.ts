@@ -43,6 +43,17 @@ export type Outcome =
   /** Somebody else ended the execution. */
   | { kind: 'closed' };
 
+/** In place of an outcome: what a run finds where it cannot go on along its graph. */
+export type Interruption =
+  /** The step may not begin, because the execution is paused: the run waits to be told. */
+  | { kind: 'held' }
+  /** Somebody has acted on the execution: its row says where it goes on. */
+  | { kind: 'elsewhere' };
+
+export function isInterruption(outcome: Outcome | Interruption): outcome is Interruption {
+  return outcome.kind === 'held' || outcome.kind === 'elsewhere';
+}
+
 /** The first command: the step after the trigger, or `stepId` when a failed step is retried. */
 export function begin(graph: Graph, stepId: string | null): Command {
   return runOrComplete(firstStep(graph, stepId));

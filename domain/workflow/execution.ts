@@ -15,8 +15,10 @@ interface ExecutionIds {
   /** As of the start of the execution. */
   workflowName: string;
   version: number;
-  /** To the microsecond, in the database's format. */
+  /** To the microsecond. */
   startedAt: string;
+  /** It was moved here from another version: it passes over steps that it has begun. */
+  isMoved?: boolean;
   /** Where to resume: after continue-as-new, or at the failed step that is retried. */
   resume?: { stepId: string; since: string };
 }
@@ -37,9 +39,13 @@ interface WithGraph {
   graph: Graph;
 }
 
+/** In place of the step whose event has come: somebody has acted on the execution's row. */
+export const lookSignal = '';
+
 /** A start that Temporal does not have yet. */
 export interface DueStart {
   start: ExecutionStart;
+  projectName: string;
   /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
   /** The run that failed, when the execution is retried. */

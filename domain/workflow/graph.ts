@@ -1,4 +1,5 @@
 import type { FieldProblem, ProblemCode } from '../errors.ts';
+import type { ExitRule } from './exit-rules.ts';
 import { stepKinds, type StepType } from './step-types.ts';
 
 /** The graph of a workflow and its rules. No clock, no zod: the workflow sandbox uses it too. */
@@ -30,6 +31,13 @@ export interface GraphTransition {
 export interface Graph {
   steps: GraphStep[];
   transitions: GraphTransition[];
+  /** Absent: none. */
+  exitRules?: readonly ExitRule[];
+}
+
+/** A graph with these exit rules. Without any, it is as those of the time before there were rules. */
+export function withExitRules(graph: Graph, exitRules: readonly ExitRule[]): Graph {
+  return exitRules.length === 0 ? graph : { ...graph, exitRules };
 }
 
 /** The two results of a wait, as branches. */
@@ -60,12 +68,25 @@ export function stepAfter(
   return way && findStep(graph, way.toStepId);
 }
 
+/** The outgoing transitions of all steps that have any, by step id. */
+export function waysByStep(graph: Graph): Map<string, GraphTransition[]> {
+  const ways = new Map<string, GraphTransition[]>();
+  for (const way of graph.transitions) {
+    const known = ways.get(way.fromStepId);
+    if (known) known.push(way);
+    else ways.set(way.fromStepId, [way]);
+  }
+  return ways;
+}
+
 /** The steps reachable from `stepId`, itself included. */
 export function reachableFrom(graph: Graph, stepId: string): Set<string> {
   const seen = new Set([stepId]);
   const open = [stepId];
+  // Once for all steps: a graph may have thousands.
+  const ways = waysByStep(graph);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const { toStepId } of waysOut(graph, next)) {
+    for (const { toStepId } of ways.get(next) ?? []) {
       if (!seen.has(toStepId)) {
         seen.add(toStepId);
         open.push(toStepId);
@@ -161,7 +182,14 @@ export function splicing(graph: Graph, step: GraphStep): Removal | null {
 }
 
 /** What the check for enabling needs of the templates that the graph names. */
-export type TemplateSenders = ReadonlyMap<string, { hasSender: boolean }>;
+export type TemplateSenders = ReadonlyMap<
+  string,
+  {
+    hasSender: boolean;
+    /** What is wrong with its text, and where; absent: nothing. */
+    broken?: string | undefined;
+  }
+>;
 
 /** All reasons why a workflow cannot be enabled; empty when it can run. */
 export function enablingProblems(
@@ -191,7 +219,12 @@ function stepProblems(graph: Graph, step: GraphStep, templates: TemplateSenders)
   if (step.type === 'SEND_EMAIL') {
     const template = step.templateId === null ? undefined : templates.get(step.templateId);
     if (!template) return [`"${step.name}" has no template.`];
-    return template.hasSender ? [] : [`The template of "${step.name}" has no sender.`];
+    return [
+      ...(template.hasSender ? [] : [`The template of "${step.name}" has no sender.`]),
+      ...(template.broken === undefined
+        ? []
+        : [`The template of "${step.name}" cannot be rendered: ${template.broken}`]),
+    ];
   }
   if (step.type === 'CONDITION') {
     const taken = ways.flatMap((way) => way.branch ?? []);

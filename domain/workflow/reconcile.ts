@@ -34,6 +34,8 @@ const stuckStepMs = 10 * 60_000;
 const refusedTries = 10;
 /** A workflow task that failed this often will fail again: its code has a bug, or does not fit. */
 const taskAttemptsMax = 3;
+/** Why an execution is stuck whose task nobody takes. */
+export const noWorkerReason = 'No worker is running.';
 /** A worker takes a task within seconds. */
 const untakenMaxMs = 60_000;
 
@@ -74,7 +76,7 @@ function stuckReason(
   if (run.taskAttempts >= taskAttemptsMax) {
     return 'The server cannot run this version of the workflow.';
   }
-  if (run.untakenMs > untakenMaxMs) return 'No worker is running.';
+  if (run.untakenMs > untakenMaxMs) return noWorkerReason;
   if (run.activityAttempts > 1 && stepMs > stuckStepMs) {
     return 'Its step has been tried again for over ten minutes.';
   }

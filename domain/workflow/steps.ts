@@ -102,17 +102,45 @@ function checkComparison(
   }
 }
 
-const unsupportedField = 'Must begin with contact., contact.data., data., event. or workflow.';
+const unsupportedField = 'Is no field of contacts, and does not begin with event. or workflow.';
 
 const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };
 
+const OfField = { field: z.string(), ...Comparison };
+
+function checkOfField(
+  config: { field: string; operator: ValueOperator; value?: unknown },
+  context: z.core.$RefinementCtx,
+): void {
+  const place = stepFieldOf(config.field);
+  if (place) checkComparison(context, [], place.field, config);
+  else addFault(context, ['field'], 'unsupported_field', unsupportedField);
+}
+
 const BinaryCondition = z
-  .object({ mode: z.literal('binary').optional(), field: z.string(), ...Comparison })
-  .superRefine((config, context) => {
-    const place = stepFieldOf(config.field);
-    if (place) checkComparison(context, [], place.field, config);
-    else addFault(context, ['field'], 'unsupported_field', unsupportedField);
-  });
+  .object({ mode: z.literal('binary').optional(), ...OfField })
+  .superRefine(checkOfField);
+
+/** Most exit rules of a workflow, and most conditions of one. */
+const exitRulesMax = 10;
+const exitConditionsMax = 20;
+
+const ExitCondition = z.object(OfField).superRefine((config, context) => {
+  if (!config.field.startsWith('workflow.')) return checkOfField(config, context);
+  const message = 'Must be a field of contacts, or begin with event.';
+  addFault(context, ['field'], 'unsupported_field', message);
+});
+
+/** The exit rules of a workflow: see `exit-rules.ts`. */
+export const ExitRules = z
+  .array(
+    z.object({
+      eventName: EventName,
+      where: z.array(ExitCondition).max(exitConditionsMax).optional(),
+      reason: z.string().max(limits.exitReasonChars),
+    }),
+  )
+  .max(exitRulesMax);
 
 const MultiCondition = z
   .object({

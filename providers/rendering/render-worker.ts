@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { inspectTemplate } from '../../domain/template/inspect.ts';
 import { checkTemplate, compileTemplate, renderTemplate } from '../../domain/template/render.ts';
 import type { CompiledTemplate } from '../../domain/template/render.ts';
 import type { RenderTask } from './renderer.ts';
@@ -25,6 +26,7 @@ function compiled(source: string): CompiledTemplate {
 
 function answer(task: RenderTask): unknown {
   if (task.kind === 'check') return checkTemplate(task.source);
+  if (task.kind === 'inspect') return inspectTemplate(task.source);
   return task.sources.map((source) => renderTemplate(task.kind, compiled(source), task.variables));
 }
 

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { type Inspection, inspectTemplate } from '../../domain/template/inspect.ts';
+import { stopped as stoppedRendering, unread } from '../../domain/template/faults.ts';
 import {
   type CompiledTemplate,
+  type Rendered,
   type RenderKind,
   type Renderer,
   type TemplateCheck,
@@ -13,16 +15,19 @@ import {
   renderPlainly,
   renderTemplate,
 } from '../../domain/template/render.ts';
-import { FairQueue } from './fair-queue.ts';
+import { ThreadPool, wasStopped } from './thread-pool.ts';
 
 /** A task of a thread. */
 export type RenderTask =
   | { kind: RenderKind; sources: string[]; variables: TemplateVariables }
-  | { kind: 'check'; source: string };
+  | { kind: 'check'; source: string }
+  | { kind: 'inspect'; source: string };
 
 export interface TemplateRenderer extends Renderer {
   /** Checks a template before it is saved; one that takes too long to parse is refused. */
   check(source: string, owner?: string): Promise<TemplateCheck>;
+  /** Reads what can be said of a template without rendering it. */
+  inspect(source: string, owner?: string): Promise<Inspection>;
   /** Ends the threads and aborts their tasks. */
   close(): Promise<void>;
 }
@@ -38,6 +43,12 @@ export interface RendererSettings {
 const renderMsDefault = 1_200;
 /** Two megabytes of tags take seconds to parse. */
 const checkMs = 20_000;
+/**
+ * Memory of a thread, in megabytes; one that needs more ends. Ten megabytes of text need a multiple
+ * as intermediate values, and two megabytes of tags are hundreds when parsed.
+ */
+const renderMegabytes = 192;
+const checkMegabytes = 768;
 /** A template stopped this often in a row is not tried again for a while. */
 const stopsMax = 3;
 const restMs = 60_000;
@@ -51,9 +62,9 @@ const stoppedMax = 1_000;
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
   const threads = settings.threads ?? Math.min(4, Math.max(1, availableParallelism() - 1));
-  const renderings = new ThreadPool(threads, renderMegabytes);
+  const renderings = new ThreadPool<RenderTask>('render-worker', threads, renderMegabytes);
   // Separate from the renderings: parsing a large template may take long and is not an error.
-  const checks = new ThreadPool(1, checkMegabytes);
+  const checks = new ThreadPool<RenderTask>('render-worker', 1, checkMegabytes);
   const stopped = new Map<string, { times: number; at: number }>();
 
   const isAtRest = (source: string): boolean => {
@@ -72,7 +83,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     kind: RenderKind,
     templates: readonly CompiledTemplate[],
     variables: TemplateVariables,
-  ): Promise<string[]> {
+  ): Promise<Rendered[]> {
     if (isCheapRendering(templates, variables)) {
       return templates.map((template) => renderTemplate(kind, template, variables));
     }
@@ -83,151 +94,39 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     const texts = await renderings.run(owner, task, renderMs, () => isAtRest(name));
     if (texts === wasStopped) noteStop(name);
     if (!Array.isArray(texts)) {
-      return templates.map((template) => renderPlainly(kind, template, variables));
+      return templates.map((template) => {
+        // What may be slow to parse is not parsed here.
+        const fault = isQuicklyRead(template.source) ? template.fault : null;
+        return renderPlainly(kind, template, variables, fault ?? stoppedRendering);
+      });
     }
     stopped.delete(name);
-    return texts as string[];
+    return texts as Rendered[];
   }
 
   return {
     async render(kind, template, variables) {
-      const [text = ''] = await renderAll(kind, [template], variables);
-      return text;
+      const [rendered] = await renderAll(kind, [template], variables);
+      return rendered ?? { text: '', fault: null };
     },
-    renderTexts: (sources, variables) => renderAll('text', sources.map(compileTemplate), variables),
+    async renderTexts(sources, variables) {
+      const rendered = await renderAll('text', sources.map(compileTemplate), variables);
+      return rendered.map(({ text }) => text);
+    },
     async check(source, owner = '') {
       if (isQuicklyRead(source)) return checkTemplate(source);
       const found = await checks.run(owner, { kind: 'check', source }, checkMs);
       if (typeof found === 'object') return found as TemplateCheck;
       return { ok: false, message: 'The template takes too long to be read.' };
     },
+    async inspect(source, owner = '') {
+      if (isQuicklyRead(source)) return inspectTemplate(source);
+      const found = await checks.run(owner, { kind: 'inspect', source }, checkMs);
+      if (typeof found === 'object') return found as Inspection;
+      return { fault: unread, unknownFilters: [], names: [] };
+    },
     async close() {
       await Promise.all([renderings.close(), checks.close()]);
     },
   };
-}
-
-/** The results of a task that was stopped, and of one that was never started. */
-const wasStopped = Symbol('stopped');
-const skipped = Symbol('skipped');
-
-interface Job {
-  task: RenderTask;
-  limitMs: number;
-  /** Checked when its turn comes. */
-  isPointless: () => boolean;
-  done: (answer: unknown) => void;
-  failed: (error: Error) => void;
-}
-
-/**
- * Memory of a thread, in megabytes; one that needs more ends. Ten megabytes of text need a multiple
- * as intermediate values, and two megabytes of tags are hundreds when parsed.
- */
-const renderMegabytes = 192;
-const checkMegabytes = 768;
-
-/** Threads that are started on demand; each does one task at a time. */
-class ThreadPool {
-  readonly #max: number;
-  readonly #megabytes: number;
-  readonly #queue = new FairQueue<Job>();
-  readonly #idle: Worker[] = [];
-  /** Including stopped threads that have not ended yet: there are never more than `max`. */
-  readonly #all = new Set<Worker>();
-
-  constructor(max: number, megabytes: number) {
-    this.#max = max;
-    this.#megabytes = megabytes;
-  }
-
-  /**
-   * The thread's result; stopped when it exceeded its time or memory; skipped when it became
-   * pointless or cannot be sent to a thread.
-   * @throws Error when no thread can be started.
-   */
-  run(
-    owner: string,
-    task: RenderTask,
-    limitMs: number,
-    isPointless = () => false,
-  ): Promise<unknown> {
-    return new Promise((done, failed) => {
-      this.#queue.push(owner, { task, limitMs, isPointless, done, failed });
-      this.#next();
-    });
-  }
-
-  async close(): Promise<void> {
-    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.done(skipped);
-    await Promise.all([...this.#all].map((thread) => thread.terminate()));
-  }
-
-  #next(): void {
-    while (this.#queue.next?.isPointless()) this.#queue.shift()?.done(skipped);
-    if (!this.#queue.next) return;
-    const thread = this.#idle.pop();
-    if (thread) this.#work(thread);
-    else if (this.#all.size < this.#max) this.#start();
-  }
-
-  #start(): void {
-    const thread = new Worker(new URL('./render-worker.mjs', import.meta.url), {
-      execArgv: [],
-      env: {},
-      resourceLimits: { maxOldGenerationSizeMb: this.#megabytes, maxYoungGenerationSizeMb: 32 },
-    });
-    this.#all.add(thread);
-    let isReady = false;
-    let failure = new Error('A thread for rendering ended before it began.');
-    // An error is always followed by the exit.
-    thread.on('error', (error) => (failure = error));
-    thread.once('message', () => {
-      isReady = true;
-      this.#rest(thread);
-    });
-    thread.once('exit', () => {
-      this.#all.delete(thread);
-      const at = this.#idle.indexOf(thread);
-      if (at !== -1) this.#idle.splice(at, 1);
-      if (!isReady) this.#queue.shift()?.failed(failure);
-      this.#next();
-    });
-  }
-
-  #work(thread: Worker): void {
-    const job = this.#queue.shift();
-    if (!job) return this.#rest(thread);
-    const settle = (answer: unknown) => {
-      clearTimeout(timer);
-      thread.off('message', answered);
-      thread.off('exit', ended);
-      job.done(answer);
-    };
-    const answered = (answer: unknown) => {
-      settle(answer);
-      this.#rest(thread);
-    };
-    const ended = () => settle(wasStopped);
-    const timer = setTimeout(() => {
-      settle(wasStopped);
-      void thread.terminate();
-    }, job.limitMs);
-    thread.on('message', answered);
-    thread.on('exit', ended);
-    thread.ref();
-    try {
-      thread.postMessage(job.task, []);
-    } catch {
-      // A value that cannot be cloned, such as one nested too deeply.
-      answered(skipped);
-    }
-  }
-
-  #rest(thread: Worker): void {
-    // An idle thread must not keep the process alive.
-    thread.unref();
-    this.#idle.push(thread);
-    this.#next();
-  }
 }

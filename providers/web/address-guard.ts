@@ -26,3 +26,8 @@ export function isPublicAddress(address: string): boolean {
   }
   return ip.range() === 'unicast' && ip.match(globalUnicast);
 }
+
+/** Whether an IP address (no brackets) is this machine's own: 127.0.0.0/8 or ::1, mapped or not. */
+export function isLoopbackAddress(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}

@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { Client, errors, type Dispatcher } from 'undici';
 import type { WebhookCall, WebhookOutcome } from '../../domain/workflow/webhook.ts';
-import { isPublicAddress } from './address-guard.ts';
+import { isLoopbackAddress, isPublicAddress } from './address-guard.ts';
 
 /** One attempt of a webhook. */
 export interface WebhookAttempt extends WebhookCall {
@@ -31,6 +31,8 @@ export interface WebhookSenderSettings {
   timeoutMs: number;
   /** Turns the address guard off (development). */
   allowPrivate: boolean;
+  /** Lets it reach this machine's own addresses, too (development). Default: false. */
+  allowLoopback?: boolean;
   /** All addresses of a host name. Default: the system's resolver. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
   /** Which addresses may be called. Default: those of the public Internet. */
@@ -56,6 +58,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
   const { timeoutMs, allowPrivate } = settings;
   const lookup = settings.lookup ?? ((hostname) => resolve(hostname, { all: true }));
   const isPublic = settings.isPublic ?? isPublicAddress;
+  const isAllowed = (address: string) =>
+    isPublic(address) || (settings.allowLoopback === true && isLoopbackAddress(address));
 
   /**
    * The addresses to connect to. If one is not public, all are refused: an honest receiver has
@@ -67,8 +71,10 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     const family = isIP(literal);
     const found = family ? [{ address: literal, family }] : await lookup(hostname);
     if (found.length === 0) throw new Error(`${hostname} has no address.`);
-    if (allowPrivate || found.every(({ address }) => isPublic(address))) return found;
-    throw new Refusal(`${hostname} is not at a public address.`);
+    if (allowPrivate || found.every(({ address }) => isAllowed(address))) return found;
+    throw new Refusal(
+      `${hostname} is not at a public address, and WEBHOOK_ALLOW_PRIVATE is not true.`,
+    );
   }
 
   async function follow(attempt: WebhookAttempt, signal: AbortSignal): Promise<WebhookOutcome> {

@@ -15,7 +15,7 @@ describe.runIf(browser)('the documentation in a browser', () => {
     const faults: string[] = [];
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
     page.on('pageerror', (error) => faults.push(error.message));
-    await page.goto(`${api.url}/docs`);
+    await page.goto(`${api.url}/docs/reference`);
     const operation = page.locator('.opblock', { hasText: '/v1/verify' });
     await operation.locator('.opblock-summary-control').click();
     await operation.getByRole('button', { name: 'Execute' }).click();

@@ -31,6 +31,15 @@ it('a replay of what is no history says so', async () => {
   expect(complaint).toContain('README.md is neither an id nor an exported history');
 });
 
+it.each(['--with-data', '--picture=x.svg', '--what-if=a=b'])(
+  'a replay with %s asks for the database',
+  async (option) => {
+    const complaint = await complaintOf('dev/replay.ts', 'test/histories/exited-3.json', option);
+    expect(complaint).toContain('DATABASE_URL');
+    expect(complaint).not.toContain('    at ');
+  },
+);
+
 it('the migration without settings says which', async () => {
   const complaint = await complaintOf('db/main.ts');
   expect(complaint).toContain('DATABASE_URL');
@@ -39,9 +48,8 @@ it('the migration without settings says which', async () => {
 
 it('a replay says what it can do', async () => {
   const { stdout } = await run('node', ['--import', 'tsx', 'dev/replay.ts', '--help']);
-  for (const option of ['--run', '--save', '--inspect', '--json', '--failed']) {
-    expect(stdout).toContain(option);
-  }
+  const options = ['--run', '--save', '--inspect', '--json', '--failed', '--trace', '--with-data'];
+  for (const option of [...options, '--picture', '--what-if']) expect(stdout).toContain(option);
   expect(await complaintOf('dev/replay.ts')).toContain('Usage:');
   expect(await complaintOf('dev/replay.ts', '--nope')).toMatch(/Unknown option '--nope'[^]*Usage:/);
 });

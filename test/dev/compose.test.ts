@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingDefaults } from '../../config.ts';
@@ -9,6 +11,7 @@ import { root } from '../support/processes/npm-start.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
 import { useEngine } from '../support/engine.ts';
 import { useFolder } from '../support/use.ts';
+import { newAddress } from '../support/projects/shop.ts';
 
 /** Dockerfile, .dockerignore and compose.yml, as far as they can be checked without Docker. */
 
@@ -30,9 +33,13 @@ const { services } = compose;
 const own = ['migrate', 'api', 'worker'];
 
 /** What the image is made of: the sources of COPY, without the lock file that npm ci reads. */
-const copied = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, sources]) =>
-  sources!.split(' '),
-);
+const copied = [
+  ...new Set(
+    [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) =>
+      sources!.split(' '),
+    ),
+  ),
+];
 
 it('sets only settings that are read, and starts what each service needs before it', () => {
   const settings = settingDefaults();
@@ -86,12 +93,20 @@ it('copies what the .dockerignore lets through, and all that it imports', () => 
 });
 
 it('runs from what the image holds, with the settings of production', async () => {
-  const folder = await useFolder();
+  const sources = await useFolder();
   for (const name of copied) {
-    await cp(path.join(root, name), path.join(folder, name), { recursive: true });
+    await cp(path.join(root, name), path.join(sources, name), { recursive: true });
   }
+  await symlink(path.join(root, 'node_modules'), path.join(sources, 'node_modules'));
+  await promisify(execFile)(process.execPath, ['--import', 'tsx', 'dev/build.ts'], {
+    cwd: sources,
+  });
+  const folder = await useFolder();
+  expect(read('Dockerfile')).toContain('COPY --from=build /app/dist dist');
+  await cp(path.join(sources, 'dist'), path.join(folder, 'dist'), { recursive: true });
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   await mkdir(path.join(folder, 'data'));
+
   const engine = await useEngine({}, { worker: false });
   const settings = {
     NODE_ENV: 'production',
@@ -99,12 +114,24 @@ it('runs from what the image holds, with the settings of production', async () =
     API_URL: 'https://mail.shop.example',
     STORAGE_LOCAL_DIR: path.join(folder, 'data'),
   };
-  const command = (name: string) => services[name]!.command?.at(-1);
-  expect([command('migrate'), command('worker')]).toEqual(['db/main.ts', 'worker/main.ts']);
-  expect(read('Dockerfile')).toContain('CMD ["node", "--import", "tsx", "api/main.ts"]');
-  const [api] = await Promise.all([
-    useApiProcess(engine, settings, { folder }),
-    useWorkerProcess(engine, settings, { folder }),
+  const command = (name: string) => services[name]!.command?.join(' ');
+  expect([command('migrate'), command('worker')]).toEqual([
+    'node dist/db/main.js',
+    'node dist/worker/main.js',
   ]);
-  expect((await api.call('GET', '/health/ready')).status).toBe(200);
+  expect(read('Dockerfile')).toContain('CMD ["node", "dist/api/main.js"]');
+  const { databaseUrl } = engine.api.services.config;
+  await promisify(execFile)(process.execPath, ['dist/db/main.js'], {
+    cwd: folder,
+    env: { ...settings, DATABASE_URL: databaseUrl },
+  });
+  const [api] = await Promise.all([
+    useApiProcess(engine, settings, { folder, file: 'dist/api/main.js' }),
+    useWorkerProcess(engine, settings, { folder, file: 'dist/worker/main.js' }),
+  ]);
+  // Rendered in a thread, and delivered by the built workflow code.
+  const body = '<p>{% for n in (1..3) %}{{n}}{% endfor %}</p>';
+  const mail = { to: newAddress(), from: `team@${engine.domain}`, subject: 'Hi', body };
+  expect((await api.call('POST', '/v1/send', mail)).status).toBe(200);
+  expect(await engine.mailsTo(mail.to, 1)).toMatchObject([{ subject: 'Hi' }]);
 }, 120_000);

@@ -159,7 +159,7 @@ export function startWorker(made: Made, name: string): Process {
   const { sim, db, temporal, provider } = made;
   const process = sim.process(name, true);
   const renderer = {
-    render: async (_: unknown, { source }: { source: string }) => source,
+    render: async (_: unknown, { source }: { source: string }) => ({ text: source, fault: null }),
     renderTexts: async (sources: readonly string[]) => [...sources],
   };
   const services = {

@@ -63,7 +63,8 @@ export async function startTestApi(
   temporal?: Temporal,
 ): Promise<TestApi> {
   const database = await createTestDatabase();
-  const server = createServer();
+  // As the real one: a client on a busy machine must not use a connection that is just being closed.
+  const server = createServer({ keepAliveTimeout: 65_000 });
   const { url, close } = await listen(server);
   const dispatched: string[] = [];
   const log = watchLog();
@@ -118,6 +119,7 @@ function startServices(
       close: async () => {},
     },
     temporalAnswers: async () => true,
+    countPollers: async () => 0,
   };
   const services = createServices(
     { config, database, watch, temporal: temporal ?? connectTemporal(config.temporal), log },
@@ -127,6 +129,7 @@ function startServices(
     services,
     async closeDatabase() {
       await services.renderer.close();
+      await services.drawer.close();
       await watch.close();
       await database.close();
     },

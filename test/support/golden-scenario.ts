@@ -46,6 +46,7 @@ async function contacts(ask: Ask): Promise<void> {
   await ask('POST', '/contacts', { email: 'bo@people.test' });
   await ask('PATCH', `/contacts/${id}`, { data: { name: 'Ada' } });
   await ask('GET', `/contacts/${id}`);
+  await ask('GET', `/contacts/${id}/timeline`);
   const { cursor } = await ask('GET', '/contacts?limit=1');
   await ask('GET', `/contacts?limit=1&cursor=${cursor}`);
   await ask('GET', '/contacts?search=ada&sort=email&subscribed=true');
@@ -103,7 +104,23 @@ async function workflow(engine: Engine, ask: Ask): Promise<void> {
   await executionIn('WAITING');
   await ask('POST', '/v1/track', { email: 'bo@people.test', event: 'paid', data: { sum: 5 } });
   await ask('GET', `${path}/${await executionIn('COMPLETED')}`);
+  await ask('GET', '/executions?status=COMPLETED&limit=1');
+  await ask('GET', `/workflows/${id}/stats`);
   await ask('GET', '/workflows');
+  const graph = await ask('GET', `/workflows/${id}/graph`);
+  const [trigger] = graph.steps;
+  const others = [
+    { key: 'mail', type: 'SEND_EMAIL', name: 'Another name', config: {}, templateId },
+    { key: 'end', type: 'EXIT', name: 'End', config: {} },
+  ];
+  await ask('PUT', `/workflows/${id}/graph`, {
+    ...graph,
+    steps: [trigger, ...others],
+    transitions: [
+      { from: 'trigger', to: 'mail' },
+      { from: 'mail', to: 'end' },
+    ],
+  });
 }
 
 async function campaign(engine: Engine, ask: Ask): Promise<void> {
@@ -111,5 +128,6 @@ async function campaign(engine: Engine, ask: Ask): Promise<void> {
   await act(engine, id, 'send');
   await campaignIn(engine, id, 'SENT');
   await ask('GET', `/campaigns/${id}/stats`);
+  await ask('GET', '/delivery');
   await ask('GET', '/campaigns?search=spring');
 }

@@ -46,6 +46,15 @@ const deadlines: Interceptor = (options, nextCall) => {
   return nextCall({ ...options, ...deadline }) as ReturnType<Interceptor>;
 };
 
+/** What is tried again; not a message too large for gRPC: others wait behind it. */
+const retries = defaultGrpcRetryOptions();
+const retryOptions: typeof retries = {
+  ...retries,
+  retryableDecider: (attempt, status) =>
+    !status.details.includes('message larger than max') &&
+    retries.retryableDecider(attempt, status),
+};
+
 /** Connection options for a client or a worker. */
 export function connectionOptions(settings: TemporalSettings) {
   const { tlsCert, tlsKey, tlsCa } = settings;
@@ -69,12 +78,23 @@ export interface Temporal {
   close(): Promise<void>;
 }
 
+/**
+ * A connection without the AsyncLocalStorage in which the library notes the namespace of each call
+ * (see `deadlines`): all calls of a process are of one, so it is among what every call sends.
+ */
+class PlainConnection extends Connection {
+  override withMetadata<T>(_metadata: unknown, call: () => Promise<T>): Promise<T> {
+    return call();
+  }
+}
+
 /** A client that connects on first use: Temporal may be unavailable when we start. */
 export function connectTemporal(settings: TemporalSettings): Temporal {
-  const connection = Connection.lazy({
+  const connection = PlainConnection.lazy({
     ...connectionOptions(settings),
+    metadata: { 'temporal-namespace': settings.namespace },
     // One deadline for a call and its retries.
-    interceptors: [deadlines, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())],
+    interceptors: [deadlines, makeGrpcRetryInterceptor(retryOptions)],
   });
   const client = new Client({ connection, namespace: settings.namespace });
   return {

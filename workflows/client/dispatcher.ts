@@ -5,6 +5,7 @@ import {
   type OpenStart,
   executionOfRun,
   executionRunId,
+  lookSignal,
   projectOfDelivery,
   type StartedRun,
 } from '../../domain/workflow/execution.ts';
@@ -239,7 +240,7 @@ async function send(
       return due ? { entry, started: await startRun(options, due) } : { entry };
     }
     case 'signal': {
-      const { stepId = '' } = entry.input as { stepId?: string };
+      const { stepId = lookSignal } = entry.input as { stepId?: string };
       await signalExecution(client, executionId, stepId);
       return { entry };
     }

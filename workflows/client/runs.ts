@@ -9,10 +9,18 @@ import {
   executionOfRun,
   executionRunId,
   deliveryRunId,
+  lookSignal,
 } from '../../domain/workflow/execution.ts';
 import type { RunState } from '../../domain/workflow/reconcile.ts';
 import { platformFairness, priorities, type RunKind, type OutboxEntry } from '../../domain/runs.ts';
-import { contactKey, projectKey, statusKey, workflowKey } from './search-attributes.ts';
+import {
+  contactKey,
+  projectKey,
+  projectNameKey,
+  statusKey,
+  workflowKey,
+  workflowNameKey,
+} from './search-attributes.ts';
 
 /**
  * Starts, signals and cancels runs from outside. It names workflow types and imports none, so its
@@ -35,7 +43,12 @@ export async function startExecution(
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
   // Already started by a process that died before it recorded that.
-  if (due.hasEnded || servesStart(found, due)) return found.runId;
+  if (due.hasEnded) return found.runId;
+  if (servesStart(found, due)) {
+    // Somebody may have acted on the row since: this start stands for that, too.
+    await signalExecution(client, due.start.executionId, lookSignal);
+    return found.runId;
+  }
   await client.workflow
     .getHandle(found.workflowId, found.runId)
     .result()
@@ -52,7 +65,7 @@ export async function startExecution(
 async function tryStart(
   client: Client,
   taskQueue: string,
-  { start, generation, isAwaited }: DueStart & { isAwaited?: boolean },
+  { start, projectName, generation, isAwaited }: DueStart & { isAwaited?: boolean },
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE',
 ): Promise<string | null> {
   try {
@@ -72,6 +85,8 @@ async function tryStart(
         { key: contactKey, value: start.contactId },
         { key: workflowKey, value: start.workflowId },
         { key: statusKey, value: 'RUNNING' },
+        { key: projectNameKey, value: projectName },
+        { key: workflowNameKey, value: start.workflowName },
       ],
     });
     return handle.firstExecutionRunId;
@@ -94,7 +109,10 @@ export async function cancelExecution(client: Client, executionId: string): Prom
   await ignoreMissing(client.workflow.getHandle(executionRunId(executionId)).cancel());
 }
 
-/** Signals the run of an execution that the event for its waiting step has arrived. */
+/**
+ * Signals the run of an execution that the event for its waiting step has arrived, or that it must look
+ * at its row (`lookSignal`).
+ */
 export async function signalExecution(
   client: Client,
   executionId: string,

@@ -2,8 +2,8 @@ import type { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 
 /**
- * Search attributes for operators in the Temporal UI. They are not encrypted, so they hold ids
- * only, no personal data.
+ * Search attributes for operators in the Temporal UI. They are not encrypted, so they hold ids and the
+ * names of projects, workflows and steps, no personal data.
  */
 
 export const projectKey = defineSearchAttributeKey('ProjectId', SearchAttributeType.KEYWORD);
@@ -17,6 +17,17 @@ export const statusKey = defineSearchAttributeKey(
   SearchAttributeType.KEYWORD,
 );
 
+export const projectNameKey = defineSearchAttributeKey('ProjectName', SearchAttributeType.KEYWORD);
+export const workflowNameKey = defineSearchAttributeKey(
+  'WorkflowName',
+  SearchAttributeType.KEYWORD,
+);
+
+/** `FailedStep` is set by the runs themselves. */
+const names = [projectKey, contactKey, workflowKey, statusKey, projectNameKey, workflowNameKey]
+  .map((key) => key.name)
+  .concat('FailedStep');
+
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;
 
@@ -28,9 +39,7 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;
   const { operatorService } = client.connection as Connection;
   const known = await operatorService.listSearchAttributes({ namespace });
-  const missing = [projectKey, contactKey, workflowKey, statusKey]
-    .map((key) => key.name)
-    .filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
+  const missing = names.filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
   if (missing.length === 0) return;
   try {
     await operatorService.addSearchAttributes({
@@ -38,9 +47,8 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
       searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
     });
   } catch (error) {
-    const names = missing.join(', ');
     throw new Error(
-      `Add these search attributes of type Keyword to the Temporal namespace ${namespace}: ${names}.`,
+      `Add these search attributes of type Keyword to the Temporal namespace ${namespace}: ${missing.join(', ')}.`,
       { cause: error },
     );
   }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { useApi } from '../../support/api.ts';
 import { pro, useCampaignShop } from '../../support/projects/campaign-shop.ts';
@@ -77,6 +78,27 @@ describe('POST /campaigns/{id}/duplicate', () => {
       404,
       'CAMPAIGN_NOT_FOUND',
     ]);
+  });
+});
+
+describe('a campaign whose text was stored with broken syntax', () => {
+  it('is not sent: 422 invalid_template with the line', async () => {
+    const { id } = await made();
+    const store = (texts: object) =>
+      shop.api.db.updateTable('campaign').set(texts).where('id', '=', id).execute();
+    await store({ body: '<p>\n {% if' });
+    const refused = await shop.call('POST', `/campaigns/${id}/send`);
+    expect(refusal(refused)).toEqual([422, 'VALIDATION_ERROR', 'body invalid_template']);
+    expect(refused.body.error.errors[0].message).toContain('(line 2, column 2)');
+    await store({ body: 'x', subject: '{% nope %}' });
+    expect(refusal(await shop.call('POST', `/campaigns/${id}/send`))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'subject invalid_template',
+    ]);
+    expect((await shop.call('GET', `/campaigns/${id}`)).body.data.status).toBe('DRAFT');
+    await store({ subject: '{{ name | shout }}' });
+    expect((await shop.call('POST', `/campaigns/${id}/send`)).status).toBe(200);
   });
 });
 
@@ -224,6 +246,8 @@ describe('GET /campaigns/{id}/stats', () => {
         bouncedCount: 1,
         complainedCount: 0,
         unsubscribedCount: 0,
+        renderedPlainlyCount: 0,
+        progress: null,
         uncertainCount: 0,
         deliveryRate: 75,
         openRate: 50,
@@ -272,5 +296,20 @@ describe('POST /campaigns/{id}/test', () => {
     const [mail] = await api.db.selectFrom('single_mail').selectAll().execute();
     expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
     expect(api.dispatched.at(-1)).toBe(`campaign-test-${mail!.id}`);
+  });
+
+  it('keeps the answer in the transaction of the mail: a repeat never sends a second one', async () => {
+    const { api, project, call } = shop;
+    const made = await call('POST', '/campaigns', draft());
+    const path = `/campaigns/${made.body.data.id}/test`;
+    const key = { 'Idempotency-Key': 'a-test' };
+    const first = await call('POST', path, { email: 'a@people.test' }, key);
+    const again = await call('POST', path, { email: 'a@people.test' }, key);
+    expect([first.status, again.status, again.body]).toEqual([200, 200, first.body]);
+    const { rows } = await sql`
+      select mail.xmin = kept.xmin as together
+        from single_mail mail, idempotency kept
+        where mail.project_id = ${project.id} and kept.key = 'a-test'`.execute(api.db);
+    expect(rows).toEqual([{ together: true }]);
   });
 });

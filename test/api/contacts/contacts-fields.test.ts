@@ -289,6 +289,16 @@ describe('the usage of a field', () => {
     await created(`/workflows/${expected[0]}/steps`, step);
     await createWorkflow('D', 'CONDITION', { field: 'event.plan', operator: 'exists' });
     await createWorkflow('E', 'CONDITION', { field: 'workflow.plan', operator: 'exists' });
+    for (const [name, field] of [
+      ['F', 'event.plan'],
+      ['G', 'contact.data.plan'],
+    ]) {
+      const id = await created('/workflows', { name });
+      const where = [{ field, operator: 'exists' }];
+      const exitRules = [{ eventName: 'x', where, reason: 'x' }];
+      await call('PATCH', `/workflows/${id}`, { exitRules });
+      if (name === 'G') expected.push(id);
+    }
     const { usedInWorkflows, canDelete } = await usage('plan');
     expect(usedInWorkflows.map(({ id }: { id: string }) => id)).toEqual(expected);
     expect(canDelete).toBe(false);

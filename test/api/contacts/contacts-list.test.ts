@@ -113,6 +113,20 @@ describe('GET /contacts', () => {
     expect(await found("'; drop table contact; --")).toEqual([]);
   });
 
+  it('finds a whole address in any case, with spaces around it', async () => {
+    const { list } = await withContacts(['ada@x.test', 'bada@x.test', 'ada@x.tests']);
+    const { body } = await list(`?email=${encodeURIComponent(' ADA@x.test ')}`);
+    expect(body.data.map(({ email }: Item) => email)).toEqual(['ada@x.test']);
+    expect([body.total, body.hasMore]).toEqual([1, false]);
+    const excluded = await list('?email=ada@x.test&subscribed=false');
+    expect(excluded.body.data).toEqual([]);
+    expect(refusal(await list('?email=ada'))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'email invalid_string',
+    ]);
+  });
+
   it('shows only those who are, or are not, subscribed; with a search, too', async () => {
     const { list } = await withContacts(numbered(21));
     const of = async (query: string) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cancelJobs } from '../../../db/contacts/jobs.ts';
+import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import type { TestRequest } from '../../support/api.ts';
 import { refusal, useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';
@@ -140,7 +140,9 @@ describe('GET /contacts/import/{jobId}', () => {
   it('shows a cancelled job without numbers, and its file is gone', async () => {
     const { db } = shop.api;
     const { jobId } = (await post(await formWith(csv))).body;
-    const cancelled = await db.transaction().execute((tx) => cancelJobs(tx, shop.project.id));
+    const cancelled = await db
+      .transaction()
+      .execute((tx) => cancelJobs(tx, { projectId: shop.project.id }));
     expect(cancelled).toContain(jobId);
     const { body } = await shop.call('GET', `/contacts/import/${jobId}`);
     expect(body).toMatchObject({
@@ -150,5 +152,37 @@ describe('GET /contacts/import/{jobId}', () => {
       finishedAt: expect.any(String),
     });
     expect(await db.selectFrom('import_file').select('job_id').execute()).toEqual([]);
+  });
+});
+
+describe('GET /imports', () => {
+  it('lists the imports of the project, newest first, page by page', async () => {
+    const { cookie } = await shop.api.signUp();
+    const { secretKey: key } = await shop.api.createProject(cookie);
+    const list = async (query = '') =>
+      (await shop.api.request('GET', `/imports${query}`, { key })).body;
+    expect(await list()).toEqual({ data: [], hasMore: false, total: 0 });
+    const ids: string[] = [];
+    for (let index = 0; index < 3; index += 1) {
+      ids.unshift((await post({ ...(await formWith(csv)), key })).body.jobId);
+    }
+    const bulk = { key, body: { mode: 'query', filter: {} } };
+    expect((await shop.api.request('POST', '/contacts/bulk-subscribe', bulk)).status).toBe(202);
+    const whole = await list();
+    expect(whole.data.map(({ id }: { id: string }) => id).toSorted()).toEqual(ids.toSorted());
+    const [newest] = whole.data;
+    const path = `/contacts/import/${newest.id}`;
+    expect((await shop.api.request('GET', path, { key })).body).toEqual(newest);
+    const paged = [];
+    for (let cursor = ''; ;) {
+      const page = await list(`?limit=1${cursor}`);
+      expect(page.total).toBe(cursor === '' ? 3 : 0);
+      paged.push(...page.data);
+      if (!page.hasMore) break;
+      cursor = `&cursor=${page.cursor}`;
+    }
+    expect(paged).toEqual(whole.data);
+    const refused = await shop.api.request('GET', '/imports?cursor=zz', { key });
+    expect(refusal(refused)).toEqual([422, 'VALIDATION_ERROR', 'cursor invalid_string']);
   });
 });

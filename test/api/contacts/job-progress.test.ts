@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failImport, recordImportBatch, startImport } from '../../../db/contacts/import.ts';
-import { cancelJobs } from '../../../db/contacts/jobs.ts';
+import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';
 
@@ -71,7 +71,7 @@ describe('the progress of a job', () => {
 
   it('stays where it was when the job is cancelled', async () => {
     const job = await almostDone();
-    await shop.api.db.transaction().execute((tx) => cancelJobs(tx, job.projectId));
+    await shop.api.db.transaction().execute((tx) => cancelJobs(tx, { projectId: job.projectId }));
     expect(await shown(job)).toEqual(['cancelled', 99]);
   });
 });

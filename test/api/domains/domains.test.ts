@@ -161,6 +161,20 @@ describe('POST /domains', () => {
   });
 });
 
+describe('GET /domains', () => {
+  it('answers the domains of the own project, to the key and to a member who names it', async () => {
+    const { id, secretKey } = await api.createProject(ada.cookie);
+    await add({ domain: newName() }, { key: secretKey });
+    const named = await api.request('GET', `/domains/project/${id}`, { key: secretKey });
+    const member = { cookie: ada.cookie, headers: { 'X-Project-Id': id } };
+    for (const as of [{ key: secretKey }, member]) {
+      const { status, body } = await api.request('GET', '/domains', as);
+      expect([status, body]).toEqual([200, named.body]);
+    }
+    expect(named.body).toHaveLength(1);
+  });
+});
+
 describe('GET /domains/project/{projectId}', () => {
   it('answers the domains newest first, to the key and to a member', async () => {
     const { id, secretKey } = await api.createProject(ada.cookie);

@@ -158,6 +158,12 @@ describe('GET /events/{eventName}/usage', () => {
       eventName: 'vip.joined',
     });
     const waitingId = await createWaitingWorkflow('vip.joined');
+    const { body: left } = await shop.call('POST', '/workflows', { name: 'Zero' });
+    const exitRules = [
+      { eventName: 'other', reason: '' },
+      { eventName: 'vip.joined', reason: 'vip' },
+    ];
+    await shop.call('PATCH', `/workflows/${left.id}`, { exitRules });
     const segment = await createSegment('event.vip.joined');
     await createSegment('event.vip');
     expect(await get(`${path('vip.joined')}/usage`)).toEqual({
@@ -165,6 +171,7 @@ describe('GET /events/{eventName}/usage', () => {
       usedInWorkflows: [
         { id: triggered.id, name: 'Triggered' },
         { id: waitingId, name: 'Waits' },
+        { id: left.id, name: 'Zero' },
       ],
       totalCount: 0,
       uniqueContacts: 0,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 /** Events of many requests, recorded in one transaction. */
 
@@ -107,5 +108,25 @@ describe('events that come together', () => {
     });
     expect((await waiting!).status).toBe(200);
     expect((await shop.contact(held!))!.data).toEqual({ late: true });
+  });
+
+  it('wait only shortly for a contact that somebody is creating', async () => {
+    const [held, ...others] = addresses(10);
+    let waiting: ReturnType<typeof track> | undefined;
+    await db.transaction().execute(async (tx) => {
+      await sql`insert into contact (project_id, email, subscribed)
+        values (${shop.project.id}, ${held}, true)`.execute(tx);
+      waiting = track({ email: held });
+      await waitFor('the event to wait', async () => {
+        const { rows } = await sql`select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+        return rows.length > 0;
+      });
+      const began = performance.now();
+      expect(statuses(await trackAll(others))).toEqual(new Set([200]));
+      // Less than the time limit for locks.
+      expect(performance.now() - began).toBeLessThan(4_000);
+    });
+    expect((await waiting!).status).toBe(200);
   });
 });

@@ -39,7 +39,7 @@ const record = (mails: Mail[], reports: ReturnType<typeof report>[]) =>
       projectId: project.id,
       contactId: contacts.get(one.emailId)!,
     }));
-    return recordFeedback(tx, project.id, found, { autoDisable: true });
+    return recordFeedback(tx, found, { autoDisable: true });
   });
 
 const sentEmails = (count: number, campaignId?: string) =>
@@ -152,6 +152,15 @@ describe('feedback that arrives together', () => {
   });
 });
 
+/** Another project with a sent message. */
+async function withMail() {
+  const { id: projectId, secretKey: key } = await api.createProject((await api.signUp()).cookie);
+  const body = { email: `${randomUUID()}@x.example` };
+  const made = await api.request('POST', '/contacts', { key, body });
+  const given = { projectId, contactId: made.body.id as string };
+  return { projectId, id: await insertTestEmail(db, given) };
+}
+
 describe('feedback beside rows that somebody has locked', () => {
   it.each(['contact', 'email'] as const)('waits only for the %s that is locked', async (table) => {
     const [locked, free] = (await sentEmails(2)) as [Mail, Mail];
@@ -171,17 +180,61 @@ describe('feedback beside rows that somebody has locked', () => {
     expect((await emailOf(locked.id)).status).toBe('DELIVERED');
   });
 
+  it('is recorded in few transactions for many projects, and waits for the rows of none', async () => {
+    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const { cookie } = await api.signUp();
+    const campaigns: string[] = [];
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const { id: projectId, secretKey: key } = await api.createProject(cookie, `Shop ${n}`);
+      campaigns.push(await insertTestCampaign(db, projectId));
+      const body = { email: `${randomUUID()}@x.example` };
+      const { id } = (await api.request('POST', '/contacts', { key, body })).body;
+      const given = { projectId, contactId: id as string, campaignId: campaigns[n]! };
+      ids.push(await insertTestEmail(db, given));
+    }
+    const record = (feedback: Feedback) =>
+      ids.map((id) => queue.record(report({ id }, null, feedback), 50));
+    await Promise.all(record(delivery));
+    const { rows } = await sql<{ transactions: number; projects: number }>`
+      select count(distinct xmin::text)::int as transactions,
+          count(distinct project_id)::int as projects
+        from event where email_id = any(${ids}) and name = 'email.delivery'`.execute(db);
+    // The first waits for nobody.
+    expect(rows).toEqual([{ transactions: 2, projects: 5 }]);
+    let stuck: Promise<boolean> | undefined;
+    await whileLocked(lock('campaign', campaigns[2]!), async () => {
+      const recorded = record(opened(5));
+      [stuck] = recorded.splice(2, 1);
+      expect(await Promise.all(recorded)).toEqual([true, true, true, true]);
+    });
+    expect(await stuck).toBe(true);
+    for (const id of campaigns) expect((await campaignOf(id)).opened_count).toBe(1);
+  });
+
+  it('of a project that takes too long fails alone', async () => {
+    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const [own, other] = [await sentEmail(), await sentEmail()];
+    const { id, projectId } = await withMail();
+    await sql`
+      create function take_too_long() returns trigger language plpgsql as
+        $$begin raise exception 'canceling statement' using errcode = '57014'; end$$`.execute(db);
+    await sql`
+      create trigger slow before update on email for each row
+        when (new.project_id = ${sql.lit(projectId)}) execute function take_too_long()`.execute(db);
+    const recorded = [own.id, id, other.id].map((emailId) =>
+      queue.record(report({ id: emailId }, null, delivery), 50).catch(() => 'failed'),
+    );
+    expect(await Promise.all(recorded)).toEqual([true, 'failed', true]);
+    await sql`drop function take_too_long() cascade`.execute(db);
+    expect((await emailOf(other.id)).status).toBe('DELIVERED');
+  });
+
   it("of one project does not delay another's, however much of it there is", async () => {
     const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
     const campaignId = await insertTestCampaign(db, project.id);
     const [stuck, other] = [await sentEmail({}, campaignId), await sentEmail()];
-    const neighbour = await api.createProject((await api.signUp()).cookie);
-    const made = await api.request('POST', '/contacts', {
-      key: neighbour.secretKey,
-      body: { email: `${randomUUID()}@x.example` },
-    });
-    const given = { projectId: neighbour.id, contactId: made.body.id as string };
-    const id = await insertTestEmail(db, given);
+    const { id } = await withMail();
     const flood: Promise<unknown>[] = [];
     let refused = 0;
     await whileLocked(lock('campaign', campaignId), async () => {

@@ -102,7 +102,7 @@ describe('a path', () => {
   it('with another method answers 405 METHOD_NOT_ALLOWED and names the right ones', async () => {
     const { status, headers, body } = await api.request('PUT', '/domains');
     expect([status, body.error.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
-    expect(headers.get('allow')).toBe('POST');
+    expect(headers.get('allow')).toBe('HEAD, GET, POST');
   });
 
   it.each([
@@ -252,7 +252,7 @@ describe('cross-origin requests', () => {
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('access-control-allow-methods')).toBe('GET, POST, PUT, DELETE, OPTIONS');
     expect(headers.get('access-control-allow-headers')).toBe(
-      'Content-Type, Authorization, Idempotency-Key, X-Request-ID',
+      'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer',
     );
     const { headers: answered } = await api.request('POST', '/v1/no', { body: {} });
     expect(answered.get('access-control-allow-origin')).toBe('*');

@@ -150,10 +150,10 @@ describe('the documentation', () => {
     const { status, headers, body } = await api.request('GET', '/docs');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
-    const files = [...(body as string).matchAll(/(?:src|href)="([^"]+)"/g)].map(
+    const files = [...(body as string).matchAll(/(?:src|href)="([^"#]+)"/g)].map(
       (match) => match[1],
     );
-    expect(files).toContain('/openapi.json');
+    expect(files).toEqual(expect.arrayContaining(['/openapi.json', '/docs/reference']));
     for (const file of files) {
       expect(file).toMatch(/^\/[^/]/);
       expect((await api.request('GET', file ?? '')).status).toBe(200);

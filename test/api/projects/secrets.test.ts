@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { CompiledQuery, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { reEncrypt } from '../../../db/projects/re-encryption.ts';
+import { listSecrets } from '../../../db/projects/secrets.ts';
 import { createCipher } from '../../../providers/encryption.ts';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
+import { recordStatements } from '../../support/statements.ts';
 
 const shop = await useWorkflowApi();
 
@@ -92,6 +95,20 @@ describe('secrets', () => {
       code: 'SECRET_NOT_FOUND',
       details: { resource: 'secret', id: 'USED' },
     });
+  });
+
+  it('are looked for in the steps that may name one, however many others there are', async () => {
+    const { db } = shop.api;
+    await set('ANY');
+    const statements = recordStatements();
+    await listSecrets(db, shop.projectId);
+    const { text = '', values = [] } = statements.take()[1] ?? {};
+    const { rows } = await db.transaction().execute(async (tx) => {
+      await sql`set local enable_seqscan = off`.execute(tx);
+      return tx.executeQuery(CompiledQuery.raw(`explain ${text}`, [...values]));
+    });
+    expect(JSON.stringify(rows)).toContain('workflow_step_secret');
+    expect(JSON.stringify(rows)).toContain('Index Cond: (project_id = ');
   });
 
   it('are 50 of a project at most, however many are set at once', async () => {

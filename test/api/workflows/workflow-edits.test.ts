@@ -102,3 +102,18 @@ describe('edits at the same moment', () => {
     expect(kept.map((row) => row.version)).toEqual(kept.map((_, index) => version - index));
   });
 });
+
+it('an edit is one transaction with the key of its request, so that a repeat adds no second step', async () => {
+  const key = randomUUID();
+  const made = await graph.call(
+    'POST',
+    `/workflows/${id}/steps`,
+    { type: 'EXIT', name: 'Out', config: {} },
+    { 'Idempotency-Key': key },
+  );
+  expect(made.status).toBe(201);
+  const { rows } = await sql<{ isOne: boolean }>`
+    select step.xmin = idempotency.xmin as "isOne" from workflow_step step, idempotency
+      where step.id = ${made.body.id} and idempotency.key = ${key}`.execute(api.db);
+  expect(rows).toEqual([{ isOne: true }]);
+});

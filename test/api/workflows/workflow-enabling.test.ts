@@ -39,6 +39,34 @@ describe('enabling a workflow', () => {
     expect(await versions(id)).toEqual([]);
   });
 
+  it('refuses a template that was stored with broken syntax, with the line', async () => {
+    const { id } = await createWorkflow();
+    const template = await make('/templates', {
+      name: 'T',
+      subject: 's',
+      body: 'b',
+      type: 'MARKETING',
+    });
+    const mail = await make(`/workflows/${id}/steps`, {
+      type: 'SEND_EMAIL',
+      name: 'Mail',
+      config: {},
+      templateId: template.id,
+    });
+    const store = (texts: object) =>
+      api.db.updateTable('template').set(texts).where('id', '=', template.id).execute();
+    await store({ body: 'a\n{% if x %}', from_email: 'team@shop.test' });
+    const { status, body } = await call('PATCH', `/workflows/${id}`, { enabled: true });
+    expect([status, body.error.code]).toEqual([422, 'WORKFLOW_INVALID']);
+    expect(errorFields(body)).toEqual([`steps.${mail.id} custom`]);
+    expect(body.error.errors[0].message).toMatch(/"Mail".*body.*\(line 2, column 1\)/);
+    const { body: graph } = await call('GET', `/workflows/${id}/graph`);
+    const whole = await call('POST', '/workflows', { name: 'Copy', enabled: true, graph });
+    expect([whole.status, errorFields(whole.body)]).toEqual([422, ['graph.steps.mail custom']]);
+    await store({ body: 'a' });
+    expect((await call('PATCH', `/workflows/${id}`, { enabled: true })).status).toBe(200);
+  });
+
   it('asks for a sender of each template and a way of each condition', async () => {
     const { id } = await createWorkflow();
     const template = await make('/templates', {

@@ -53,6 +53,8 @@ describe('creating a workflow', () => {
       triggerConfig: { eventName: 'e' },
       allowReentry: false,
       version: 1,
+      exitRules: [],
+      pausedAt: null,
       projectId,
       createdAt: expect.stringMatching(/Z$/),
       updatedAt: expect.stringMatching(/Z$/),

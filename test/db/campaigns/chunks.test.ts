@@ -122,7 +122,7 @@ describe('the queue of a campaign', () => {
     ]);
     expect(await chunkSizes()).toEqual([1, 1]);
     expect((await claim()).ids).toEqual([third]);
-    await sql`update campaign_chunk set due_at = now() where campaign_id = ${campaignId}`.execute(
+    await sql`update campaign_chunk set due_at = now() - interval '1 second' where campaign_id = ${campaignId}`.execute(
       db,
     );
     const again = await claim();
@@ -172,6 +172,7 @@ describe('a message whose chunk is claimed', () => {
     };
     expect(await listed('SENDING')).toEqual([[id, 'SENDING']]);
     expect((await listed('PENDING')).length).toBe(2);
+    expect((await listed(`PENDING&campaignId=${campaignId}`)).length).toBe(2);
   });
 
   it('is due again when nothing of the chunk was handed over', async () => {

@@ -174,7 +174,7 @@ describe('the events of a message of a campaign', () => {
           receipt: null,
         },
       ]);
-      await recordFeedback(tx, projectId, [report!], { autoDisable: false });
+      await recordFeedback(tx, [report!], { autoDisable: false });
     });
     expect((await get(`/emails/${emailId}`)).status).toBe('FAILED');
     expect(await shownNames()).toEqual(['email.sent']);

@@ -3,12 +3,9 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
+import { retryExecution } from '../../../db/live/retrying.ts';
 import { claimOverdue, enqueue, listPending, markSent } from '../../../db/outbox/outbox.ts';
-import {
-  cancelExecutions,
-  insertExecution,
-  retryExecution,
-} from '../../../db/workflows/executions.ts';
+import { cancelExecutions, insertExecution } from '../../../db/workflows/executions.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();

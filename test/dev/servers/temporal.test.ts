@@ -70,6 +70,9 @@ describe('startTemporal', { timeout: 60_000 }, () => {
           'ContactId',
           'CustomerWorkflowId',
           'CustomerWorkflowStatus',
+          'ProjectName',
+          'WorkflowName',
+          'FailedStep',
         ]),
       );
       expect((await fetch(server.uiUrl)).status).toBe(200);

@@ -40,7 +40,12 @@ describe('a condition is read', () => {
       logic: 'OR',
       groups: [{ filters: [pro, gmail] }, { filters: [], conditions: one(gmail) }],
     };
-    expect(parseCondition(sent, 'c')).toEqual({ condition: sent, problems: [], mentions: [] });
+    expect(parseCondition(sent, 'c')).toEqual({
+      condition: sent,
+      problems: [],
+      mentions: [],
+      bareNames: [],
+    });
   });
 
   it('from its flat form', () => {
@@ -138,16 +143,18 @@ describe('a condition is refused', () => {
 
   it.each<[object, ...string[]]>([
     [{}, 'field invalid_type', 'operator invalid_type'],
-    [filter('phone', 'equals', 1), 'field unsupported_field'],
+    [filter('', 'equals', 1), 'field unsupported_field'],
     [filter('email.read', 'triggered'), 'field unsupported_field'],
     [filter('data.', 'exists'), 'field unsupported_field'],
     [filter('event.', 'triggered'), 'field unsupported_field'],
-    [filter('contact.email', 'equals', 'a'), 'field unsupported_field'],
-    [filter('__proto__', 'equals', 'a'), 'field unsupported_field'],
+    [filter('contact.phone', 'equals', 'a'), 'field unsupported_field'],
+    [filter('contact.contact.email', 'equals', 'a'), 'field unsupported_field'],
+    [filter('contact.event.a', 'triggered'), 'field unsupported_field'],
+    [filter('contact', 'exists'), 'field unsupported_field'],
     [filter(`data.${'x'.repeat(1000)}`, 'exists'), 'field too_big'],
     [{ field: 5, operator: 'exists' }, 'field invalid_type'],
     [filter('email', 'is', 'a'), 'operator invalid_enum_value'],
-    [filter('phone', 'is'), 'field unsupported_field', 'operator invalid_enum_value'],
+    [filter('data.', 'is'), 'field unsupported_field', 'operator invalid_enum_value'],
     [filter('email', 'within', 1, 'days'), 'operator unsupported_operator'],
     [filter('event.a', 'exists'), 'operator unsupported_operator'],
     [filter('email', 'equals'), 'value invalid_type'],
@@ -172,10 +179,26 @@ describe('a condition is refused', () => {
     expect(faults(groups({ filters: [pro, given] }))).toEqual(expected.map(at));
   });
 
+  it.each([
+    ['plan', 'data.plan', 'plan'],
+    ['address.city', 'data.address.city', 'address'],
+    ['contact.data.plan', 'data.plan', null],
+    ['data.plan', 'data.plan', null],
+    ['contact.email', 'email', null],
+    ['email', 'email', null],
+    ['__proto__', 'data.__proto__', '__proto__'],
+  ])('not for the name %s, which is stored as %s', (field, stored, key) => {
+    const parsed = parseCondition(groups({ filters: [filter(field, 'equals', 'a')] }), 'c');
+    expect(parsed.problems).toEqual([]);
+    expect(parsed.condition?.groups[0]?.filters[0]?.field).toBe(stored);
+    const place = 'c.groups.0.filters.0.field';
+    expect(parsed.bareNames).toEqual(key === null ? [] : [{ field: place, key }]);
+  });
+
   it('with all problems at once, in reading order', () => {
     const sent = {
       logic: 'NOR',
-      groups: [{ filters: [{}], conditions: one(filter('x', 'exists')) }, { filters: [] }],
+      groups: [{ filters: [{}], conditions: one(filter('data.', 'exists')) }, { filters: [] }],
     };
     expect(faults(sent, '')).toEqual([
       'logic invalid_enum_value',

@@ -6,7 +6,7 @@ import { variables } from './rendering.ts';
 const renderer: Renderer = {
   render: async (kind, template, values) => renderTemplate(kind, template, values),
   renderTexts: async (sources, values) =>
-    sources.map((source) => renderTemplate('text', compileTemplate(source), values)),
+    sources.map((source) => renderTemplate('text', compileTemplate(source), values).text),
 };
 const costly = compileTemplate('{% for n in (1..2) %}{{n}}{{name}}{% endfor %}');
 const cheap = compileTemplate('Hi {{name}}');
@@ -17,7 +17,7 @@ async function rendered(template: typeof costly, names: string[]) {
   const text = await renderAhead(renderer, async ({ render }) => {
     const name = names[begun] ?? names.at(-1)!;
     begun += 1;
-    return render('html', template, variables({ name }));
+    return (await render('html', template, variables({ name }))).text;
   });
   return { text, begun };
 }
@@ -39,7 +39,8 @@ it('makes all texts that are asked for together in one go', async () => {
   let begun = 0;
   const texts = await renderAhead(renderer, async ({ render }) => {
     begun += 1;
-    return Promise.all(['Ada', 'Bo'].map((name) => render('html', costly, variables({ name }))));
+    const rendering = ['Ada', 'Bo'].map((name) => render('html', costly, variables({ name })));
+    return (await Promise.all(rendering)).map(({ text }) => text);
   });
   expect([texts, begun]).toEqual([['1Ada2Ada', '1Bo2Bo'], 2]);
 });

@@ -151,7 +151,7 @@ describe('escaping by origin', () => {
         const compiled = compileTemplate(source);
         expect(compiled.nodes).toBeDefined();
         const stored = { v, w, list: [v, w], o: { [v]: w, a: v } };
-        const shown = renderTemplate('html', compiled, variables(stored, undefined, { k: w }));
+        const shown = renderTemplate('html', compiled, variables(stored, undefined, { k: w })).text;
         const ours = /<\/?li>|<br \/>/gi;
         expect(shown.replaceAll(ours, '')).not.toContain('<');
       }),

@@ -6,7 +6,7 @@ import { variables } from './rendering.ts';
 const renderer: Renderer = {
   render: async (kind, template, given) => renderTemplate(kind, template, given),
   renderTexts: async (sources, given) =>
-    sources.map((source) => renderTemplate('text', compileTemplate(source), given)),
+    sources.map((source) => renderTemplate('text', compileTemplate(source), given).text),
 };
 const badge = 'Sent with Everpost';
 
@@ -21,7 +21,7 @@ const mail = (messageClass: MailToRender['messageClass'], hasBadge?: boolean): M
 
 describe('the badge', () => {
   it.each(['TRANSACTIONAL', 'MARKETING'] as const)('is in %s mail that asks for it', async (c) => {
-    const { body } = await renderMailWith(renderer, mail(c, true));
+    const { body } = (await renderMailWith(renderer, mail(c, true))).content;
     expect(body).toContain(badge);
     // Inside the document, below all else.
     expect(body.endsWith('</div></body></html>')).toBe(true);
@@ -34,7 +34,7 @@ describe('the badge', () => {
       mail('TRANSACTIONAL'),
       mail('MARKETING', false),
     ]) {
-      expect((await renderMailWith(renderer, content)).body).not.toContain(badge);
+      expect((await renderMailWith(renderer, content)).content.body).not.toContain(badge);
     }
   });
 });
@@ -43,9 +43,8 @@ describe('the texts of a mail', () => {
   it('stay as they are in transactional and headless mail', async () => {
     for (const messageClass of ['TRANSACTIONAL', 'HEADLESS'] as const) {
       expect(await renderMailWith(renderer, mail(messageClass))).toEqual({
-        subject: 'Hi Ada',
-        body: '<html><body><p>Ada</p></body></html>',
-        headers: [],
+        content: { subject: 'Hi Ada', body: '<html><body><p>Ada</p></body></html>', headers: [] },
+        warnings: [],
       });
     }
   });

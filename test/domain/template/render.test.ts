@@ -210,8 +210,8 @@ describe('faulty and costly templates', () => {
     for (const name of ['render', 'layout', 'block', 'bogus']) {
       expect(message(`{% ${name} "x" %}{% end${name} %}`)).toContain(`"${name}" not found`);
     }
-    expect(message('{{ x | bogus }}')).toContain('undefined filter: bogus');
-    expect(message('{{ x | constructor }}')).toContain('undefined filter: constructor');
+    expect(message('{{ x | bogus }}')).toContain('Undefined filter: bogus');
+    expect(message('{{ x | constructor }}')).toContain('Undefined filter: constructor');
     expect(message('é'.repeat(1024 * 1024 + 1))).toContain('2 MB');
     expect(message('x'.repeat(2 * 1024 * 1024))).toBe('ok');
   });
@@ -259,7 +259,7 @@ describe('faulty and costly templates', () => {
         (parts, data) => {
           const template = compileTemplate(parts.join(''));
           for (const kind of ['html', 'subject', 'text'] as const) {
-            const text = renderTemplate(kind, template, variables(data, data, data));
+            const { text } = renderTemplate(kind, template, variables(data, data, data));
             expect(typeof text).toBe('string');
           }
         },

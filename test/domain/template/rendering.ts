@@ -25,13 +25,13 @@ export function variables(
 }
 
 export function html(source: string, ...layers: Parameters<typeof variables>): string {
-  return renderTemplate('html', compileTemplate(source), variables(...layers));
+  return renderTemplate('html', compileTemplate(source), variables(...layers)).text;
 }
 
 export function subject(source: string, ...layers: Parameters<typeof variables>): string {
-  return renderTemplate('subject', compileTemplate(source), variables(...layers));
+  return renderTemplate('subject', compileTemplate(source), variables(...layers)).text;
 }
 
 export function text(source: string, ...layers: Parameters<typeof variables>): string {
-  return renderTemplate('text', compileTemplate(source), variables(...layers));
+  return renderTemplate('text', compileTemplate(source), variables(...layers)).text;
 }

@@ -33,7 +33,7 @@ function buildAny(config: Partial<StepConfig<'WEBHOOK'>>, ...layers: Parameters<
   const asked: string[] = [];
   const built = buildWebhook({ url, ...config }, known, (source) => {
     asked.push(source);
-    return renderTemplate('text', compileTemplate(source), known);
+    return renderTemplate('text', compileTemplate(source), known).text;
   });
   expect(webhookSources({ url, ...config }, known)).toEqual(expect.arrayContaining(asked));
   return built;

@@ -29,10 +29,10 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
     campaign.looked_at, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.total_recipients,
-    campaign.unsubscribed_count, campaign.updated_at
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -43,10 +43,11 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
     campaign.looked_at, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.total_recipients,
-    campaign.unsubscribed_count, campaign.updated_at, segment.name as segment_name
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at, segment.name as
+    segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -58,10 +59,11 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
     campaign.looked_at, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.total_recipients,
-    campaign.unsubscribed_count, campaign.updated_at, segment.name as segment_name
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at, segment.name as
+    segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -80,7 +82,7 @@ select case when least( (
     limit 1), (
     select due_at
     from email
-    where campaign_id = $2 and status = 'PENDING' and due_at < now() + interval '1 day'
+    where campaign_id = $2 and status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z'
     order by due_at
     limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
           select due_at
@@ -90,7 +92,8 @@ select case when least( (
           limit 1), (
           select due_at
           from email
-          where campaign_id = $4 and status = 'PENDING' and due_at < now() + interval '1 day'
+          where campaign_id = $4 and status = 'PENDING' and due_at < timestamptz '2100-01-01
+              00:00:00Z'
           order by due_at
           limit 1)) - clock_timestamp()) * 1000)::float8) end as "nextDueMs", exists (
   select
@@ -217,12 +220,13 @@ where id in (
 returning id, project_id, name
 
 update campaign
-set sent_count = sent_count + $1, delivered_count = delivered_count + $2, refused_in_row = $3::int,
-    status = case when (status = 'SENDING' and $4 > 0 and $5::int >= $6) then 'PAUSED' else status
-    end, paused_reason = case when (status = 'SENDING' and $7 > 0 and $8::int >= $9) then
-    'provider_failures' else paused_reason end, updated_at = case when (status = 'SENDING' and $10 >
-    0 and $11::int >= $12) then now() else updated_at end
-where id = $13
+set sent_count = sent_count + $1, delivered_count = delivered_count + $2, rendered_plainly_count =
+    rendered_plainly_count + $3, refused_in_row = $4::int, status = case when (status = 'SENDING'
+    and $5 > 0 and $6::int >= $7) then 'PAUSED' else status end, paused_reason = case when (status =
+    'SENDING' and $8 > 0 and $9::int >= $10) then 'provider_failures' else paused_reason end,
+    updated_at = case when (status = 'SENDING' and $11 > 0 and $12::int >= $13) then now() else
+    updated_at end
+where id = $14
 returning status
 
 update campaign
@@ -283,6 +287,26 @@ with expired as (
   where email.id = claimed.id and email.status = 'PENDING' )
 select
 from expired
+
+with looked as (
+  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class
+  from campaign
+  where project_id = $1 and frozen_at >= $2 and true
+  order by frozen_at desc, id desc
+  limit $3 )
+select id, name, subject, to_char(frozen_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
+    at, frozen_at, audience_type, segment_id, audience_condition, message_class, not coalesce((
+    select event.name = 'contact.unsubscribed'
+    from event
+    where contact_id = $4 and recorded_at > frozen_at and event.name in ('contact.subscribed',
+        'contact.unsubscribed')
+    order by recorded_at
+    limit 1), $5) and not exists (
+  select
+  from email
+  where campaign_id = looked.id and contact_id = $6) as "isOut"
+from looked
+order by frozen_at desc, id desc
 
 with next as (
   update campaign

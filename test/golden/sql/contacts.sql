@@ -59,8 +59,8 @@ returning contact.created_at, contact.data, contact.email, contact.id, contact.p
 insert into import_file (job_id, project_id, content)
 values ($1, $2, $3)
 
-insert into job (id, project_id, kind, data, request)
-values ($1, $2, $3, $4, $5)
+insert into job (id, project_id, kind, workflow_id, data, request)
+values ($1, $2, $3, $4, $5, $6)
 
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
     contact.subscribed, contact.updated_at
@@ -121,6 +121,12 @@ left join domain on domain.project_id = contact.project_id and domain.host_name 
   from '[^@]*$')
 where contact.project_id = $2 and contact.id = $3
 
+select contact.id
+from contact
+inner join execution on execution.contact_id = contact.id
+where execution.id = $1
+for no key update of contact
+
 select contact.id, coalesce(contact.data @> $1::jsonb, false) as holds
 from contact
 where contact.id = any($2::uuid[])
@@ -171,17 +177,19 @@ order by id
 for no key update
 
 select job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind, job.position,
-    job.progress, job.project_id, job.request, job.result, job.started_at, job.state, job.touched_at
+    job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
+    job.touched_at, job.workflow_id
 from job
 where id = $1 and project_id = $2 and state in ($3, $4)
 for update
 
 select job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind, job.position,
-    job.progress, job.project_id, job.request, job.result, job.started_at, job.state, job.touched_at
+    job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
+    job.touched_at, job.workflow_id
 from job
 where project_id = $1 and kind = $2 and id = $3
 
-select state, position, data, failed_reason
+select state, position, data, request, failed_reason
 from job
 where id = $1 and project_id = $2
 

@@ -64,6 +64,86 @@ select (
     where workflow.id = workflow_id) and project_id = $7 and date_trunc('milliseconds', started_at
         at time zone 'UTC') >= $8::timestamptz at time zone 'UTC') as workflow_started
 
+select ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now()
+      order by due_at
+      limit $2) mail) + coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where project_id = $3 and attempt_id is null and exists (
+        select
+        from campaign
+        where campaign.id = campaign_id and status = 'SENDING') and due_at <= now()), 0))::int as
+            due, least((
+    select min(due_at)
+    from email
+    where project_id = $4 and status = 'PENDING' and campaign_id is null and due_at <= now()), (
+    select min(due_at)
+    from campaign_chunk
+    where project_id = $5 and attempt_id is null and exists (
+      select
+      from campaign
+      where campaign.id = campaign_id and status = 'SENDING') and due_at <= now())) as
+          "oldestDueAt", ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $6 and status = 'SENDING' and lease_until >= now()
+      order by lease_until
+      limit $7) mail) + coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where project_id = $8 and attempt_id is not null and lease_until >= now()), 0))::int as
+          sending, ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $9 and status = 'SENDING' and lease_until < now()
+      order by lease_until
+      limit $10) mail) + coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where project_id = $11 and attempt_id is not null and lease_until < now()), 0))::int as
+          unknown, ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $12 and status = 'PENDING' and campaign_id is null and due_at > now() and
+          attempts > 0
+      order by due_at
+      limit $13) mail) + coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where project_id = $14 and attempt_id is null and exists (
+        select
+        from campaign
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now()), 0))::int as
+            retry, ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $15 and status = 'PENDING' and campaign_id is null and due_at > now() and
+          attempts = 0
+      order by due_at
+      limit $16) mail))::int as scheduled
+
+select (count(*) filter (
+    where sent_at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from
+        now() - min(sent_at) filter (
+      where sent_at > now() - make_interval(secs => $2))), 0)::float8 as seconds,
+          coalesce(bool_or(not sent_at > now() - make_interval(secs => $3)), false) as "wasSending"
+from email
+where project_id = $4 and sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'
+    and sent_at > now() - make_interval(secs => $5) and true
+
 select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
     clock_timestamp()) * 1000)::float8) end as ms
 from email
@@ -109,13 +189,9 @@ select id, message_id, project_id, contact_id
 from email
 where source_type <> 'INBOUND' and id = any($1::uuid[])
 
-update body_retention
-set done_to = (
-  select (left(id::text, 14) || '0000-0000-000000000000')::uuid
-  from unnest($1::uuid[]) as stored(id)
-  order by id
-  limit 1)
-where done_to >= any($2::uuid[])
+select key, tokens + extract(epoch from clock_timestamp() - refilled_at)::float8 * rate as tokens
+from token_bucket
+join unnest($1::text[], $2::float8[]) as wanted(key, rate) using (key)
 
 update email
 set status = given.status, error = given.error, message_id = given.message_id, sent_at =
@@ -362,7 +438,7 @@ returning campaign_id
 with unqueued as (
   select id, due_at
   from email
-  where campaign_id = $1 and status = 'PENDING' and due_at < now() + interval '1 day'
+  where campaign_id = $1 and status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z'
   order by due_at, id
   limit $2
   for update skip locked ), held as (

@@ -1,7 +1,9 @@
 insert into event (project_id, contact_id, email_id, name, data)
-select $1, contact_id, email_id, name, nullif(data, 'null')
-from jsonb_to_recordset($2::jsonb) as given(contact_id uuid, email_id uuid, name text, data jsonb)
-returning id, contact_id as "contactId", created_at as "createdAt", coalesce( (
+select project_id, contact_id, email_id, name, nullif(data, 'null')
+from jsonb_to_recordset($1::jsonb) as given(project_id uuid, contact_id uuid, email_id uuid, name
+    text, data jsonb)
+returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt",
+    coalesce( (
     select true
     from wait
     where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
@@ -11,7 +13,59 @@ returning id, contact_id as "contactId", created_at as "createdAt", coalesce( (
     from workflow
     where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
         workflow.enabled and workflow.trigger_type = 'EVENT'
-    limit 1), false) as "hasEffects"
+    limit 1), false) as "hasEffects", case when (
+  select (next.project_id, next.event_name) = (event.project_id, event.name)
+  from exit_event next
+  where (next.project_id, next.event_name) >= (event.project_id, event.name)
+  order by next.project_id, next.event_name
+  limit 1) then coalesce((
+    select true
+    from execution
+    where execution.contact_id = event.contact_id and execution.status in ('RUNNING', 'WAITING') and
+        (
+      select true
+      from exit_event
+      where exit_event.project_id = event.project_id and exit_event.event_name = event.name and
+          exit_event.workflow_id = execution.workflow_id)
+    limit 1), false) end as "mayExit"
+
+select ((
+    select count(*)
+    from (
+      with recursive names as ( (
+          select name
+          from event
+          where contact_id = $1
+          order by name
+          limit 1)
+        union all
+        select (
+          select event.name
+          from event
+          where contact_id = $2 and event.name > names.name
+          order by event.name
+          limit 1)
+        from names
+        where names.name is not null )
+      select name, case when name ~ '^contact\.((un)?subscribed|topic\..+)$' then 'consent' when
+          name ~ '^segment\..+\.(entry|exit)$' then 'segment' when name ~ '^email\.' then 'mail'
+          else 'event' end as type
+      from names
+      where name is not null and (case when name ~ '^contact\.((un)?subscribed|topic\..+)$' then
+          'consent' when name ~ '^segment\..+\.(entry|exit)$' then 'segment' when name ~ '^email\.'
+          then 'mail' else 'event' end) = any($3::text[])) as named
+    join event on event.contact_id = $4 and event.name = named.name and event.project_id = $5) + (
+    select count(*)
+    from email
+    where contact_id = $6 and project_id = $7 and (case when status = 'FAILED' and source_type in
+        ('CAMPAIGN', 'WORKFLOW') and error is distinct from 'delivery_unknown' then 'not_reached'
+        else 'email' end) = any($8::text[])) + (
+    select count(*)
+    from execution
+    where contact_id = $9 and project_id = $10 and exists (
+      select
+      from workflow
+      where workflow.id = execution.workflow_id)))::int as total
 
 select id, name, data, created_at
 from (
@@ -98,6 +152,88 @@ from (
       >= $12 and delivered_at < $13) part
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
+
+with page as (
+  select kind, type, id, at
+  from ((
+      select 'event' as kind, named.type, found.id, found.at
+      from (
+        with recursive names as ( (
+            select name
+            from event
+            where contact_id = $1
+            order by name
+            limit 1)
+          union all
+          select (
+            select event.name
+            from event
+            where contact_id = $2 and event.name > names.name
+            order by event.name
+            limit 1)
+          from names
+          where names.name is not null )
+        select name, case when name ~ '^contact\.((un)?subscribed|topic\..+)$' then 'consent' when
+            name ~ '^segment\..+\.(entry|exit)$' then 'segment' when name ~ '^email\.' then 'mail'
+            else 'event' end as type
+        from names
+        where name is not null and (case when name ~ '^contact\.((un)?subscribed|topic\..+)$' then
+            'consent' when name ~ '^segment\..+\.(entry|exit)$' then 'segment' when name ~
+            '^email\.' then 'mail' else 'event' end) = any($3::text[])) as named
+      cross join lateral (
+        select id, recorded_at as at
+        from event
+        where contact_id = $4 and project_id = $5 and event.name = named.name and true
+        order by recorded_at desc, id desc
+        limit $6) found)
+    union all (
+      select 'email' as kind, case when status = 'FAILED' and source_type in ('CAMPAIGN',
+          'WORKFLOW') and error is distinct from 'delivery_unknown' then 'not_reached' else 'email'
+          end as type, id, created_at as at
+      from email
+      where contact_id = $7 and project_id = $8 and (case when status = 'FAILED' and source_type in
+          ('CAMPAIGN', 'WORKFLOW') and error is distinct from 'delivery_unknown' then 'not_reached'
+          else 'email' end) = any($9::text[]) and true
+      order by created_at desc, id desc
+      limit $10)
+    union all (
+      select 'execution' as kind, 'execution' as type, id, started_at as at
+      from execution
+      where contact_id = $11 and project_id = $12 and exists (
+        select
+        from workflow
+        where workflow.id = execution.workflow_id) and true
+      order by started_at desc, id desc
+      limit $13)) part
+  order by at desc, id desc
+  limit $14 )
+select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, event.name, event.data, event.email_id, case when
+    page.kind = 'email' then jsonb_build_object('subject', email.subject, 'status', case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+      select unnest(email_ids)
+      from campaign_chunk
+      where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
+          email.status end, 'sourceType', email.source_type, 'from', email.from_email, 'error',
+          email.error, 'sentAt', to_char(email.sent_at at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'deliveredAt', to_char(email.delivered_at at time zone
+          'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'openedAt', to_char(email.opened_at at time zone
+          'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'clickedAt', to_char(email.clicked_at at time
+          zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'bouncedAt', to_char(email.bounced_at at
+          time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'campaignId', email.campaign_id,
+          'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as
+          mail, case when page.kind = 'execution' then jsonb_build_object( 'workflowId',
+          execution.workflow_id, 'workflowName', execution.workflow_name, 'version',
+          execution.workflow_version, 'status', execution.status, 'exitReason',
+          execution.exit_reason, 'error', execution.error, 'completedAt',
+          to_char(execution.completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
+          as execution
+from page
+left join event on page.kind = 'event' and event.id = page.id
+left join email on page.kind = 'email' and email.id = page.id
+left join execution on execution.id = case page.kind when 'execution' then page.id else
+    email.workflow_execution_id end
+order by page.at desc, page.id desc
 
 with page as (
   select type, kind, id, at, item_id

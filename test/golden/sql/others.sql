@@ -19,4 +19,16 @@ for update
 
 select pg_advisory_xact_lock(hashtextextended($1, 0))
 
+select set_config('lock_timeout', $1, true)
+
 select set_config('statement_timeout', $1, true)
+
+select stopped_at is null and seen_at > now() - make_interval(secs => $1) as "isAlive",
+    coalesce(stopped_at, seen_at) as "lastAt", provider, rate_per_second as "perSecond",
+    rate_per_project_per_second as "perProjectPerSecond"
+from worker_process
+order by "isAlive" desc, started_at desc
+
+update worker_process
+set seen_at = now(), stopped_at = now()
+where id = $1

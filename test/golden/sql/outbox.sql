@@ -1,8 +1,11 @@
 insert into outbox (run_id, project_id, kind, action, input, summary)
 values ($1, $2, $3, 'signal', $4, $5)
 on conflict (run_id) do update
-set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
-    outbox.generation + 1, due_at = excluded.due_at, tries = 0
+set action = case when excluded.action = 'signal' and outbox.action <> 'signal' then outbox.action
+    else excluded.action end, input = case when excluded.action = 'signal' and outbox.action <>
+    'signal' or excluded.action = 'signal' and outbox.input = '{}' then outbox.input else
+    excluded.input end, summary = excluded.summary, generation = outbox.generation + 1, due_at =
+    excluded.due_at, tries = 0
 
 insert into watermark (name, at)
 values ($1, $2)

@@ -6,9 +6,17 @@ returning template.body, template.created_at, template.description, template.fro
 
 select id
 from template
-where project_id = $1 and id = $2
+where project_id = $1 and id = any($2::uuid[])
+order by id
 for key share
 
 select id, from_email
 from template
 where project_id = $1 and id = any($2::uuid[])
+
+select template.body, template.created_at, template.description, template.from_email,
+    template.from_name, template.id, template.name, template.project_id, template.reply_to,
+    template.subject, template.type, template.updated_at
+from template
+where id = any($1::uuid[])
+order by array_position($2::uuid[], id)

@@ -1,6 +1,12 @@
 delete from wait
 where step_execution_id = $1
 
+delete from workflow_step
+where id = any($1::uuid[])
+
+delete from workflow_transition
+where id = any($1::uuid[])
+
 insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at)
 values ($1, $2, $3, $4, $5, $6)
 on conflict (step_execution_id) do nothing
@@ -8,18 +14,26 @@ on conflict (step_execution_id) do nothing
 insert into workflow (project_id, name, allow_reentry, trigger_event_name)
 values ($1, $2, $3, $4)
 returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
-    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
-    workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
+    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+
+insert into workflow_step (id, key, project_id, workflow_id, type, name, position_x, position_y,
+    config, template_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 insert into workflow_step (project_id, workflow_id, type, name, position_x, position_y, config,
     template_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
-returning workflow_step.config, workflow_step.created_at, workflow_step.id, workflow_step.name,
-    workflow_step.position_x, workflow_step.position_y, workflow_step.project_id,
-    workflow_step.template_id, workflow_step.type, workflow_step.updated_at,
-    workflow_step.workflow_id
+returning workflow_step.config, workflow_step.created_at, workflow_step.id, workflow_step.key,
+    workflow_step.name, workflow_step.position_x, workflow_step.position_y,
+    workflow_step.project_id, workflow_step.template_id, workflow_step.type,
+    workflow_step.updated_at, workflow_step.workflow_id
 
 insert into workflow_step (project_id, workflow_id, type, position_x, position_y, name, config)
+values ($1, $2, $3, $4, $5, $6, $7)
+
+insert into workflow_transition (id, project_id, workflow_id, from_step_id, to_step_id, branch,
+    wait_outcome)
 values ($1, $2, $3, $4, $5, $6, $7)
 
 insert into workflow_transition (project_id, workflow_id, from_step_id, to_step_id, branch,
@@ -36,6 +50,30 @@ from workflow
 where id = $2
 on conflict (workflow_id, version) do nothing
 
+select coalesce(sum(found.number), 0)::int as total
+from (
+  select id as workflow_id, status
+  from workflow
+  cross join unnest($1::text[]) status
+  where project_id = $2) place
+cross join lateral (
+  select count(*) as number
+  from execution
+  where execution.workflow_id = place.workflow_id and execution.status = place.status) found
+
+select count(*)::int as started, count(*) filter (
+  where status in ('RUNNING', 'WAITING'))::int as active, (
+  select count(*)::int
+  from execution
+  where execution.workflow_id = $1 and paused_at is not null and status in ('RUNNING', 'WAITING'))
+      as paused, count(*) filter (
+  where status = 'COMPLETED')::int as completed, count(*) filter (
+  where status = 'EXITED')::int as exited, count(*) filter (
+  where status = 'FAILED')::int as failed, count(*) filter (
+  where status = 'CANCELLED')::int as cancelled
+from execution
+where execution.workflow_id = $2
+
 select count(*)::int as total
 from execution
 where execution.workflow_id = $1
@@ -43,6 +81,12 @@ where execution.workflow_id = $1
 select count(*)::int as total
 from workflow
 where workflow.project_id = $1
+
+select current_step_id as "stepId", count(*)::int as waiting
+from execution
+where execution.workflow_id = $1 and status in ('RUNNING', 'WAITING') and current_step_id is not
+    null
+group by 1
 
 select event_id, expires_at, event_id is null and coalesce(expires_at > clock_timestamp() + interval
     '1 minute', true) as is_open
@@ -52,11 +96,13 @@ for update
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
-    execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
-    execution.id, execution.next_look_at, execution.project_id, execution.started_at,
-    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
-    execution.updated_at, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, (
+    execution.dispatch_generation, execution.earlier_versions, execution.error,
+    execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
+    execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
+    execution.paused_at, execution.project_id, execution.started_at, execution.status,
+    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
+    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
+    contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step
@@ -74,11 +120,13 @@ order by execution.started_at desc, execution.id desc
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
-    execution.dispatch_generation, execution.error, execution.exit_reason, execution.history,
-    execution.id, execution.next_look_at, execution.project_id, execution.started_at,
-    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
-    execution.updated_at, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, (
+    execution.dispatch_generation, execution.earlier_versions, execution.error,
+    execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
+    execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
+    execution.paused_at, execution.project_id, execution.started_at, execution.status,
+    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
+    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
+    contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step, version.graph
@@ -88,21 +136,68 @@ inner join workflow_version as version on version.workflow_id = execution.workfl
     version.version = execution.workflow_version
 where execution.workflow_id = $1 and execution.id = $2
 
+select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
+    execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
+    execution.dispatch_generation, execution.earlier_versions, execution.error,
+    execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
+    execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
+    execution.paused_at, execution.project_id, execution.started_at, execution.status,
+    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
+    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
+    contact.email as contact_email, (
+  select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
+  from jsonb_array_elements(version.graph -> 'steps') as step
+  where step ->> 'id' = execution.current_step_id::text) as current_step, workflow.name as
+      current_workflow_name, to_char(execution.started_at at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_instant
+from execution
+inner join contact on contact.id = execution.contact_id
+inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+    version.version = execution.workflow_version
+inner join workflow on workflow.id = execution.workflow_id
+where execution.id in (
+  select found.id
+  from (
+    select id as workflow_id, status
+    from workflow
+    cross join unnest($1::text[]) status
+    where project_id = $2) place
+  cross join lateral ( (
+      select id, started_at
+      from execution
+      where execution.workflow_id = place.workflow_id and execution.status = place.status and true
+      order by started_at desc, id desc
+      limit $3)) found
+  order by found.started_at desc, found.id desc
+  limit $4)
+order by execution.started_at desc, execution.id desc
+
 select execution.id as "executionId", execution.project_id as "projectId", execution.workflow_id as
     "workflowId", execution.workflow_name as "workflowName", execution.workflow_version as version,
-    execution.contact_id as "contactId", execution.started_at::text as "startedAt", (
-  select greatest(execution.started_at, max(completed_at) filter (
-      where status = 'COMPLETED' and step_id <> current_step_id), max(scheduled_for) filter (
-      where step_id = current_step_id))::text
+    execution.contact_id as "contactId", project.name as "projectName", to_char(execution.started_at
+    at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "startedAt", execution.current_step_id
+    as "currentStepId", execution.temporal_run_id as "failedRunId", execution.dispatch_generation as
+    generation, execution.status, execution.earlier_versions is not null as "isMoved", (
+  select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
+      coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')), 'startedAt',
+      to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when
+      status in ('COMPLETED', 'SKIPPED') then to_char(completed_at at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'dueAt', to_char(case when status = 'SCHEDULED' then
+      greatest(scheduled_for, updated_at) else scheduled_for end at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->> 'resumeAt')::timestamptz <=
+      clock_timestamp(), false))), '[]')
   from step_execution
-  where execution_id = execution.id) as since, execution.current_step_id as "currentStepId",
-      execution.temporal_run_id as "failedRunId", execution.dispatch_generation as generation,
-      execution.status, execution.updated_at::text as "updatedAt", (
+  where execution_id = execution.id) as marks, execution.updated_at::text as "updatedAt", (
   select format
   from run_format
   where kind = $1) as format
 from execution
+inner join project on project.id = execution.project_id
 where execution.id = any($2::uuid[])
+
+select exit_rules
+from workflow
+where id = $1
 
 select graph::text as graph
 from workflow_version
@@ -110,6 +205,11 @@ where workflow_id = $1 and version = $2
 
 select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
 from workflow_transition
+where workflow_id = $1
+order by created_at, id
+
+select id, key, type, name
+from workflow_step
 where workflow_id = $1
 order by created_at, id
 
@@ -129,17 +229,45 @@ where (
   where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type = 'EVENT')
       and not exists (
   select
-  from unnest($3::uuid[]) as receiver(id)
+  from exit_event
+  where project_id = $3 and event_name = named.name) and not exists (
+  select
+  from unnest($4::uuid[]) as receiver(id)
   join wait on wait.contact_id = receiver.id
   where wait.event_name = named.name and wait.event_id is null)
 
-select step.config, step.created_at, step.id, step.name, step.position_x, step.position_y,
+select step.config, step.created_at, step.id, step.key, step.name, step.position_x, step.position_y,
     step.project_id, step.template_id, step.type, step.updated_at, step.workflow_id, template.name
     as template_name
 from workflow_step as step
 left join template on template.id = step.template_id
 where step.workflow_id = $1
 order by step.created_at, step.id
+
+select step.step_id as "stepId", count(email.sent_at)::int as sent, count(email.delivered_at)::int
+    as delivered, count(email.opened_at)::int as opened, count(email.clicked_at)::int as clicked,
+    count(email.bounced_at)::int as bounced
+from execution
+join step_execution step on step.execution_id = execution.id
+join email on email.workflow_step_execution_id = step.id
+where execution.workflow_id = $1 and step.step_id = any($2::uuid[])
+group by 1
+
+select step.step_id as "stepId", percentile_cont(0.5) within group (
+  order by extract(epoch from step.completed_at::timestamptz(3) - step.started_at)::float8) as
+      "medianSeconds"
+from execution
+join step_execution step on step.execution_id = execution.id
+where execution.workflow_id = $1 and step.status = 'COMPLETED'
+group by 1
+
+select step.step_id as "stepId", step.status, step.started_at is not null as "isBegun", case when
+    step.status in ('COMPLETED', 'SKIPPED') and step.step_id = any($1::uuid[]) then coalesce(output
+    ->> 'branch', lower(output ->> 'waitOutcome')) end as branch, count(*)::int as times
+from execution
+join step_execution step on step.execution_id = execution.id
+where execution.workflow_id = $2
+group by 1, 2, 3, 4
 
 select step_execution.attempts, step_execution.completed_at, step_execution.created_at,
     step_execution.error, step_execution.execute_after, step_execution.execution_id,
@@ -151,22 +279,22 @@ where execution_id = $1
 order by created_at, id
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
-    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
-    workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
+    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = $2
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
-    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
-    workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
+    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = any($2::uuid[])
 order by id
 for no key update
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
-    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
-    workflow.trigger_type, workflow.updated_at, workflow.version, (
+    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
+    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version, (
   select count(*)::int
   from workflow_step
   where workflow_step.workflow_id = workflow.id) as steps, (
@@ -181,6 +309,9 @@ limit $2 offset $3
 select workflow_id
 from workflow_cancellation
 
+select workflow_id
+from workflow_release
+
 select workflow_transition.branch, workflow_transition.created_at, workflow_transition.from_step_id,
     workflow_transition.id, workflow_transition.priority, workflow_transition.project_id,
     workflow_transition.to_step_id, workflow_transition.updated_at,
@@ -190,21 +321,18 @@ where workflow_id = $1
 order by created_at, id
 
 update execution
-set context = coalesce(context, '{}') || $1::jsonb, updated_at = now()
-where id = $2
-
-update execution
 set next_look_at = now()
 where id = any($1::uuid[]) and status in ('RUNNING', 'WAITING') and next_look_at > now()
 
 update execution
-set status = $1, exit_reason = $2, current_step_id = $3, completed_at = clock_timestamp(),
-    updated_at = now()
-where id = $4 and status in ($5, $6)
-
-update execution
 set status = $1, updated_at = now(), next_look_at = greatest(least($2::timestamptz + interval '1
     minute', now() + interval '6 hours'), now() + interval '1 minute')
+where id = $3 and current_step_id = $4 and status = $5 and held_at is null
+
+update execution
+set status = 'RUNNING', updated_at = now(), context = case when $1::jsonb = 'null' then context else
+    coalesce(context, '{}') || $2::jsonb end, next_look_at = case when status = 'RUNNING' then
+    next_look_at else now() + interval '5 minutes' end
 where id = $3
 
 update step_execution
@@ -220,15 +348,27 @@ update workflow
 set enabled = $1, updated_at = now()
 where id = $2
 returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
-    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
-    workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
+    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
 
 update workflow
 set version = $1, updated_at = now()
 where id = $2
 returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
-    workflow.id, workflow.name, workflow.project_id, workflow.trigger_event_name,
-    workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
+    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+
+update workflow_step
+set key = given.key from jsonb_to_recordset($1::jsonb) as given(id uuid, key text)
+where workflow_step.id = given.id
+
+update workflow_step
+set name = given.name, config = given.config, template_id = given."templateId", position_x =
+    (given.position ->> 'x')::float8, position_y = (given.position ->> 'y')::float8, updated_at =
+    now()
+from jsonb_to_recordset($1::jsonb) as given(id uuid, name text, config jsonb, "templateId" uuid,
+    position jsonb)
+where workflow_step.id = given.id
 
 with claimed as (
   update execution
@@ -253,6 +393,24 @@ select claimed.id, project_id as "projectId", workflow_name as "workflowName", c
             claimed.started_at)) * 1000)::float8 as "stepMs"
 from claimed
 
+with completed as (
+  update execution
+  set status = 'COMPLETED', current_step_id = null, completed_at = clock_timestamp(), updated_at =
+      now()
+  where id = $1 and status in ('RUNNING', 'WAITING') and workflow_version = $2 and (status =
+      'RUNNING' or exists (
+      select
+      from step_execution step
+      where step.execution_id = execution.id and step.step_id = current_step_id and (step.output ->>
+          'resumeAt')::timestamptz <= clock_timestamp() + interval '1 minute'))
+  returning id )
+select exists (
+  select
+  from completed) or not exists (
+  select
+  from execution
+  where id = $3 and status <> 'COMPLETED') as "isOver"
+
 with held as (
   select id
   from contact
@@ -261,27 +419,38 @@ with held as (
     from execution
     where id = $1)
   for no key update ), active as (
-  select execution.id, project_id, contact_id, workflow_id, workflow_name, started_at, context
-  from execution, held
+  select execution.id, execution.project_id, contact_id, workflow_id, workflow_name, started_at,
+      context, exit_pending, move_job_id, coalesce(execution.paused_at, workflow.paused_at) is not
+      null as is_paused
+  from held, execution
+  left join workflow on workflow.id = execution.workflow_id
   where execution.id = $2 and execution.contact_id = held.id and status in ('RUNNING', 'WAITING')
+      and workflow_version = $3
   for no key update of execution ), step as (
   insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
-  select $3::uuid, project_id, id, $4::uuid, 'RUNNING', clock_timestamp()
+  select $4::uuid, project_id, id, $5::uuid, 'RUNNING', clock_timestamp()
   from active
+  where not is_paused and exit_pending is null and move_job_id is null or exists (
+    select
+    from step_execution begun
+    where begun.execution_id = active.id and begun.step_id = $6 and begun.status <> 'SCHEDULED')
   on conflict (execution_id, step_id) do update
   set status = case when step_execution.status in ('COMPLETED', 'WAITING') then
       step_execution.status else 'RUNNING' end, started_at = coalesce(step_execution.started_at,
       clock_timestamp()), completed_at = case when step_execution.status = 'COMPLETED' then
       step_execution.completed_at end, updated_at = now()
+  where step_execution.status <> 'SKIPPED' and (step_execution.status <> 'SCHEDULED' or
+      step_execution.scheduled_for <= clock_timestamp() + interval '1 minute')
   returning id, status, attempts, output, started_at, completed_at ), entered as (
   update execution
-  set status = 'RUNNING', current_step_id = $5, updated_at = now(), next_look_at = case when
-      execution.status = 'RUNNING' then next_look_at else now() + interval '5 minutes' end,
-      stuck_since = null, stuck_reason = null
+  set status = 'RUNNING', current_step_id = $7, updated_at = now(), held_at = null, next_look_at =
+      case when execution.status = 'RUNNING' then next_look_at else now() + interval '5 minutes'
+      end, stuck_since = null, stuck_reason = null
   from step
-  where execution.id = $6 and step.status <> 'COMPLETED' )
+  where execution.id = $8 and step.status not in ('COMPLETED', 'WAITING') )
 select active.id, active.project_id, active.contact_id, active.workflow_id, active.workflow_name,
-    active.started_at, active.context, step.id as step_execution_id, step.attempts, step.output,
+    active.started_at, active.context, active.exit_pending, active.move_job_id, active.is_paused,
+    step.id as step_execution_id, step.status as step_status, step.attempts, step.output,
     step.started_at as step_started_at, case when step.status = 'COMPLETED' then
     step.completed_at::text end as completed_at
 from active
@@ -345,8 +514,11 @@ with recorded as (
   from matched
   join step_execution on step_execution.id = matched.step_execution_id
   on conflict (run_id) do update
-  set action = excluded.action, input = excluded.input, summary = excluded.summary, generation =
-      outbox.generation + 1, due_at = excluded.due_at, tries = 0
+  set action = case when excluded.action = 'signal' and outbox.action <> 'signal' then outbox.action
+      else excluded.action end, input = case when excluded.action = 'signal' and outbox.action <>
+      'signal' or excluded.action = 'signal' and outbox.input = '{}' then outbox.input else
+      excluded.input end, summary = excluded.summary, generation = outbox.generation + 1, due_at =
+      excluded.due_at, tries = 0
   returning run_id, action )
 select run_id as "runId", action = 'start' as "isStart"
 from enqueued

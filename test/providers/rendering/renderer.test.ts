@@ -12,8 +12,8 @@ const renderer = use(createRenderer({ threads: 2 }));
 
 type Layers = Parameters<typeof variables>;
 const render = (source: string, ...layers: Layers) => renderAs('html', source, ...layers);
-const renderAs = (kind: RenderKind, source: string, ...layers: Layers) =>
-  renderer.render(kind, compileTemplate(source), variables(...layers));
+const renderAs = async (kind: RenderKind, source: string, ...layers: Layers) =>
+  (await renderer.render(kind, compileTemplate(source), variables(...layers))).text;
 
 /**
  * Whether everything else went on meanwhile: whether the event loop never stood still for longer
@@ -49,7 +49,10 @@ describe('rendering', () => {
   it('does cheap ones without a thread', async () => {
     const lone = createRenderer({ threads: 0 });
     const template = compileTemplate('{% if name %}Hi {{ name | upcase ?? you }}{% endif %}');
-    expect(await lone.render('html', template, variables({ name: 'Ada' }))).toBe('Hi ADA');
+    expect(await lone.render('html', template, variables({ name: 'Ada' }))).toEqual({
+      text: 'Hi ADA',
+      fault: null,
+    });
     await lone.close();
   });
 

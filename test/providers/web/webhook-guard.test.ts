@@ -66,9 +66,23 @@ describe('the address guard of a webhook', () => {
     const outcome = await sendWebhook(`${origin}:${receiver.port}/`, {}, guarded);
     expect(outcome).toEqual({
       kind: 'refused',
-      error: expect.stringMatching(/is not at a public address\.$/),
+      error: expect.stringMatching(
+        /is not at a public address, and WEBHOOK_ALLOW_PRIVATE is not true\.$/,
+      ),
     });
     expect(receiver.connections).toBe(0);
+  });
+
+  it('lets receivers on this machine be called where that is allowed, and no others', async () => {
+    const receiver = await useWireReceiver();
+    const local = { ...guarded, allowLoopback: true };
+    const call = (host: string) => sendWebhook(`http://${host}:${receiver.port}/`, {}, local);
+    for (const host of ['127.0.0.1', 'localhost']) {
+      expect((await call(host)).kind).toBe('answered');
+    }
+    for (const host of ['10.0.0.1', '169.254.169.254', '0', '[::]', '192.168.1.1']) {
+      expect((await call(host)).kind).toBe('refused');
+    }
   });
 
   it('refuses a name with a private address among public ones', async () => {
@@ -77,7 +91,7 @@ describe('the address guard of a webhook', () => {
     const url = `http://hooks.example:${receiver.port}/`;
     expect(await sendWebhook(url, {}, { ...guarded, lookup })).toEqual({
       kind: 'refused',
-      error: 'hooks.example is not at a public address.',
+      error: 'hooks.example is not at a public address, and WEBHOOK_ALLOW_PRIVATE is not true.',
     });
     expect(receiver.connections).toBe(0);
   });

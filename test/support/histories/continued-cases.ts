@@ -4,7 +4,8 @@ import { enqueue } from '../../../db/outbox/outbox.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
-import { createContact, createWorkflow, startByHand } from './executions.ts';
+import { askForJob, insertFailed } from './execution-jobs.ts';
+import { beginExecution, createContact, createWorkflow, startByHand } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
@@ -41,6 +42,14 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       const runId = executionRunId(await startByHand(engine, workflow.id, contactId));
       return continued(engine, runId);
     },
+  },
+  'execution-moved-in-delay': {
+    afterEvents: 4_096,
+    play: (engine) => moved(engine, { type: 'DELAY', config: { amount: 30, unit: 'days' } }),
+  },
+  'execution-moved-in-wait': {
+    afterEvents: 4_096,
+    play: (engine) => moved(engine, { type: 'WAIT_FOR_EVENT', config: { eventName: 'clicked' } }),
   },
   'delivery-queue-continued': {
     afterEvents: 14,
@@ -97,11 +106,42 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       return continued(engine, jobId);
     },
   },
+  'execution-job-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      const workflow = await createWorkflow(engine, {
+        eventName: randomUUID(),
+        steps: [{ type: 'EXIT', name: 'Out', config: { reason: 'done' } }],
+      });
+      await insertFailed(engine, workflow, { step: 'Out', count: 300 });
+      return continued(engine, await askForJob(engine, workflow.id, 'executions/retry-all'));
+    },
+  },
   'project-reset-continued': { afterEvents: 14, play: (engine) => removed(engine, 'reset') },
   'project-delete-continued': { afterEvents: 14, play: (engine) => removed(engine, 'delete') },
 };
 
 /** Does something again and again until the first run of an id has gone on as another. */
+/** Lets an execution wait at a step, and moves it to another version there. */
+async function moved(
+  engine: Engine,
+  step: { type: string; config: Record<string, unknown> },
+): Promise<string> {
+  const { workflow, id, until } = await beginExecution(engine, {
+    steps: [
+      { ...step, name: 'Rest' },
+      { type: 'EXIT', name: 'Exit' },
+    ],
+  });
+  await until('WAITING');
+  const path = `/workflows/${workflow.id}`;
+  await engine.call('PATCH', `${path}/steps/${workflow.steps['Exit']}`, {
+    config: { reason: 'moved' },
+  });
+  await engine.call('POST', `${path}/migrate`);
+  return continued(engine, executionRunId(id));
+}
+
 async function continued(
   { temporal }: Engine,
   workflowId: string,

@@ -35,6 +35,7 @@ export interface WorkflowPlan {
   allowReentry?: boolean;
   steps: StepPlan[];
   ways?: WayPlan[];
+  exitRules?: object[];
 }
 
 /** The way from each step to the next. */
@@ -68,7 +69,8 @@ export async function createWorkflow(
     });
     if (made.status !== 201) throw new Error(JSON.stringify(made.body));
   }
-  const enabled = await call('PATCH', path, { enabled: true });
+  const { exitRules = [] } = plan;
+  const enabled = await call('PATCH', path, { enabled: true, exitRules });
   if (enabled.status !== 200) throw new Error(JSON.stringify(enabled.body));
   return { id: workflow.id, steps };
 }

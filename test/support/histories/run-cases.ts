@@ -4,6 +4,9 @@ import { enqueue } from '../../../db/outbox/outbox.ts';
 import { deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { campaignHistoryCases } from './campaign-cases.ts';
 import type { Engine } from '../engine.ts';
+import { insertBacklog } from '../projects/mails.ts';
+import { askForJob, endOfExecutionJob, insertFailed } from './execution-jobs.ts';
+import { createWorkflow } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { endOfJob, importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
@@ -21,6 +24,17 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const which = { mode: 'query', filter: {} };
     const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', which);
     return ended(engine, body.jobId);
+  },
+  // Two pages, with a pause between them.
+  'execution-job': async (engine) => {
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [{ type: 'EXIT', name: 'Out', config: { reason: 'done' } }],
+    });
+    await insertFailed(engine, workflow, { step: 'Out', count: 60 });
+    const jobId = await askForJob(engine, workflow.id, 'executions/retry-all');
+    await endOfExecutionJob(engine, workflow.id, jobId);
+    return jobId;
   },
   // Verified, failed, woken and removed.
   'domain-poller': async (engine) => {
@@ -56,6 +70,15 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     await engine.call('POST', '/v1/send', mail);
     await engine.mailsTo(to, 1);
+    return deliveryRunId(engine.project.id);
+  },
+  // A backlog that is delivered in lanes; the run ends after an idle minute.
+  'delivery-lanes': async (engine) => {
+    await insertBacklog(engine, 3_500);
+    const to = newAddress();
+    const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+    await engine.call('POST', '/v1/send', mail);
+    await engine.mailsTo(to, 1, 120_000);
     return deliveryRunId(engine.project.id);
   },
   'sweep-2': async (engine) => {

@@ -153,6 +153,10 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'WAITING' }),
     'delay-cancelled': (engine) =>
       play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'WAITING', cancel: true }),
+    'mail-then-delay': async (engine) => {
+      const mail = { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) };
+      return play(engine, { steps: [mail, delay, exit('Exit')], until: 'EXITED' });
+    },
     'wait-event': (engine) =>
       play(engine, { steps: [wait(60), ...exits], ways: waited, track: true, until: 'EXITED' }),
     'wait-event-forever': (engine) =>

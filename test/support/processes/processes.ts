@@ -33,7 +33,7 @@ export interface Program {
 export async function startWorkerProcess(
   engine: Engine,
   overrides: Record<string, string> = {},
-  from: { folder?: string } = {},
+  from: { folder?: string; file?: string } = {},
 ): Promise<Program> {
   return startProgram('worker', { ...environmentOf(engine), ...overrides }, from);
 }
@@ -118,7 +118,7 @@ export async function startProgram(
 ): Promise<Program> {
   const running = launch({
     command: process.execPath,
-    args: ['--import', 'tsx', join(folder, file)],
+    args: [...(file.endsWith('.ts') ? ['--import', 'tsx'] : []), join(folder, file)],
     cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     ipc: true,

@@ -35,6 +35,7 @@ export async function busyProject(engine: Engine) {
     api.request(method, path, { key: project.secretKey, body });
   const within: Engine = { ...engine, project, domain, call };
   await call('POST', '/domains', { domain });
+  await call('PUT', '/secrets/CRM_TOKEN', { value: 'tok_4f9a8c' });
   const templateId = await createTemplate(within);
   const workflow = await createWorkflow(within, {
     eventName: 'signed up',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Insertable } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
 import { claimDueEmails, type ClaimedEmail, releaseClaim } from '../../../db/emails/emails.ts';
 import type { ChunkOrigin } from '../../../db/emails/claims.ts';
@@ -77,6 +77,25 @@ export function insertDueEmail(
     sent_at: null,
   };
   return insertTestEmail(api.db, { projectId: project.id, contactId }, { ...due, ...fields });
+}
+
+/** As many messages of the engine's project as are due at once, each to a contact of its own. */
+export async function insertBacklog(
+  { api: { db }, project, domain }: Engine,
+  count: number,
+): Promise<void> {
+  await sql`
+    with receiver as (
+      insert into contact (project_id, email, subscribed)
+        select ${project.id}, ${randomUUID()}::text || n || '@people.test', true
+          from generate_series(1, ${count}::int) n
+        returning id, email
+    )
+    insert into email (project_id, contact_id, to_email, subject, body, from_email, message_class,
+        source_type)
+      select ${project.id}, id, email, 'Hi', '<p>Hi</p>', ${`a@${domain}`}, 'TRANSACTIONAL',
+          'TRANSACTIONAL'
+        from receiver`.execute(db);
 }
 
 /**

@@ -7,7 +7,12 @@ export interface WorkflowGraph {
   /** A new workflow, which all below is about from now on, with its TRIGGER step. */
   begin(): Promise<{ id: string; trigger: string }>;
   /** A request with the secret key of the project. */
-  call(method: string, path: string, body?: unknown): Promise<TestAnswer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<TestAnswer>;
   /** A request below the path of the workflow. */
   inWorkflow(method: string, path: string, body?: unknown): Promise<TestAnswer>;
   /** The whole workflow. */
@@ -46,8 +51,8 @@ export async function useWorkflowGraph(): Promise<WorkflowGraph> {
   const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
   let id: string;
   let trigger: string;
-  const call: WorkflowGraph['call'] = (method, path, body) =>
-    api.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  const call: WorkflowGraph['call'] = (method, path, body, headers = {}) =>
+    api.request(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
   const inWorkflow: WorkflowGraph['inWorkflow'] = (method, path, body) =>
     call(method, `/workflows/${id}${path}`, body);
   const read = async () => (await inWorkflow('GET', '')).body;

@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { cancelJobs } from '../../../db/contacts/jobs.ts';
+import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import { useEngine } from '../../support/engine.ts';
 import { createWorkflow } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
@@ -283,7 +283,7 @@ describe('an import in a project that', () => {
       const { body } = await engine.call('GET', `/contacts/import/${jobId}`);
       return body.progress > 0;
     });
-    await db.transaction().execute((tx) => cancelJobs(tx, engine.project.id));
+    await db.transaction().execute((tx) => cancelJobs(tx, { projectId: engine.project.id }));
     const count = () =>
       db
         .selectFrom('contact')

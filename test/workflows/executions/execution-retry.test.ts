@@ -106,3 +106,97 @@ describe('POST …/retry', () => {
     await executionIn(engine, workflowId, begun.id, 'WAITING');
   });
 });
+
+describe('POST …/retry with a version', () => {
+  const retryOn = ({ path }: { path: string }, version: number) =>
+    engine.call('POST', `${path}/retry`, { version });
+
+  it('goes on at the failed step of that version, which has another address', async () => {
+    const begun = await failed(404);
+    const { workflowId, execution } = begun;
+    const edited = `/${randomUUID()}`;
+    receiver.answer(edited, { status: 200 });
+    const config = { url: `${receiver.url}${edited}`, onFailure: 'fail' };
+    const workflow = `/workflows/${workflowId}`;
+    const step = `${workflow}/steps/${execution.stepExecutions[1]!.stepId}`;
+    expect((await engine.call('PATCH', step, { config })).status).toBe(200);
+    await engine.call('PATCH', workflow, { name: 'Renamed' });
+    const { version } = (await engine.call('GET', workflow)).body;
+
+    const answer = await retryOn(begun, version);
+    expect([answer.status, answer.body.workflowVersion]).toEqual([200, version]);
+    const waiting = await begun.until('WAITING');
+    expect(waiting.workflowVersion).toBe(version);
+    expect(receiver.requests(edited)).toHaveLength(1);
+    const { body } = await engine.call('GET', `${begun.path}/history`);
+    const own = body.entries.filter((entry: { stepId: string | null }) => entry.stepId === null);
+    const [from, to] = [`v${execution.workflowVersion}`, `v${version}`];
+    expect(own.map((entry: { to: string }) => entry.to)).toEqual([
+      'RUNNING',
+      'FAILED',
+      to,
+      'RUNNING',
+      'WAITING',
+    ]);
+    expect(own[2]).toMatchObject({ stepId: null, stepName: null, from, detail: {} });
+    const row = await engine.api.db
+      .selectFrom('execution')
+      .select(['workflow_name', 'earlier_versions'])
+      .where('id', '=', begun.id)
+      .executeTakeFirstOrThrow();
+    expect(row).toEqual({
+      workflow_name: 'Renamed',
+      earlier_versions: [execution.workflowVersion],
+    });
+  });
+
+  it('on which it is already changes nothing but its status', async () => {
+    const begun = await failed(404);
+    const answer = await retryOn(begun, begun.execution.workflowVersion);
+    expect([answer.status, answer.body.status]).toEqual([200, 'RUNNING']);
+    await begun.until('WAITING');
+  });
+
+  it('is refused where it cannot go on there, and changes nothing', async () => {
+    const begun = await failed(404);
+    const { workflowId, execution } = begun;
+    const workflow = `/workflows/${workflowId}`;
+    const unknown = [422, 'VALIDATION_ERROR', 'version not_found'];
+    expect(refusal(await retryOn(begun, execution.workflowVersion + 1))).toEqual(unknown);
+    expect(refusal(await retryOn(begun, 2 ** 40))).toEqual(unknown);
+    const step = execution.stepExecutions[1]!.stepId;
+    await engine.call('DELETE', `${workflow}/steps/${step}?splice=true`);
+    const { version } = (await engine.call('GET', workflow)).body;
+    expect(refusal(await retryOn(begun, version))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'version not_allowed',
+    ]);
+    await engine.call('PATCH', workflow, { enabled: false });
+    await engine.call('POST', `${workflow}/steps`, { type: 'SEND_EMAIL', name: 'M', config: {} });
+    const { version: broken } = (await engine.call('GET', workflow)).body;
+    expect(refusal(await retryOn(begun, broken)).slice(0, 2)).toEqual([422, 'WORKFLOW_INVALID']);
+    const { body: untouched } = await engine.call('GET', begun.path);
+    expect([untouched.status, untouched.workflowVersion]).toEqual([
+      'FAILED',
+      execution.workflowVersion,
+    ]);
+  });
+});
+
+describe('what a retry makes of steps', () => {
+  it('leaves those of other executions as they were', async () => {
+    const other = await beginExecution(engine, {
+      steps: [
+        { type: 'DELAY', name: 'Delay', config: { amount: 30, unit: 'days' } },
+        { type: 'EXIT', name: 'Exit' },
+      ],
+    });
+    await other.until('WAITING');
+    await engine.call('DELETE', other.path);
+    const begun = await failed(404);
+    expect((await retry(begun)).status).toBe(200);
+    const { body } = await engine.call('GET', other.path);
+    expect(body.stepExecutions.at(-1).status).toBe('SKIPPED');
+  });
+});

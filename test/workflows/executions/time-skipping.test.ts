@@ -58,6 +58,7 @@ describe('the run of a journey of thirty days', () => {
       EXIT: act,
       SETTLE_WAIT: async (call) => result(call, waitOutcome('TIMEOUT')),
       COMPLETE: async () => undefined,
+      FIND_PLACE: async () => ({ end: 'CANCELLED' }),
     };
     try {
       await environment.connection.operatorService.addSearchAttributes({

@@ -54,6 +54,7 @@ describe('a reset', () => {
     expect((await project.call('GET', `/domains/project/${project.id}`)).body).toEqual(
       domains.body,
     );
+    expect((await project.call('GET', '/secrets')).body).toMatchObject([{ name: 'CRM_TOKEN' }]);
     const after = await engine.api.request('GET', '/users/@me/projects', project);
     expect(after.body).toEqual([{ ...before.body[0], updatedAt: expect.any(String) }]);
   });
@@ -143,6 +144,7 @@ describe('a reset', () => {
     expect(Object.keys(await rowsOf(engine, now)).toSorted()).toEqual([
       'domain',
       'membership',
+      'secret',
       'security_event',
     ]);
   });

@@ -77,7 +77,7 @@ describe('a divergence', { timeout: 120_000 }, () => {
   });
 
   it('follows the history to a later step', async () => {
-    const sleeping = 'await sleep(untilMs(command.until), ';
+    const sleeping = 'const summary = `End of "${step.name}"`;';
     const found = await divergenceOf('delay-over.json', [
       sleeping,
       `await bookkeeping.COMPLETE(input.executionId); ${sleeping}`,

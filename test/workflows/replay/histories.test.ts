@@ -6,6 +6,7 @@ import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { replayHistory } from '../../../worker/replay.ts';
 import { describeHistory } from '../../../worker/describe-history.ts';
 import { useEngine } from '../../support/engine.ts';
+import { actHistoryCases } from '../../support/histories/act-cases.ts';
 import { historyCases } from '../../support/histories/step-cases.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -14,6 +15,8 @@ const root = path.join(import.meta.dirname, '../../..');
 const folder = path.join(root, 'test/histories');
 const names = (await readdir(folder)).filter((file) => file.endsWith('.json'));
 
+const cases = { ...historyCases, ...actHistoryCases };
+
 /** The file of a case in the present format of runs; those of the first have no number. */
 const fileOf = (name: string) => `${name}-3.json`;
 
@@ -21,7 +24,7 @@ const fileOf = (name: string) => `${name}-3.json`;
 // runs like it may be open somewhere for a year.
 if (process.env['RECORD_HISTORIES']) {
   describe('recording', () => {
-    const missing = Object.entries(historyCases).filter(([name]) => !names.includes(fileOf(name)));
+    const missing = Object.entries(cases).filter(([name]) => !names.includes(fileOf(name)));
     it.each(missing)('records %s', { timeout: 180_000 }, async (name, play) => {
       const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
       const receiver = await useReceiver();
@@ -43,7 +46,7 @@ if (process.env['RECORD_HISTORIES']) {
 } else {
   describe('every recorded history', () => {
     it('exists for each case', () => {
-      const files = Object.keys(historyCases).map(fileOf);
+      const files = Object.keys(cases).map(fileOf);
       expect(names).toEqual(expect.arrayContaining(files));
     });
 

@@ -17,7 +17,9 @@ const engine = await useEngine();
 /** An execution whose webhook may not be called: it failed, was tried again, and failed again. */
 async function failedTwice() {
   const { id, path, until } = await beginExecution(engine, {
-    steps: [{ type: 'WEBHOOK', name: 'Call', config: { url: 'http://[::1]/', onFailure: 'fail' } }],
+    steps: [
+      { type: 'WEBHOOK', name: 'Call', config: { url: 'http://10.0.0.1/', onFailure: 'fail' } },
+    ],
   });
   const first = await until('FAILED');
   await engine.call('POST', `${path}/retry`);

@@ -35,6 +35,12 @@ async function waitingExecution() {
   const id = await startByHand(engine, workflow.id, await createContact(engine, email));
   await executionIn(engine, workflow.id, id, 'WAITING');
   const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+  // The row says so before Temporal has the run's first commands: local activities write it.
+  await waitFor('the run to wait', async () =>
+    (await handle.fetchHistory()).events?.some(
+      (event) => event.workflowTaskCompletedEventAttributes,
+    ),
+  );
   return { id, email, workflow, handle };
 }
 
@@ -79,13 +85,29 @@ describe('npm run reset', { timeout: 60_000 }, () => {
   it('tells to retry a failed execution', async () => {
     const { id, path, until } = await beginExecution(engine, {
       steps: [
-        { type: 'WEBHOOK', name: 'Call', config: { url: 'http://[::1]/', onFailure: 'fail' } },
+        { type: 'WEBHOOK', name: 'Call', config: { url: 'http://10.0.0.1/', onFailure: 'fail' } },
       ],
     });
     const { workflowVersion } = await until('FAILED');
     const told: unknown = await reset(id).catch((error: unknown) => error);
     expect(String(told)).toContain(`${path}/retry`);
     expect(String(told)).toContain(`goes on with version ${workflowVersion} of the workflow`);
+  });
+
+  it('tells when a run ended before it did anything', async () => {
+    await engine.stopWorker();
+    const { id } = await beginExecution(engine, {
+      steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
+    });
+    const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
+    await waitFor('the run', () =>
+      handle.terminate('by hand').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await expect(reset(id)).rejects.toThrow('there is nothing to go back to');
+    await engine.startWorker();
   });
 
   it('knows no execution of another id', async () => {

@@ -34,7 +34,7 @@ async function keep(
 }
 
 async function recordEnded(name: string, play: (engine: Engine) => Promise<string>) {
-  const engine = await useEngine();
+  const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '0' });
   const workflowId = await play(engine);
   const handle = engine.temporal.client.workflow.getHandle(workflowId);
   await waitFor(

@@ -125,6 +125,63 @@ describe('a late attempt of another step', () => {
   });
 });
 
+describe('a step that a delay follows', () => {
+  it('begins the delay, too, and moves nothing when both are repeated', async () => {
+    const { workflow, id, path } = await beginExecution(engine, {
+      steps: [
+        { type: 'UPDATE_CONTACT', name: 'First', config: { updates: { plan: 'pro' } } },
+        { type: 'DELAY', name: 'Rest', config: { amount: 1, unit: 'hours' } },
+        { type: 'EXIT', name: 'Out' },
+      ],
+    });
+    const shown = async () => {
+      const { body } = await engine.call('GET', path);
+      // The dispatcher names the run when it has started it.
+      delete body.temporalRunId;
+      // A repeated call touches the rows of the steps.
+      for (const step of body.stepExecutions) delete step.updatedAt;
+      return body;
+    };
+    const { workflowVersion: version } = await shown();
+    const call = (name: string) => ({
+      executionId: id,
+      projectId: engine.project.id,
+      workflowId: workflow.id,
+      version,
+      stepId: workflow.steps[name]!,
+      since: new Date().toISOString(),
+    });
+    const said = await activities.UPDATE_CONTACT(call('First'));
+    const before = await shown();
+    const [, first, rest, out] = before.stepExecutions;
+    const until = new Date(Date.parse(rest.startedAt) + 3_600_000).toISOString();
+    expect(said).toEqual({
+      outcome: { kind: 'resting', until },
+      at: { id: workflow.steps['Rest'], type: 'DELAY', name: 'Rest' },
+      next: { id: workflow.steps['Out'], type: 'EXIT', name: 'Out' },
+    });
+    expect([before.status, before.currentStep.name]).toEqual(['WAITING', 'Rest']);
+    expect([first.status, rest.status, out.status]).toEqual([
+      'COMPLETED',
+      'COMPLETED',
+      'SCHEDULED',
+    ]);
+    expect(out.scheduledFor).toBe(until);
+    expect(rest.output).toEqual({ delayAmount: 1, delayUnit: 'hours', resumeAt: until });
+    const { body } = await engine.call('GET', `${path}/history`);
+    const changes = body.entries.filter(
+      ({ stepName }: { stepName: string }) => stepName === 'Rest',
+    );
+    expect(changes.map(({ to }: { to: string }) => to)).toEqual(['RUNNING', 'COMPLETED']);
+
+    // The run was not told, because its worker was killed.
+    expect((await activities.UPDATE_CONTACT(call('First'))).outcome).toEqual({ kind: 'done' });
+    const { outcome, next } = await activities.DELAY(call('Rest'));
+    expect([outcome, next]).toEqual([said.outcome, said.next]);
+    expect(await shown()).toEqual(before);
+  });
+});
+
 describe('a wait that is woken without its event', () => {
   it.each([undefined, 3600])('(time-out %s) goes on waiting for it', async (timeout) => {
     await engine.startWorker();

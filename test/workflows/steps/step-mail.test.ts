@@ -33,6 +33,31 @@ describe('the mail of a SEND_EMAIL step', () => {
     expect(mail).toMatchObject({ status: 'FAILED', error: 'message_too_large' });
   });
 
+  it('that cannot be rendered is sent plainly, and its trace and the step say why', async () => {
+    const templateId = await createTemplate(engine, {
+      body: '{% for i in (1..100000000) %}x{% endfor %}',
+    });
+    const { id, until } = await beginExecution(engine, {
+      steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
+    });
+    await until('COMPLETED');
+    const { trace } = await engine.api.db
+      .selectFrom('email')
+      .select('trace')
+      .where('workflow_execution_id', '=', id)
+      .executeTakeFirstOrThrow();
+    const fault = { code: 'liquid_limit', message: expect.any(String), line: 1 };
+    expect((trace as unknown[])[0]).toMatchObject({ state: 'rendered_plainly', detail: fault });
+    const { output } = await engine.api.db
+      .selectFrom('step_execution')
+      .innerJoin('workflow_step', 'workflow_step.id', 'step_execution.step_id')
+      .select('output')
+      .where('execution_id', '=', id)
+      .where('workflow_step.type', '=', 'SEND_EMAIL')
+      .executeTakeFirstOrThrow();
+    expect(output).toMatchObject({ warnings: [{ ...fault, column: 1 }] });
+  });
+
   it('has the sender name and the Reply-To of the template', async () => {
     const templateId = await createTemplate(engine);
     const given = { fromName: 'Ada of the shop', replyTo: 'help@elsewhere.test' };

@@ -42,6 +42,29 @@ describe('a WAIT_FOR_EVENT step', () => {
   });
 });
 
+describe('a delay that begins with the end of the step before it', () => {
+  it('comes after that in the history', async () => {
+    const { path, until } = await beginExecution(engine, {
+      steps: [
+        { type: 'UPDATE_CONTACT', name: 'Note', config: { updates: { seen: true } } },
+        { type: 'DELAY', name: 'Day', config: { amount: 1, unit: 'days' } },
+        { type: 'EXIT', name: 'End' },
+      ],
+    });
+    await until('WAITING');
+    const { entries } = (await engine.call('GET', `${path}/history`)).body;
+    type Entry = { stepName: string | null; to: string };
+    const ofSteps = entries.filter(({ stepName }: Entry) => stepName !== null);
+    expect(ofSteps.slice(1).map(({ stepName, to }: Entry) => `${stepName} ${to}`)).toEqual([
+      'Note RUNNING',
+      'Note COMPLETED',
+      'Day RUNNING',
+      'Day COMPLETED',
+      'End SCHEDULED',
+    ]);
+  });
+});
+
 describe('an EXIT step', () => {
   it.each([
     [{}, 'exit_step'],

@@ -333,7 +333,7 @@ describe('the address guard', () => {
   it.each(['http://127.0.0.1:9/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/'])(
     'never calls %s',
     async (url) => {
-      const guarded = await useEngine();
+      const guarded = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'false' });
       const { until } = await beginExecution(guarded, {
         eventName: 'guarded',
         steps: [{ type: 'WEBHOOK', name: 'Call', config: { url } }],

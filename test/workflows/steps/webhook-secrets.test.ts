@@ -32,10 +32,17 @@ async function play(config: Record<string, unknown>, status: string, contact: ob
   );
   expect(payloads).toContain('stepId');
   expect(payloads).not.toContain(String(config['url']).slice(0, 10));
+  const simulated = await engine.call('POST', `${path}/simulate`, {
+    contact: { email: 'ada@people.test' },
+  });
+  expect(simulated.status).toBe(200);
   const seen = [
     JSON.stringify(execution),
     JSON.stringify((await engine.call('GET', path)).body),
+    JSON.stringify((await engine.call('GET', `${path}/graph`)).body),
     JSON.stringify((await engine.call('GET', `${path}/executions`)).body),
+    JSON.stringify((await engine.call('GET', `${path}/executions/${id}/history`)).body),
+    JSON.stringify(simulated.body),
     JSON.stringify((await engine.call('GET', '/secrets')).body),
     payloads,
   ].join('\n');

@@ -94,7 +94,7 @@ it('is refused where it cannot continue an open run, with a sentence', async () 
   await symlink(join(root, 'node_modules'), join(home, 'node_modules'));
   const file = join(home, 'workflows/execution.ts');
   const source = await readFile(file, 'utf8');
-  const changed = source.replace('const result = await perform(', "await sleep('1 second');\n$&");
+  const changed = source.replace('const result =', "await sleep('1 second');\n$&");
   expect(changed).not.toBe(source);
   await writeFile(file, changed);
 

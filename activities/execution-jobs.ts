@@ -1,0 +1,29 @@
+import type { Database } from '../db/database.ts';
+import { recordExecutionPage } from '../db/jobs/execution-pages.ts';
+import { findJobProgress, type JobRef } from '../db/jobs/jobs.ts';
+import type { JobProgress } from '../domain/job.ts';
+import { timeBoxed } from './time-box.ts';
+
+export interface ExecutionJobActivities {
+  /** Runs a job on executions for one time slice, or until it has to pause. Returns its progress. */
+  WORK_ON_EXECUTIONS(job: JobRef): Promise<JobProgress>;
+}
+
+export interface ExecutionJobServices {
+  db: Database;
+}
+
+export function createExecutionJobActivities({ db }: ExecutionJobServices): ExecutionJobActivities {
+  return {
+    WORK_ON_EXECUTIONS: (job) =>
+      timeBoxed(async (goesOn) => {
+        let pauseMs = 0;
+        while (pauseMs === 0 && goesOn()) {
+          const page = await recordExecutionPage(db, job);
+          if (page === null) break;
+          pauseMs = page.pauseMs;
+        }
+        return { ...(await findJobProgress(db, job)), pauseMs };
+      }),
+  };
+}

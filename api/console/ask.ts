@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import { requireRights } from '../access/auth.ts';
+import type { Caller } from '../access/caller.ts';
+import { type AnyEndpoint, Answer, type Call } from '../http/endpoint.ts';
+import { checkRequest } from '../http/validation.ts';
+
+/** A request of a member for a page of a project. */
+export type MemberCall = Call<
+  'session',
+  Record<string, string>,
+  Record<string, string>,
+  unknown,
+  string
+>;
+
+interface Request {
+  params?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+}
+
+/**
+ * What an endpoint of the API answers this member: with the same rights, checks and errors, so that
+ * a page can do nothing that the API cannot.
+ * @throws Problem as the endpoint.
+ */
+export async function ask<R extends z.ZodType>(
+  call: MemberCall,
+  endpoint: Asked<R>,
+  request: Request = {},
+): Promise<z.output<R>> {
+  requireRights(endpoint, call.caller, call.member);
+  const { access } = endpoint;
+  const caller = access === 'session' || access === 'project' ? call.caller : call.member;
+  return (await askAs(call, caller, endpoint, request)).data;
+}
+
+/** The same for whoever calls, with the headers of the response: to log in and out. */
+export async function askAs<R extends z.ZodType>(
+  call: object,
+  caller: Caller,
+  endpoint: Asked<R>,
+  { params = {}, query = {}, body }: Request,
+): Promise<Answer<z.output<R>>> {
+  const given = checkRequest(endpoint, { params, query, body });
+  // Inherited: what else a handler is given is that of this request.
+  const own: object = Object.create(call) as object;
+  const result = await endpoint.handle(
+    Object.assign(own, { ...given, caller, keyUse: null }) as AnyCall,
+  );
+  const { data, options } = result instanceof Answer ? result : new Answer(result, {});
+  const answered = endpoint.response.parse(data);
+  // A list that is read in parts, each with the next items.
+  for await (const part of options.parts ?? []) {
+    const { data: items } = endpoint.response.parse(part) as { data: unknown[] };
+    (answered as { data: unknown[] }).data.push(...items);
+  }
+  return new Answer(answered, options);
+}
+
+type Asked<R extends z.ZodType> = AnyEndpoint & { response: R };
+
+type AnyCall = Parameters<AnyEndpoint['handle']>[0];

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { endpoint, page } from '../http/endpoint.ts';
+import { listMyProjects } from '../projects/projects.ts';
+import { askAs, type MemberCall } from './ask.ts';
+import { html } from '../pages/html.ts';
+import { pageHeaders, plainLayout } from './layout.ts';
+import { logInEndpoints } from './log-in.ts';
+import { problemPage, projectPage, showProjectPage, tag } from './page.ts';
+import { campaignPages } from './pages/campaigns.ts';
+import { contactPages } from './pages/contacts.ts';
+import { executionPages } from './pages/executions.ts';
+import { failurePages } from './pages/failures.ts';
+import { showOverview } from './pages/overview.ts';
+import { templatePages } from './pages/templates.ts';
+import { workflowPages } from './pages/workflows.ts';
+
+/** The first page: the overview of the user's first project. */
+export const showConsole = endpoint({
+  id: 'showConsole',
+  method: 'GET',
+  path: '/console',
+  tag,
+  summary: 'Show the console',
+  description:
+    'Pages for people: failures, contacts, workflows, campaigns and templates of a project, with what ' +
+    'can be done about them. They work without JavaScript, with the rights of the logged-in member. ' +
+    'Without a session they ask for address and password. `CONSOLE=false` switches them off.',
+  access: 'session',
+  asSent: true,
+  contentType: 'text/html',
+  response: z.string(),
+  otherAnswers: [{ status: 401, description: 'The log-in page', contentTypes: ['text/html'] }],
+  problemPage,
+  async handle(call) {
+    const { data: projects } = await askAs(call, call.caller, listMyProjects, {});
+    const [first] = projects;
+    if (!first) {
+      const content = html`<h1>No project yet</h1>
+        <p>Create one with <code>POST /users/@me/projects</code>.</p>`;
+      return page(plainLayout('No project yet', content), pageHeaders());
+    }
+    const member = await call.authorize(first.id);
+    return showProjectPage(
+      Object.assign(Object.create(call) as MemberCall, { member }),
+      '',
+      showOverview,
+    );
+  },
+});
+
+/** The pages below the first. */
+export const consolePages = [
+  ...logInEndpoints,
+  projectPage({
+    id: 'showOverview',
+    path: '',
+    at: '',
+    summary: 'What needs somebody in a project, and the way to everything else',
+    show: showOverview,
+  }),
+  ...failurePages,
+  ...executionPages,
+  ...contactPages,
+  ...workflowPages,
+  ...campaignPages,
+  ...templatePages,
+];

@@ -1,0 +1,37 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Problem } from '../../domain/errors.ts';
+import { cookieName, setCookie } from '../access/session.ts';
+import type { Visitor } from '../http/endpoint.ts';
+
+const cookieSeconds = 7 * 24 * 60 * 60;
+
+/**
+ * The secret of a browser, in a cookie. A form's token is made of it and of the session (a signed
+ * double submit cookie, OWASP "Cross-Site Request Forgery Prevention"): no other site can make one,
+ * and nobody can use the token of another session.
+ */
+export class FormToken {
+  readonly text: string;
+  /** The `Set-Cookie` value for a browser that had no secret yet. */
+  readonly newCookie: string | null;
+
+  constructor({ config, cookie }: Pick<Visitor, 'config' | 'cookie'>) {
+    const { apiUrl, jwtSecret } = config;
+    const name = cookieName('everpost_console', apiUrl);
+    const known = cookie(name);
+    const secret = known ?? randomBytes(16).toString('hex');
+    this.newCookie = known ? null : setCookie(name, secret, cookieSeconds, apiUrl);
+    const session = cookie(cookieName('everpost_session', apiUrl)) ?? '';
+    this.text = createHmac('sha256', jwtSecret)
+      .update(`console ${secret} ${session}`)
+      .digest('base64url');
+  }
+
+  /** @throws Problem ORIGIN_NOT_ALLOWED unless the form has this token. */
+  check(form: URLSearchParams): void {
+    const given = Buffer.from(form.get('token') ?? '');
+    const own = Buffer.from(this.text);
+    const isRight = this.newCookie === null && given.length === own.length;
+    if (!isRight || !timingSafeEqual(given, own)) throw new Problem('ORIGIN_NOT_ALLOWED');
+  }
+}

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { type Html, html } from '../pages/html.ts';
+import { style } from './style.ts';
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+/** What every page may do: show itself, and send its forms to this server. */
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${styleHash}'`,
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+];
+
+/**
+ * The headers of a page. Each shows somebody's data, so none is stored.
+ * @param styles more sources of styles: a mail in a frame brings its own.
+ */
+export function pageHeaders(styles = ''): Record<string, string> {
+  return {
+    'Content-Security-Policy': policy
+      .map((rule) => (styles !== '' && rule.startsWith('style-src') ? `style-src ${styles}` : rule))
+      .join('; '),
+    'Cache-Control': 'no-store',
+    // Without a referrer a browser would say `Origin: null` with a form, as if it were another site's.
+    'Referrer-Policy': 'same-origin',
+    'X-Robots-Tag': 'noindex, nofollow',
+  };
+}
+
+/** A project as the head of a page names it. */
+export interface ShownProject {
+  id: string;
+  name: string;
+}
+
+const sections = [
+  ['', 'Overview'],
+  ['/failures', 'Failures'],
+  ['/workflows', 'Workflows'],
+  ['/campaigns', 'Campaigns'],
+  ['/templates', 'Templates'],
+] as const;
+
+/** The path of a page of a project. */
+export function pathIn(projectId: string, path: string): string {
+  return `/console/${projectId}${path}`;
+}
+
+/**
+ * A page of a project, with the ways to all others. `at` is the section it belongs to, `projects`
+ * are those of its reader.
+ */
+export function projectLayout({
+  project,
+  projects,
+  at,
+  title,
+  token,
+  content,
+}: {
+  project: ShownProject;
+  projects: readonly ShownProject[];
+  at: string;
+  title: string;
+  token: string;
+  content: Html;
+}): string {
+  const links = sections.map(
+    ([path, name]) =>
+      html`<a href="${pathIn(project.id, path)}" ${path === at ? html` aria-current="page"` : null}
+        >${name}</a
+      >`,
+  );
+  return layout(
+    `${title} · ${project.name}`,
+    html`<a class="skip" href="#main">Skip to the content</a>
+      <header class="top">
+        <div>
+          <a class="brand" href="${pathIn(project.id, '')}">Everpost</a>
+          ${projectChoice(project, projects)}
+          <nav class="main" aria-label="Console">${links}</nav>
+          <form role="search" action="${pathIn(project.id, '/contacts')}">
+            <input
+              name="email"
+              type="search"
+              aria-label="Contact by address"
+              placeholder="Contact by address"
+              autocomplete="off"
+            />
+          </form>
+          <form method="post" action="/console/log-out">
+            <input type="hidden" name="token" value="${token}" /><button class="plain">
+              Log out
+            </button>
+          </form>
+        </div>
+      </header>
+      <main id="main" tabindex="-1">${content}</main>`,
+  );
+}
+
+/** The name of the project, and the others where there are some. */
+function projectChoice(project: ShownProject, projects: readonly ShownProject[]): Html {
+  const others = projects.filter(({ id }) => id !== project.id);
+  if (others.length === 0) return html`<span class="soft">${project.name}</span>`;
+  return html`<details class="choice">
+    <summary>${project.name}</summary>
+    <ul>
+      ${others.map(({ id, name }) => html`<li><a href="${pathIn(id, '')}">${name}</a></li>`)}
+    </ul>
+  </details>`;
+}
+
+/** A page with nothing around it. */
+export function plainLayout(title: string, content: Html): string {
+  return layout(title, html`<main class="narrow">${content}</main>`);
+}
+
+function layout(title: string, body: Html): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="/docs/images/icon.svg">
+<meta name="robots" content="noindex, nofollow">
+${html`<title>${title} · Everpost</title>`.text}
+<style>${style}</style>
+</head>
+<body>
+${body.text}
+</body>
+</html>
+`;
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { Problem } from '../../domain/errors.ts';
+import { endSession } from '../access/session.ts';
+import { logIn } from '../accounts/login.ts';
+import { endMySession } from '../accounts/sessions.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { askAs } from './ask.ts';
+import { FormToken } from './form-token.ts';
+import { logInPage } from './log-in-page.ts';
+import { problemPage, readForm, seeOther, tag } from './page.ts';
+
+const common = {
+  method: 'POST',
+  tag,
+  description: 'A form of the console, see GET /console.',
+  asSent: true,
+  idempotent: false,
+  contentType: 'text/html',
+  response: z.string(),
+  problemPage,
+} as const;
+
+const logInByForm = endpoint({
+  ...common,
+  id: 'logInByForm',
+  path: '/console/log-in',
+  summary: 'Log in on the page',
+  access: 'open',
+  limit: 'auth',
+  async handle(call) {
+    const visitor = { config: call.config, cookie: call.request.cookie };
+    const form = readForm(call);
+    new FormToken(visitor).check(form);
+    const next = consolePath(form.get('next') ?? '');
+    const body = { email: form.get('email') ?? '', password: form.get('password') ?? '' };
+    try {
+      const { options } = await askAs(call, null, logIn, { body });
+      return seeOther(next, options.headers?.['Set-Cookie']);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      return logInPage(visitor, { status: error.status, next, fault: error.message });
+    }
+  },
+});
+
+/** The page to go on with, whatever the form says: none of another site. */
+function consolePath(asked: string): string {
+  return /^\/console(?:\/[\w-]+)*(?:\?[\w=&%.+-]*)?$/.test(asked) ? asked : '/console';
+}
+
+const logOutByForm = endpoint({
+  ...common,
+  id: 'logOutByForm',
+  path: '/console/log-out',
+  summary: 'End the session of the page',
+  access: 'session',
+  async handle(call) {
+    new FormToken({ config: call.config, cookie: call.request.cookie }).check(readForm(call));
+    const { sessionId: id } = call.caller;
+    if (id) await askAs(call, call.caller, endMySession, { params: { id } });
+    return seeOther('/console', endSession(call.config));
+  },
+});
+
+export const logInEndpoints = [logInByForm, logOutByForm];

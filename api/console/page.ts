@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import type { Problem } from '../../domain/errors.ts';
+import {
+  type AnyEndpoint,
+  answer,
+  type Answer,
+  endpoint,
+  page,
+  type Visitor,
+} from '../http/endpoint.ts';
+import { suggestionFor } from '../http/suggestions.ts';
+import { listMyProjects } from '../projects/projects.ts';
+import { ask, askAs, type MemberCall } from './ask.ts';
+import { FormToken } from './form-token.ts';
+import { type Content, type Html, html } from '../pages/html.ts';
+import { pageHeaders, pathIn, plainLayout, projectLayout } from './layout.ts';
+import { logInPage } from './log-in-page.ts';
+
+export const tag = 'Console';
+
+/** What is said after a button has been pressed. */
+const doneTexts = {
+  retried: 'It is being tried again.',
+  retriedAll: 'All of them are being tried again, at most 100 a second.',
+  skipped: 'The step was skipped.',
+  paused: 'Paused.',
+  resumed: 'It goes on.',
+  cancelled: 'Cancelled.',
+  migrating: 'They are being moved to the newest version.',
+} as const;
+
+/** What a page is made with. */
+export interface PageContext {
+  call: MemberCall;
+  project: { id: string; name: string };
+  /** Of the page's forms. */
+  token: string;
+  /** The path of another page of the project. */
+  path: (path: string) => string;
+}
+
+/** A page as its maker returns it. */
+export interface ShownPage {
+  title: string;
+  content: Html;
+  /** See `pageHeaders`. */
+  styles?: string;
+}
+
+/** What all pages have: members only, forms as sent, errors as pages. */
+export const pageOptions = {
+  tag,
+  access: 'session',
+  projectParam: 'projectId',
+  asSent: true,
+  contentType: 'text/html',
+  response: z.string(),
+  problemPage,
+} as const;
+
+/** The page at `path` of a project, in one of the sections of the head. */
+export function projectPage(declaration: {
+  id: string;
+  path: string;
+  at: string;
+  summary: string;
+  show: (context: PageContext) => Promise<ShownPage>;
+}): AnyEndpoint {
+  const { id, path, at, summary, show } = declaration;
+  return endpoint({
+    ...pageOptions,
+    id,
+    method: 'GET',
+    path: `/console/{projectId}${path}`,
+    summary,
+    description: 'A page for people, see GET /console.',
+    handle: async (call) => showProjectPage(call as unknown as MemberCall, at, show),
+  });
+}
+
+/** Shows a page of the project that the call names. */
+export async function showProjectPage(
+  call: MemberCall,
+  at: string,
+  show: (context: PageContext) => Promise<ShownPage>,
+): Promise<Answer<never>> {
+  const token = new FormToken({ config: call.config, cookie: call.request.cookie });
+  const projects = await ask(call, listMyProjects);
+  const known = projects.find(({ id }) => id === call.member.project.publicId);
+  const project = { id: known?.id ?? call.member.project.publicId, name: known?.name ?? '' };
+  const path = (within: string) => pathIn(project.id, within);
+  const { title, content, styles } = await show({ call, project, token: token.text, path });
+  const done = call.query['done'];
+  const said = isDone(done) && doneTexts[done];
+  const whole = html`${said && html`<section class="said" role="status">${said}</section>`}${content}`;
+  const headers = pageHeaders(styles);
+  if (token.newCookie) headers['Set-Cookie'] = token.newCookie;
+  return page(
+    projectLayout({ project, projects, at, title, token: token.text, content: whole }),
+    headers,
+  );
+}
+
+/** A picture on a page: what `endpoint` draws. */
+export function pictureOf(
+  path: string,
+  id: string,
+  drawn: AnyEndpoint & { response: z.ZodString },
+  query: Record<string, string>,
+): AnyEndpoint {
+  return endpoint({
+    ...pageOptions,
+    id,
+    method: 'GET',
+    path: `/console/{projectId}${path}`,
+    summary: 'A picture on a page',
+    description: 'A part of a page for people, see GET /console.',
+    contentType: 'image/svg+xml',
+    async handle(given) {
+      const call = given as unknown as MemberCall;
+      const { projectId: _, ...params } = call.params;
+      return askAs(call, call.member, drawn, { params, query });
+    },
+  });
+}
+
+function isDone(name: string | undefined): name is keyof typeof doneTexts {
+  return name !== undefined && Object.hasOwn(doneTexts, name);
+}
+
+/** What a button of a page does. Its reader is led to `to`, where `done` is said. */
+export function projectAct(declaration: {
+  path: string;
+  /** The endpoint of the API that does it. */
+  does: AnyEndpoint;
+  act: (
+    call: MemberCall,
+    form: URLSearchParams,
+  ) => Promise<{ to: string; done: keyof typeof doneTexts }>;
+}): AnyEndpoint {
+  const { path, does, act } = declaration;
+  return endpoint({
+    ...pageOptions,
+    // One thing may be done from several pages.
+    id: `${does.id} by ${path}`,
+    method: 'POST',
+    path: `/console/{projectId}${path}`,
+    summary: does.summary,
+    description: 'A form of the console, see GET /console.',
+    idempotent: false,
+    async handle(given) {
+      const call = given as unknown as MemberCall;
+      const form = readForm(call);
+      new FormToken({ config: call.config, cookie: call.request.cookie }).check(form);
+      const { to, done } = await act(call, form);
+      const join = to.includes('?') ? '&' : '?';
+      return seeOther(`${pathIn(call.member.project.publicId, to)}${join}done=${done}`);
+    },
+  });
+}
+
+/** The fields of a form. */
+export function readForm({ request }: { request: { bytes: Buffer } }): URLSearchParams {
+  return new URLSearchParams(request.bytes.toString('utf8'));
+}
+
+/** Leads the browser on with GET, so that loading the page again sends nothing twice. */
+export function seeOther(location: string, cookies?: string | string[]): Answer<string> {
+  const headers = { Location: location, ...(cookies && { 'Set-Cookie': cookies }) };
+  return answer('', { status: 303, headers });
+}
+
+/** What a browser is shown in place of an error: without a session, the log-in page. */
+export function problemPage(problem: Problem, visitor: Visitor): Answer<string> {
+  if (problem.code === 'UNAUTHORIZED')
+    return logInPage(visitor, { status: 401, next: visitor.url });
+  const errors: Content = problem.errors?.map(
+    ({ field, message }) => html`<li><code>${field}</code> ${message}</li>`,
+  );
+  const content = html`<h1>${problem.message}</h1>
+    <p>${suggestionFor(problem.code)}</p>
+    ${
+      errors &&
+      html`<ul>
+        ${errors}
+      </ul>`
+    }
+    <p class="note"><code>${problem.code}</code></p>
+    <p><a href="/console">To the first page</a></p>`;
+  const { status } = problem;
+  return answer(plainLayout(problem.message, content), {
+    status,
+    headers: pageHeaders(),
+    contentType: 'text/html',
+  });
+}

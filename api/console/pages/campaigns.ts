@@ -1,0 +1,217 @@
+import type { z } from 'zod';
+import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../campaigns/actions.ts';
+import { getCampaign, listCampaigns } from '../../campaigns/campaigns.ts';
+import { getCampaignRecipient, getCampaignStats } from '../../campaigns/recipients.ts';
+import { listContacts } from '../../contacts/contacts.ts';
+import { listEmails } from '../../emails/emails.ts';
+import { ask, type MemberCall } from '../ask.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type PageContext, projectAct, projectPage } from '../page.ts';
+import {
+  actForm,
+  count,
+  facts,
+  figures,
+  heading,
+  moment,
+  pager,
+  section,
+  state,
+  table,
+} from '../parts.ts';
+import { limitWords } from './delivery.ts';
+
+type Campaign = z.output<typeof getCampaign.response>;
+type Stats = z.output<typeof getCampaignStats.response>;
+
+const showCampaigns = projectPage({
+  id: 'showCampaigns',
+  path: '/campaigns',
+  at: '/campaigns',
+  summary: 'The campaigns of a project',
+  async show({ call, path }) {
+    const { page = '1' } = call.query;
+    const list = await ask(call, listCampaigns, { query: { page } });
+    return {
+      title: 'Campaigns',
+      content: html`${heading('Campaigns')}
+      ${section('All', campaignTable(list.data, path), pager(list))}`,
+    };
+  },
+});
+
+export function campaignTable(campaigns: readonly Campaign[], path: PageContext['path']): Html {
+  return table(
+    ['Name', 'State', 'Recipients#', 'Sent#'],
+    campaigns.map(({ id, name, status, totalRecipients, sentCount }) => [
+      html`<a href="${path(`/campaigns/${id}`)}">${name}</a>`,
+      state(status),
+      count(totalRecipients),
+      count(sentCount),
+    ]),
+    'There is no campaign yet.',
+  );
+}
+
+/** Mail that never reached its reader, as `GET /emails` knows it. */
+const unreached = ['FAILED', 'BOUNCED'] as const;
+const unreachedShown = '10';
+
+const showCampaign = projectPage({
+  id: 'showCampaign',
+  path: '/campaigns/{id}',
+  at: '/campaigns',
+  summary: 'A campaign: how far it is, and who was not reached',
+  async show({ call, token, path }) {
+    const { id = '' } = call.params;
+    const { email = '' } = call.query;
+    const [campaign, stats, answered, ...mails] = await Promise.all([
+      ask(call, getCampaign, { params: { id } }),
+      ask(call, getCampaignStats, { params: { id } }),
+      email === '' ? null : recipientOf(call, id, email),
+      ...unreached.map((status) =>
+        ask(call, listEmails, { query: { campaignId: id, status, limit: unreachedShown } }),
+      ),
+    ]);
+    const { name, status, subject, scheduledFor, sentAt, pausedReason } = campaign;
+    return {
+      title: name,
+      content: html`${heading(name, state(status), campaignActs(campaign, token, path))}
+      ${section('Progress', html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}`)}
+      ${section(
+        'The message',
+        facts([
+          ['Subject', subject],
+          [
+            'From',
+            campaign.fromName === null ? campaign.from : `${campaign.fromName} <${campaign.from}>`,
+          ],
+          ['Scheduled for', moment(scheduledFor)],
+          ['Sent', moment(sentAt)],
+          ...(pausedReason === null ? [] : [['Paused', pausedReason.replace('_', ' ')] as const]),
+        ]),
+      )}
+      ${section(
+        'Not reached',
+        html`<form>
+            <label
+              >Why did this contact get it, or not?
+              <input
+                name="email"
+                type="email"
+                value="${email}"
+                placeholder="ada@shop.example"
+                autocomplete="off"
+            /></label>
+            <button>Look</button>
+          </form>
+          ${answered && html`<p role="status">${email}: ${answered}</p>`}
+          ${table(
+            ['Address', 'State', 'Why'],
+            mails.flatMap(({ data }) =>
+              data.map((mail) => [
+                html`<a href="${path(`/contacts/${mail.contactId}`)}">${mail.toEmail}</a>`,
+                state(mail.status),
+                mail.error ?? '',
+              ]),
+            ),
+            'No mail of it has failed or bounced.',
+          )}`,
+      )}`,
+    };
+  },
+});
+
+function campaignActs({ id, status }: Campaign, token: string, path: PageContext['path']): Html {
+  const may = {
+    pause: status === 'SENDING',
+    resume: status === 'PAUSED',
+    cancel: ['SCHEDULED', 'SENDING', 'PAUSED'].includes(status),
+  };
+  const action = (name: string) => path(`/campaigns/${id}/${name}`);
+  return html`${may.pause && actForm(token, { action: action('pause'), label: 'Pause' })}
+  ${may.resume && actForm(token, { action: action('resume'), label: 'Resume', weight: 'first' })}
+  ${may.cancel && actForm(token, { action: action('cancel'), label: 'Cancel', weight: 'grave' })}`;
+}
+
+/** How much of it is sent, as a bar: a picture, since the policy of the pages allows no sizes in HTML. */
+function bar({ totalRecipients, sentCount }: Stats): Html {
+  const percent = totalRecipients === 0 ? 0 : Math.min(100, (sentCount / totalRecipients) * 100);
+  return html`<svg
+    class="bar"
+    viewBox="0 0 100 1"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="${Math.round(percent)} % sent"
+  >
+    <rect width="${percent}" height="1" />
+  </svg>`;
+}
+
+function campaignFigures(stats: Stats): Html {
+  const percent = (rate: number) =>
+    html`<small class="soft">${Math.round(rate * 10) / 10} %</small>`;
+  return figures([
+    ['Recipients', count(stats.totalRecipients)],
+    ['Sent', count(stats.sentCount)],
+    ['Delivered', html`${count(stats.deliveredCount)} ${percent(stats.deliveryRate)}`],
+    ['Opened', html`${count(stats.openedCount)} ${percent(stats.openRate)}`],
+    ['Clicked', html`${count(stats.clickedCount)} ${percent(stats.clickRate)}`],
+    ['Bounced', html`${count(stats.bouncedCount)} ${percent(stats.bounceRate)}`],
+    ['Complaints', count(stats.complainedCount)],
+    ['Unsubscribed', count(stats.unsubscribedCount)],
+  ]);
+}
+
+/** How fast it is, what holds it back, and when it will be over. */
+function pace({ progress }: Stats): Html | null {
+  if (!progress) return null;
+  const { perSecond, limitedBy, estimatedEndAt } = progress;
+  return html`<p>
+    ${perSecond} a second, held back by ${limitWords(limitedBy)};
+    ${estimatedEndAt ? html`over at ${moment(estimatedEndAt)}` : 'the end is not known yet'}.
+  </p>`;
+}
+
+/** In words, why a contact got a campaign or not. */
+const reasons: Record<z.output<typeof getCampaignRecipient.response>['reason'], string> = {
+  sent: 'The mail was handed to the provider.',
+  withheld: 'The mail was withheld: the contact may not get it any more.',
+  refused: 'The provider refused the mail.',
+  not_in_audience: 'The contact is not in the audience.',
+  unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
+  created_after_freeze: 'The contact was created after the audience had been fixed.',
+  pending: 'The mail is on its way.',
+};
+
+async function recipientOf(call: MemberCall, id: string, email: string): Promise<string> {
+  const { data } = await ask(call, listContacts, { query: { email } });
+  const [contact] = data;
+  if (!contact) return 'There is no contact with this address.';
+  const { reason } = await ask(call, getCampaignRecipient, {
+    params: { id, contactId: contact.id },
+  });
+  return reasons[reason];
+}
+
+const campaignForms = [
+  [pauseCampaign, 'pause', 'paused'],
+  [resumeCampaign, 'resume', 'resumed'],
+  [cancelCampaign, 'cancel', 'cancelled'],
+] as const;
+
+export const campaignPages = [
+  showCampaigns,
+  showCampaign,
+  ...campaignForms.map(([endpoint, name, done]) =>
+    projectAct({
+      path: `/campaigns/{id}/${name}`,
+      does: endpoint,
+      async act(call) {
+        const { id = '' } = call.params;
+        await ask<z.ZodType>(call, endpoint, { params: { id } });
+        return { to: `/campaigns/${id}`, done };
+      },
+    }),
+  ),
+];

@@ -1,0 +1,98 @@
+import { getContact, listContacts } from '../../contacts/contacts.ts';
+import { getTimeline } from '../../contacts/timeline.ts';
+import { findExecutions } from '../../workflows/search.ts';
+import { ask } from '../ask.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type PageContext, projectPage } from '../page.ts';
+import { facts, further, heading, moment, section, state } from '../parts.ts';
+import { executionTable } from './executions.ts';
+
+const findByAddress = projectPage({
+  id: 'findContactByAddress',
+  path: '/contacts',
+  at: '/contacts',
+  summary: 'A contact by address',
+  async show(context) {
+    const { call } = context;
+    const { email = '' } = call.query;
+    const { data } = await ask(call, listContacts, { query: { email } });
+    if (data[0]) return showContact(context, data[0].id);
+    return {
+      title: 'Contact',
+      content: html`${heading('No such contact')}
+        <p>No contact of this project has the address <strong>${email}</strong>.</p>`,
+    };
+  },
+});
+
+const showContactById = projectPage({
+  id: 'showContact',
+  path: '/contacts/{id}',
+  at: '/contacts',
+  summary: 'A contact, and all that happened to it',
+  show: (context) => showContact(context, context.call.params['id'] ?? ''),
+});
+
+async function showContact({ call, path }: PageContext, id: string) {
+  const { cursor } = call.query;
+  const [contact, executions, timeline] = await Promise.all([
+    ask(call, getContact, { params: { id } }),
+    ask(call, findExecutions, { query: { contactId: id, limit: '10' } }),
+    ask(call, getTimeline, {
+      params: { id },
+      query: { limit: '30', ...(cursor && { cursor }) },
+    }),
+  ]);
+  const { email, subscribed, data, createdAt } = contact;
+  return {
+    title: email,
+    content: html`${heading(email, state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'))}
+      <div class="columns">
+        ${section(
+          'Data',
+          facts([
+            ...Object.entries(data ?? {}).map(
+              ([name, value]) =>
+                [name, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+            ),
+            ['Created', moment(createdAt)],
+          ]),
+        )}
+        ${section('Executions', executionTable(executions.data, path, { isOfOne: true }))}
+      </div>
+      ${section('Timeline', html`${timelineList(timeline.data, path)}${further(timeline.cursor)}`)}`,
+  };
+}
+
+type Entry = Awaited<ReturnType<typeof ask<typeof getTimeline.response>>>['data'][number];
+
+function timelineList(entries: readonly Entry[], path: PageContext['path']): Html {
+  if (entries.length === 0) return html`<p class="soft">Nothing has happened yet.</p>`;
+  return html`<ol class="timeline">
+    ${entries.map(
+      ({ at, type, title, detail, links }) =>
+        html`<li>
+          ${moment(at)}<span class="soft">${type.replace('_', ' ')}</span
+          ><span>${titled(title, links, path)}${reasonOf(detail)}</span>
+        </li>`,
+    )}
+  </ol>`;
+}
+
+function titled(title: string, links: Entry['links'], path: PageContext['path']): Html {
+  const to =
+    (links.campaign && `/campaigns/${links.campaign}`) ??
+    (links.execution &&
+      links.workflow &&
+      `/workflows/${links.workflow}/executions/${links.execution}`) ??
+    (links.workflow && `/workflows/${links.workflow}`);
+  return to ? html`<a href="${path(to)}">${title}</a>` : html`${title}`;
+}
+
+function reasonOf(detail: Record<string, unknown>): Html | false {
+  const { reason, error } = detail;
+  const why = typeof reason === 'string' ? reason : error;
+  return typeof why === 'string' && html` <span class="soft">${why.replaceAll('_', ' ')}</span>`;
+}
+
+export const contactPages = [findByAddress, showContactById];

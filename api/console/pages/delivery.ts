@@ -1,0 +1,41 @@
+import type { z } from 'zod';
+import { getDelivery } from '../../delivery/delivery.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { ask, type MemberCall } from '../ask.ts';
+import { count, figures, moment, section } from '../parts.ts';
+
+type LimitedBy = z.output<typeof getDelivery.response>['limitedBy'];
+
+const limits: Record<Exclude<LimitedBy, null>, string> = {
+  project_rate: 'limit of the project',
+  server_rate: 'limit of the server',
+  campaign_rate: 'throttle of the campaign',
+  provider: 'mail provider',
+  no_worker: 'no worker runs',
+};
+
+/** What slows mail down, in words. */
+export function limitWords(limitedBy: LimitedBy): string {
+  return limitedBy === null ? 'nothing' : limits[limitedBy];
+}
+
+/** How the mail of a project is going. */
+export async function deliverySection(call: MemberCall): Promise<Html> {
+  const { due, oldestDueAt, sending, unknown, held, perSecond, limitedBy, workers } = await ask(
+    call,
+    getDelivery,
+  );
+  return section(
+    'Delivery',
+    figures([
+      ['Due', count(due)],
+      ['Sending', count(sending)],
+      ['Not due yet', count(Object.values(held).reduce((sum, number) => sum + number, 0))],
+      ['Unknown', count(unknown)],
+      ['A second', perSecond],
+      ['Held back by', limitWords(limitedBy)],
+      ['Workers', workers],
+    ]),
+    oldestDueAt && html`<span class="soft">oldest due ${moment(oldestDueAt)}</span>`,
+  );
+}

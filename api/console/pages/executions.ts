@@ -1,0 +1,178 @@
+import type { z } from 'zod';
+import { findExecutions } from '../../workflows/search.ts';
+import { pauseOneExecution, resumeOneExecution, skipCurrentStep } from '../../workflows/acts.ts';
+import { getExecution, retryFailedExecution } from '../../workflows/executions.ts';
+import { getExecutionPicture } from '../../workflows/pictures/pictures.ts';
+import { ask } from '../ask.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
+import { actForm, facts, further, heading, moment, section, state, table } from '../parts.ts';
+
+type Listed = z.output<typeof findExecutions.response>['data'][number];
+type Execution = z.output<typeof getExecution.response>;
+
+/** The filters that the list passes on to `GET /executions`. */
+const filters = ['workflowId', 'stepId', 'status', 'version', 'cursor'] as const;
+
+const showExecutions = projectPage({
+  id: 'showExecutions',
+  path: '/executions',
+  at: '/workflows',
+  summary: 'Executions of a project',
+  async show({ call, path }) {
+    const given = filters.flatMap((name) => {
+      const value = call.query[name];
+      return value ? [[name, value] as const] : [];
+    });
+    const { data, cursor } = await ask(call, findExecutions, {
+      query: Object.fromEntries(given),
+    });
+    const kept = Object.fromEntries(given.filter(([name]) => name !== 'cursor'));
+    return {
+      title: 'Executions',
+      content: html`${heading('Executions')}
+      ${section('Newest first', html`${executionTable(data, path)}${further(cursor, kept)}`)}`,
+    };
+  },
+});
+
+/** @param given.isOfOne all are of one contact, which need not be named */
+export function executionTable(
+  executions: readonly Listed[],
+  path: PageContext['path'],
+  { isOfOne = false } = {},
+): Html {
+  const name = isOfOne ? [] : ['Contact'];
+  return table(
+    [...name, 'Workflow', 'State', 'At', 'Started'],
+    executions.map((execution) => {
+      const link = (text: string) => html`<a href="${path(pathOf(execution))}">${text}</a>`;
+      const { contact, workflow, failedStep, currentStep, startedAt } = execution;
+      return [
+        ...(isOfOne ? [link(workflow.name)] : [link(contact.email), workflow.name]),
+        executionState(execution),
+        (failedStep ?? currentStep)?.name,
+        moment(startedAt),
+      ];
+    }),
+    'There is none.',
+  );
+}
+
+export function executionState(
+  execution: Pick<Listed, 'status' | 'pausedAt' | 'stuck' | 'warnings'>,
+): Html {
+  const { status, pausedAt, stuck, warnings } = execution;
+  const isActive = status === 'RUNNING' || status === 'WAITING';
+  return html`${state(status)} ${isActive && pausedAt && state('PAUSED')} ${stuck && state('STUCK')}
+  ${warnings > 0 && state('WARNINGS')}`;
+}
+
+export function pathOf({ id, workflow }: { id: string; workflow: { id: string } }): string {
+  return `/workflows/${workflow.id}/executions/${id}`;
+}
+
+const showExecution = projectPage({
+  id: 'showExecution',
+  path: '/workflows/{id}/executions/{executionId}',
+  at: '/workflows',
+  summary: 'An execution, step by step',
+  async show({ call, token, path }) {
+    const { id = '', executionId = '' } = call.params;
+    const execution = await ask(call, getExecution, { params: { id, executionId } });
+    const { contact, workflow, error, stuck, exitReason, pauseReason } = execution;
+    const ui = call.config.temporalUiUrl;
+    const run = `${ui}/namespaces/${encodeURIComponent(call.config.temporal.namespace)}/workflows/${execution.temporalWorkflowId}`;
+    const said = [
+      ['Error', error],
+      ['Stuck', stuck?.reason],
+      ['Ended', exitReason],
+      ['Paused', pauseReason],
+    ] as const;
+    return {
+      title: `${contact.email} in ${workflow.name}`,
+      content: html`${heading(contact.email, executionState(execution), executionActs(execution, token, path))}
+      ${section(
+        workflow.name,
+        facts([
+          [
+            'Workflow',
+            html`<a href="${path(`/workflows/${id}`)}">${workflow.name}</a>, version
+              ${execution.workflowVersion}`,
+          ],
+          ['Contact', html`<a href="${path(`/contacts/${contact.id}`)}">${contact.email}</a>`],
+          ['Started', moment(execution.startedAt)],
+          ['Ended', moment(execution.completedAt)],
+          ...said.flatMap(([name, text]) => (text ? [[name, text] as const] : [])),
+          [
+            'Run',
+            html`${ui ? html`<a href="${run}">${execution.temporalWorkflowId}</a>` : execution.temporalWorkflowId}`,
+          ],
+        ]),
+      )}
+      ${section('Its way', html`<div class="wide"><img class="picture" src="${path(`${pathOf(execution)}/graph.svg`)}" alt="The way of the execution; the table of steps has the same." /></div>`)}
+      ${section('Steps', stepTable(execution))}`,
+    };
+  },
+});
+
+function executionActs(execution: Execution, token: string, path: PageContext['path']): Html {
+  const { status, pausedAt } = execution;
+  const isActive = status === 'RUNNING' || status === 'WAITING';
+  const action = (name: string) => path(`${pathOf(execution)}/${name}`);
+  const may = {
+    pause: isActive && !pausedAt,
+    resume: isActive && pausedAt,
+    retry: status === 'FAILED',
+  };
+  return html`${may.retry && actForm(token, { action: action('retry'), label: 'Retry', weight: 'first' })}
+  ${may.resume && actForm(token, { action: action('resume'), label: 'Resume', weight: 'first' })}
+  ${may.pause && actForm(token, { action: action('pause'), label: 'Pause' })}
+  ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip the step' })}`;
+}
+
+function stepTable({ stepExecutions }: Execution): Html {
+  return table(
+    ['Step', 'State', 'Begun', 'Ended', 'What came of it'],
+    stepExecutions.map(({ step, status, startedAt, completedAt, scheduledFor, error, output }) => [
+      step.name,
+      state(status),
+      moment(startedAt),
+      (completedAt ?? !scheduledFor) ? moment(completedAt) : html`due ${moment(scheduledFor)}`,
+      error ?? (output && html`<code>${JSON.stringify(output).slice(0, outputCharsMax)}</code>`),
+    ]),
+    'It has not begun a step.',
+  );
+}
+
+/** Of a step's output, which may hold a whole answer of a webhook. */
+const outputCharsMax = 500;
+
+const executionForms = [
+  [retryFailedExecution, 'retry', 'retried'],
+  [skipCurrentStep, 'skip', 'skipped'],
+  [pauseOneExecution, 'pause', 'paused'],
+  [resumeOneExecution, 'resume', 'resumed'],
+] as const;
+
+export const executionPages = [
+  showExecutions,
+  showExecution,
+  pictureOf(
+    '/workflows/{id}/executions/{executionId}/graph.svg',
+    'showExecutionPicture',
+    getExecutionPicture,
+    {},
+  ),
+  ...executionForms.map(([endpoint, name, done]) =>
+    projectAct({
+      path: `/workflows/{id}/executions/{executionId}/${name}`,
+      does: endpoint,
+      async act(call) {
+        const { id = '', executionId = '' } = call.params;
+        await ask<z.ZodType>(call, endpoint, { params: { id, executionId }, body: {} });
+        return { to: `/workflows/${id}/executions/${executionId}`, done };
+      },
+    }),
+  ),
+];

@@ -1,0 +1,187 @@
+import type { z } from 'zod';
+import { findExecutions } from '../../workflows/search.ts';
+import { retryAllExecutions } from '../../jobs/retry-all.ts';
+import { ask, type MemberCall } from '../ask.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type PageContext, projectAct, projectPage } from '../page.ts';
+import { actForm, count, heading, moment, section, state } from '../parts.ts';
+import { pathOf } from './executions.ts';
+
+type Listed = z.output<typeof findExecutions.response>['data'][number];
+
+/** Executions of one kind that are looked at for the groups: the newest. */
+const lookedAt = '100';
+/** Executions of a group that are named. */
+const namedMax = 5;
+
+/** Executions with the same trouble at the same step. */
+export interface FailureGroup {
+  kind: 'FAILED' | 'STUCK' | 'WARNINGS';
+  workflow: { id: string; name: string };
+  step: { id: string; name: string } | null;
+  error: string;
+  executions: Listed[];
+}
+
+/** What failed, is stuck or completed with warnings, largest group first; `isCut`: there may be more. */
+export interface Failures {
+  groups: FailureGroup[];
+  isCut: boolean;
+}
+
+export async function listFailures(call: MemberCall): Promise<Failures> {
+  const kinds = [
+    ['FAILED', { status: 'FAILED' }],
+    ['STUCK', { stuck: 'true' }],
+    ['WARNINGS', { warnings: 'true' }],
+  ] as const;
+  const lists = await Promise.all(
+    kinds.map(([, query]) => ask(call, findExecutions, { query: { ...query, limit: lookedAt } })),
+  );
+  const groups = new Map<string, FailureGroup>();
+  lists.forEach(({ data }, at) => {
+    const [kind] = kinds[at]!;
+    for (const execution of data) {
+      // It is told once, as what is worst.
+      if (kind === 'WARNINGS' && (execution.status === 'FAILED' || execution.stuck)) continue;
+      const group = groupOf(kind, execution);
+      const key = JSON.stringify([kind, group.workflow.id, group.step?.id, group.error]);
+      const known = groups.get(key) ?? group;
+      known.executions.push(execution);
+      groups.set(key, known);
+    }
+  });
+  return {
+    groups: [...groups.values()].toSorted((a, b) => b.executions.length - a.executions.length),
+    isCut: lists.some(({ hasMore }) => hasMore),
+  };
+}
+
+function groupOf(kind: FailureGroup['kind'], execution: Listed): FailureGroup {
+  const { workflow, failedStep, currentStep, error, stuck, warnings } = execution;
+  const said = {
+    FAILED: error ?? 'It has failed.',
+    STUCK: stuck?.reason ?? 'Its run cannot go on.',
+    WARNINGS:
+      warnings === 1
+        ? 'One step completed without success.'
+        : 'Some steps completed without success.',
+  };
+  return { kind, workflow, step: failedStep ?? currentStep, error: said[kind], executions: [] };
+}
+
+const showFailures = projectPage({
+  id: 'showFailures',
+  path: '/failures',
+  at: '/failures',
+  summary: 'What failed, is stuck or has warnings, by workflow, step and error',
+  async show({ call, token, path }) {
+    const { groups, isCut } = await listFailures(call);
+    return {
+      title: 'Failures',
+      content: html`${heading('Failures', isCut && html`<span class="soft">of the newest ${lookedAt} of each kind</span>`)}
+      ${groups.length === 0 && html`<section><p>Nothing has failed, and nothing is stuck.</p></section>`}
+      ${groups.map((group) => groupSection(group, token, path))}`,
+    };
+  },
+});
+
+function groupSection(group: FailureGroup, token: string, path: PageContext['path']): Html {
+  const { kind, workflow, step, error, executions } = group;
+  const retryAll =
+    kind === 'FAILED' &&
+    actForm(token, {
+      action: path(`/workflows/${workflow.id}/retry-all`),
+      label: `Retry all ${executions.length > 1 ? count(executions.length) : ''}`,
+      weight: 'first',
+      fields: {
+        ...(step && { stepId: step.id }),
+        ...(executions[0]?.error && { error: executions[0].error }),
+      },
+    });
+  const pause = actForm(token, {
+    action: path(`/workflows/${workflow.id}/pause`),
+    label: 'Pause the workflow',
+  });
+  const one = (execution: Listed, name: string, label: string) =>
+    actForm(token, { action: path(`${pathOf(execution)}/${name}`), label });
+  const rows = executions.slice(0, namedMax).map(
+    (execution) =>
+      html`<tr>
+        <td><a href="${path(pathOf(execution))}">${execution.contact.email}</a></td>
+        <td>${moment(execution.completedAt ?? execution.startedAt)}</td>
+        <td class="acting">
+          <span class="acts"
+            >${kind === 'FAILED' && html`${one(execution, 'retry', 'Retry')}${one(execution, 'skip', 'Skip the step')}`}</span
+          >
+        </td>
+      </tr>`,
+  );
+  const more = executions.length - rows.length;
+  return section(
+    `${workflow.name}${step ? ` · ${step.name}` : ''}`,
+    html`<p>
+        ${state(kind)} ${count(executions.length)}
+        ${executions.length === 1 ? 'execution' : 'executions'}
+      </p>
+      <p class="error">${error}</p>
+      <div class="wide">
+        <table class="people">
+          <tbody>
+            ${rows}
+          </tbody>
+        </table>
+      </div>
+      ${more > 0 && html`<p><a href="${path(`/executions?${listQuery(group)}`)}">${count(more)} more</a></p>`}`,
+    html`<span class="acts">${retryAll}${pause}</span>`,
+  );
+}
+
+function listQuery({ kind, workflow, step }: FailureGroup): string {
+  return new URLSearchParams({
+    workflowId: workflow.id,
+    ...(kind === 'FAILED' && { status: 'FAILED', ...(step && { stepId: step.id }) }),
+  }).toString();
+}
+
+/** The largest groups, for the first page. */
+export function failureTable({ groups }: Failures, path: PageContext['path']): Html {
+  if (groups.length === 0)
+    return html`<p class="soft">Nothing has failed, and nothing is stuck.</p>`;
+  return html`<div class="wide">
+    <table>
+      <tbody>
+        ${groups.slice(0, namedMax).map(
+          ({ kind, workflow, step, error, executions }) =>
+            html`<tr>
+              <td class="nowrap">${state(kind)} ${count(executions.length)}</td>
+              <td>
+                <a href="${path('/failures')}">${workflow.name}${step && ` · ${step.name}`}</a>
+              </td>
+              <td class="error">${error}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** Longest error that `retry-all` looks for, in characters. */
+const errorCharsMax = 200;
+
+const retryGroup = projectAct({
+  path: '/workflows/{id}/retry-all',
+  does: retryAllExecutions,
+  async act(call, form) {
+    const { id = '' } = call.params;
+    const [stepId, error] = [form.get('stepId'), form.get('error')];
+    const body = {
+      ...(stepId && { stepId }),
+      ...(error && { errorContains: error.slice(0, errorCharsMax) }),
+    };
+    await ask(call, retryAllExecutions, { params: { id }, body });
+    return { to: '/failures', done: 'retriedAll' };
+  },
+});
+
+export const failurePages = [showFailures, retryGroup];

@@ -1,0 +1,37 @@
+import { listCampaigns } from '../../campaigns/campaigns.ts';
+import { listTemplates } from '../../templates/templates.ts';
+import { listWorkflows } from '../../workflows/workflows.ts';
+import { ask } from '../ask.ts';
+import { html } from '../../pages/html.ts';
+import type { PageContext, ShownPage } from '../page.ts';
+import { heading, section } from '../parts.ts';
+import { campaignTable } from './campaigns.ts';
+import { deliverySection } from './delivery.ts';
+import { failureTable, listFailures } from './failures.ts';
+import { templateTable } from './templates.ts';
+import { workflowTable } from './workflows.ts';
+
+/** How many of each the overview shows. */
+const shown = { page: '1', pageSize: '8' };
+
+/** The first page: what needs somebody, and the way to everything else. */
+export async function showOverview({ call, project, path }: PageContext): Promise<ShownPage> {
+  const [failures, delivery, workflows, campaigns, templates] = await Promise.all([
+    listFailures(call),
+    deliverySection(call),
+    ask(call, listWorkflows, { query: shown }),
+    ask(call, listCampaigns, { query: shown }),
+    ask(call, listTemplates, { query: shown }),
+  ]);
+  const all = (name: string) => html`<a href="${path(name)}">All</a>`;
+  return {
+    title: 'Overview',
+    content: html`${heading(project.name)}
+      ${section('Failures', failureTable(failures, path), all('/failures'))} ${delivery}
+      <div class="columns">
+        ${section('Workflows', workflowTable(workflows.data, path), all('/workflows'))}
+        ${section('Campaigns', campaignTable(campaigns.data, path), all('/campaigns'))}
+        ${section('Templates', templateTable(templates.data, path), all('/templates'))}
+      </div>`,
+  };
+}

@@ -1,0 +1,163 @@
+import { type Content, type Html, html } from '../pages/html.ts';
+
+/** The pieces that pages are made of. */
+
+const dates = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+
+/** A time, in UTC: a server does not know where its reader is. */
+export function moment(time: string | null | undefined): Html {
+  if (!time) return html`<span class="soft">–</span>`;
+  return html`<time datetime="${time}" title="${time}">${dates.format(new Date(time))}</time>`;
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+const tones: Record<string, 'good' | 'warn' | 'bad'> = {
+  ...Object.fromEntries(
+    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED'].map((state) => [state, 'good']),
+  ),
+  ...Object.fromEntries(
+    ['PAUSED', 'STUCK', 'WARNINGS', 'UNCERTAIN', 'UNSUBSCRIBED'].map((state) => [state, 'warn']),
+  ),
+  ...Object.fromEntries(['FAILED', 'BOUNCED', 'COMPLAINED'].map((state) => [state, 'bad'])),
+};
+
+/** A state as the API names it, in words. */
+export function state(name: string): Html {
+  const words = name.toLowerCase().replaceAll('_', ' ');
+  return html`<span class="state ${tones[name] ?? ''}">${words}</span>`;
+}
+
+/** Names and numbers side by side. */
+export function figures(rows: readonly (readonly [string, Content])[]): Html {
+  return html`<dl class="figures">
+    ${rows.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** Names and values one below the other. */
+export function facts(rows: readonly (readonly [string, Content])[]): Html {
+  return html`<dl class="facts">
+    ${rows.map(
+      ([name, value]) =>
+        html`<dt>${name}</dt>
+          <dd>${value}</dd>`,
+    )}
+  </dl>`;
+}
+
+/**
+ * A table; columns whose name ends with `#` hold numbers.
+ * @param empty what is said in place of a table without rows
+ */
+export function table(
+  columns: readonly string[],
+  rows: readonly (readonly Content[])[],
+  empty: string,
+): Html {
+  if (rows.length === 0) return html`<p class="soft">${empty}</p>`;
+  const isNumber = columns.map((name) => name.endsWith('#'));
+  const cell = (value: Content, at: number) =>
+    isNumber[at] ? html`<td class="number">${value}</td>` : html`<td>${value}</td>`;
+  return html`<div class="wide">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map((name, at) =>
+            isNumber[at]
+              ? html`<th class="number" scope="col">${name.slice(0, -1)}</th>`
+              : html`<th scope="col">${name}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${row.map(cell)}
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A part of a page. `beside` is at the right of its heading. */
+export function section(title: string, content: Content, beside: Content = null): Html {
+  return html`<section>
+    <header>
+      <h2>${title}</h2>
+      ${beside}
+    </header>
+    ${content}
+  </section>`;
+}
+
+/** The head of a page: its title, its state, and what can be done. */
+export function heading(title: string, about: Content = null, acts: Content = null): Html {
+  return html`<div class="title">
+    <h1>${title}</h1>
+    ${about}${acts && html`<div class="acts">${acts}</div>`}
+  </div>`;
+}
+
+/** One thing to do. */
+export interface Act {
+  action: string;
+  label: string;
+  /** `first`: what most come for; `grave`: what cannot be undone. */
+  weight?: 'first' | 'grave';
+  /** Sent with it. */
+  fields?: Record<string, string>;
+  /** What the reader is asked for. */
+  inputs?: Content;
+}
+
+/** A form with one button. */
+export function actForm(token: string, { action, label, weight, fields = {}, inputs }: Act): Html {
+  const hidden = Object.entries({ ...fields, token }).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  return html`<form method="post" action="${action}">${hidden}<span class="acts">${inputs}<button${weight && html` class="${weight}"`}>${label}</button></span></form>`;
+}
+
+/** The ways to the pages before and after this one of a page list. `query` is kept. */
+export function pager(
+  { page, totalPages }: { page: number; totalPages: number },
+  query: Record<string, string> = {},
+): Html | null {
+  if (totalPages <= 1) return null;
+  const to = (number: number, name: string) =>
+    html`<a href="?${new URLSearchParams({ ...query, page: String(number) }).toString()}"
+      >${name}</a
+    >`;
+  return html`<span
+    >${page > 1 && to(page - 1, 'Newer')}
+    <span class="soft">${page} of ${totalPages}</span>
+    ${page < totalPages && to(page + 1, 'Older')}</span
+  >`;
+}
+
+/** The way to the next page of a cursor list. `query` is kept. */
+export function further(
+  cursor: string | null | undefined,
+  query: Record<string, string> = {},
+): Html | null {
+  if (!cursor) return null;
+  return html`<p><a href="?${new URLSearchParams({ ...query, cursor }).toString()}">Older</a></p>`;
+}

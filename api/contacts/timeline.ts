@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { findContact } from '../../db/contacts/contacts.ts';
+import {
+  listTimeline,
+  type TimelineItem,
+  timelineTypes,
+  type TimelineType,
+} from '../../db/contacts/timeline.ts';
+import { reasonOfEmail } from '../../domain/campaign/campaign.ts';
+import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
+import { found } from '../../domain/errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import {
+  cursorListOf,
+  cursorQuery,
+  fault,
+  JsonObject,
+  named,
+  Time,
+  Uuid,
+} from '../http/schemas.ts';
+import { tag } from './record.ts';
+
+const Types = z
+  .string()
+  .transform((text, context) => {
+    const types = text.split(',').map((type) => type.trim() as TimelineType);
+    if (types.every((type) => timelineTypes.includes(type))) return types;
+    const message = `Must be a comma list of ${timelineTypes.join(', ')}.`;
+    context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
+    return z.NEVER;
+  })
+  .optional()
+  .meta({ description: 'Comma list of types; without it all' });
+
+const TimelineEntry = named('TimelineEntry', {
+  at: Time,
+  type: z.enum(timelineTypes),
+  title: z.string(),
+  detail: JsonObject.meta({ type: 'object', additionalProperties: true }),
+  links: z
+    .object({
+      email: z.uuid().optional(),
+      execution: z.uuid().optional(),
+      campaign: z.uuid().optional(),
+      workflow: z.uuid().optional(),
+    })
+    .describe('Ids of what it is about'),
+});
+
+type Entry = z.input<typeof TimelineEntry>;
+
+/** Items of one millisecond are told apart, so that a page begins where another has ended. */
+const newestFirst: CursorForm = { order: 'timeline', value: 'instant' };
+
+export const getTimeline = endpoint({
+  id: 'listTimeline',
+  method: 'GET',
+  path: '/contacts/{id}/timeline',
+  tag,
+  summary: 'List what happened to a contact, and what did not reach it, newest first',
+  description:
+    'A cursor list of events, mail, executions, changes of segments and subscriptions. ' +
+    '`not_reached` are campaigns and mail of workflows that were for this contact and did not reach ' +
+    'it, with `detail.reason` as GET /campaigns/{id}/recipients/{contactId} gives it. A page may have ' +
+    'fewer items than `limit`, even none, while `hasMore` is true. `total` counts all matches on the ' +
+    'first page and is 0 on later ones.',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  query: cursorQuery(newestFirst).extend({ types: Types }),
+  response: cursorListOf(TimelineEntry),
+  problems: ['CONTACT_NOT_FOUND'],
+  example: {
+    response: {
+      data: [
+        {
+          at: '2026-12-01T08:00:00.000Z',
+          type: 'not_reached',
+          title: 'Spring sale',
+          detail: { reason: 'unsubscribed_at_freeze', subject: 'Hello {{name ?? you}}' },
+          links: { campaign: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05' },
+        },
+        {
+          at: '2026-11-21T08:30:00.000Z',
+          type: 'event',
+          title: 'order_placed',
+          detail: { data: { total: 42 } },
+          links: {},
+        },
+      ],
+      hasMore: false,
+      total: 2,
+    },
+  },
+  async handle({ db, caller, params: { id }, query: { cursor, limit, types } }) {
+    const contact = found('CONTACT', id, await findContact(db, caller.projectId, id));
+    const query = { types: types ?? timelineTypes, after: cursor, limit };
+    const { items, next, total } = await listTimeline(db, contact, query);
+    return {
+      data: items.map(presentItem),
+      ...(next && { cursor: encodeCursor(newestFirst, next) }),
+      hasMore: next !== null,
+      total,
+    };
+  },
+});
+
+function presentItem(item: TimelineItem): Entry {
+  const { type } = item;
+  const at = new Date(item.at).toISOString();
+  switch (item.kind) {
+    case 'event':
+      return {
+        at,
+        type,
+        title: titleOf(item.name, item.data),
+        detail: { ...(type === 'event' ? {} : { event: item.name }), data: item.data },
+        links: linksOf({ email: item.email_id }),
+      };
+    case 'email': {
+      const { campaignId, executionId, workflowId, ...mail } = item.mail;
+      const reason = type === 'not_reached' ? { reason: reasonOfEmail(mail) } : {};
+      const about = { campaign: campaignId, execution: executionId, workflow: workflowId };
+      const links = linksOf({ email: item.id, ...about });
+      return { at, type, title: mail.subject, detail: { ...reason, ...mail }, links };
+    }
+    case 'execution': {
+      const { workflowId: workflow, workflowName: title, ...detail } = item.execution;
+      return { at, type, title, detail, links: linksOf({ execution: item.id, workflow }) };
+    }
+    case 'campaign': {
+      const { id: campaign, name: title, subject } = item.campaign;
+      const detail = { reason: 'unsubscribed_at_freeze', subject };
+      return { at, type, title, detail, links: linksOf({ campaign }) };
+    }
+  }
+}
+
+/** A sentence for what the service itself has recorded; the name of any other event. */
+function titleOf(name: string, data: Record<string, unknown> | null): string {
+  if (name === 'contact.subscribed') return 'Subscribed';
+  if (name === 'contact.unsubscribed') return 'Unsubscribed';
+  const segment = data?.['segmentName'];
+  if (!name.startsWith('segment.') || typeof segment !== 'string') return name;
+  return name.endsWith('.entry') ? `Entered the segment ${segment}` : `Left the segment ${segment}`;
+}
+
+function linksOf(ids: Record<string, string | null>): Entry['links'] {
+  return Object.fromEntries(Object.entries(ids).filter(([, id]) => id !== null));
+}

@@ -1,0 +1,74 @@
+import {
+  countCampaignMail,
+  countWaitingMail,
+  measureSpeed,
+  readSendingState,
+  type WaitingMail,
+} from '../../db/delivery/state.ts';
+import { type Fleet, findFleet } from '../../db/delivery/workers.ts';
+import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
+import type { Services } from '../http/services.ts';
+
+/** How the delivery of a project is going, a few seconds old at most. */
+
+type Sources = Pick<Services, 'db' | 'config' | 'recent' | 'countPollers'>;
+
+/** The workers of the server. */
+export function readFleet({ db, recent }: Pick<Services, 'db' | 'recent'>): Promise<Fleet> {
+  return recent.get('fleet', () => findFleet(db));
+}
+
+export interface Delivery extends WaitingMail {
+  perSecond: number;
+  limitedBy: DeliveryLimit | null;
+  workers: number;
+}
+
+export function readDelivery(services: Sources, projectId: string): Promise<Delivery> {
+  const { db, config, recent, countPollers } = services;
+  return recent.get(`delivery ${projectId}`, async () => {
+    const fleet = await readFleet(services);
+    // Workers of the version before leave no trace here; Temporal forgets its own after minutes.
+    const workers = fleet.isKnown ? fleet.workers : await countPollers().catch(() => 0);
+    const rates = fleet.rates ?? {
+      perSecond: config.mail.ratePerSecond ?? 0,
+      perProjectPerSecond: config.mail.ratePerProjectPerSecond,
+    };
+    const [waiting, perSecond, state] = await Promise.all([
+      countWaitingMail(db, projectId),
+      measureSpeed(db, { projectId }),
+      readSendingState(db, projectId, { provider: fleet.provider, rates }),
+    ]);
+    const limitedBy = limitOf({ ...state, workers, rates, perSecond, due: waiting.due });
+    return { ...waiting, perSecond, limitedBy, workers };
+  });
+}
+
+export interface Progress {
+  perSecond: number;
+  limitedBy: DeliveryLimit | null;
+  estimatedEndAt: Date | null;
+  oldestDueAt: Date | null;
+}
+
+/** How the sending of a campaign is going. */
+export function readProgress(
+  services: Sources,
+  campaign: { id: string; project_id: string; audience_fixed: boolean },
+): Promise<Progress> {
+  const { db, recent } = services;
+  const { id, project_id: projectId } = campaign;
+  return recent.get(`campaign ${id}`, async () => {
+    const [delivery, { waiting, oldestDueAt }, perSecond] = await Promise.all([
+      readDelivery(services, projectId),
+      countCampaignMail(db, id),
+      measureSpeed(db, { projectId, campaignId: id }),
+    ]);
+    // Until its audience is fixed, nobody knows how many are still to come.
+    const isKnown = campaign.audience_fixed && perSecond > 0;
+    const end = isKnown ? new Date(Date.now() + (waiting / perSecond) * 1000) : null;
+    const isHeld = oldestDueAt !== null || delivery.workers === 0;
+    const limitedBy = isHeld ? delivery.limitedBy : null;
+    return { perSecond, limitedBy, estimatedEndAt: end, oldestDueAt };
+  });
+}

@@ -1,0 +1,190 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Marked, type Tokens } from 'marked';
+
+/** The documentation as it lies beside the program: `docs/` of the repository, or of the build. */
+export const docsFolder = join(import.meta.dirname, '../../docs');
+
+/** A page of the documentation. */
+export interface DocsPage {
+  /** Below `/docs`: `operating`, `guides/quick-start`. */
+  slug: string;
+  title: string;
+  /** Its first paragraph, as text. */
+  about: string;
+  html: string;
+  /** All it says, in lower case, for the search. */
+  text: string;
+}
+
+/** How the index groups and orders the pages; what it does not name comes last. */
+export const groups: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'Guides',
+    [
+      'guides/quick-start',
+      'guides/sending',
+      'guides/contacts',
+      'guides/segments',
+      'guides/journeys-in-ten-minutes',
+      'journeys',
+      'guides/webhooks',
+      'guides/campaigns',
+      'guides/deliverability',
+      'guides/simulator',
+      'guides/errors',
+    ],
+  ],
+  [
+    'Running it',
+    [
+      'guides/production',
+      'guides/moving',
+      'operating',
+      'replaying',
+      'configuration',
+      'scaling',
+      'security',
+      'upgrading',
+    ],
+  ],
+  ['How it works', ['architecture', 'data-model', 'performance', 'benchmarks', 'faults']],
+];
+
+let pages: Promise<ReadonlyMap<string, DocsPage>> | undefined;
+
+/** All pages by their slug, read once in the life of the process. */
+export function docsPages(): Promise<ReadonlyMap<string, DocsPage>> {
+  pages ??= readPages();
+  return pages;
+}
+
+async function readPages(): Promise<ReadonlyMap<string, DocsPage>> {
+  const slugs = groups.flatMap(([, names]) => names);
+  const found = (await readdir(docsFolder, { recursive: true }))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => file.slice(0, -'.md'.length).replaceAll('\\', '/'))
+    .toSorted((one, other) => placeOf(slugs, one) - placeOf(slugs, other));
+  const known = new Set(found);
+  const read = found.map(async (slug) => {
+    const markdown = await readFile(join(docsFolder, `${slug}.md`), 'utf8');
+    return [slug, pageOf(slug, markdown, known)] as const;
+  });
+  return new Map(await Promise.all(read));
+}
+
+function placeOf(slugs: readonly string[], slug: string): number {
+  const place = slugs.indexOf(slug);
+  return place < 0 ? slugs.length : place;
+}
+
+/** @param known the slugs that a link may lead to */
+function pageOf(slug: string, markdown: string, known: ReadonlySet<string>): DocsPage {
+  const marked = new Marked();
+  const ids = new Map<string, number>();
+  marked.use({
+    renderer: {
+      heading({ tokens, depth, text }: Tokens.Heading) {
+        const id = idOf(text, ids);
+        const link =
+          depth > 1 ? ` <a class="anchor" href="#${id}" aria-label="Link to this part">#</a>` : '';
+        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}${link}</h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link) {
+        const text = this.parser.parseInline(tokens);
+        const to = linkFrom(slug, href, known);
+        return to === null ? text : `<a href="${to}">${text}</a>`;
+      },
+      image({ href, text }: Tokens.Image) {
+        return `<img src="/docs/${resolved(slug, href)}" alt="${text}" loading="lazy">`;
+      },
+      table(token: Tokens.Table) {
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')}</tr>\n`;
+        const body = token.rows.map((cells) => row(cells, 'td')).join('');
+        return `<div class="wide"><table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table></div>\n`;
+      },
+    },
+  });
+  const tokens = marked.lexer(markdown);
+  const title = tokens.find((token) => token.type === 'heading') as Tokens.Heading | undefined;
+  const first = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
+  return {
+    slug,
+    title: plain(title?.text ?? slug),
+    about: plain(first?.text ?? ''),
+    html: marked.parser(tokens),
+    text: plain(markdown).toLowerCase(),
+  };
+}
+
+/** Markdown without its signs. */
+function plain(markdown: string): string {
+  return markdown
+    .replaceAll(/!?\[([^[\]]{0,300})\]\([^()]{0,300}\)/g, '$1')
+    .replaceAll(/[*`#>|]+|\b_\B|\B_\b/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** The id of a heading as GitHub makes it, so that links work in both places. */
+function idOf(heading: string, ids: Map<string, number>): string {
+  const id = plain(heading)
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
+  const times = ids.get(id) ?? 0;
+  ids.set(id, times + 1);
+  return times === 0 ? id : `${id}-${times}`;
+}
+
+/** A path in a page, seen from `docs/`. */
+function resolved(slug: string, href: string): string {
+  return new URL(href, `file:///docs/${slug}`).pathname.replace(/^\/(docs\/)?/, '');
+}
+
+/** Where a link of a page leads on this server, or null for a file that it does not show. */
+function linkFrom(slug: string, href: string, known: ReadonlySet<string>): string | null {
+  if (/^(https?:|#)/.test(href)) return href;
+  const [path = '', hash = ''] = href.split(/(?=#)/);
+  const inside = resolved(slug, path);
+  if (inside === 'README.md') return `/docs`;
+  const page = inside.replace(/\.md$/, '');
+  return inside.endsWith('.md') && known.has(page) ? `/docs/${page}${hash}` : null;
+}
+
+/** A page that has all the words, and where it has the first of them. */
+export interface Hit {
+  page: DocsPage;
+  excerpt: string;
+}
+
+/** Characters of an excerpt on each side of the word. */
+const excerptChars = 90;
+
+/** The pages that have all the words of `query`, those with most of them first. */
+export async function searchDocs(query: string): Promise<Hit[]> {
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  if (words.length === 0) return [];
+  const all = [...(await docsPages()).values()];
+  const score = ({ title, text }: DocsPage) =>
+    words.reduce(
+      (sum, word) =>
+        sum + text.split(word).length - 1 + (title.toLowerCase().includes(word) ? 20 : 0),
+      0,
+    );
+  return all
+    .filter(({ text }) => words.every((word) => text.includes(word)))
+    .toSorted((one, other) => score(other) - score(one))
+    .map((page) => ({ page, excerpt: excerptOf(page.text, words[0] ?? '') }));
+}
+
+function excerptOf(text: string, word: string): string {
+  const at = text.indexOf(word);
+  const from = Math.max(0, at - excerptChars);
+  const end = Math.min(text.length, at + word.length + excerptChars);
+  return `${from > 0 ? '…' : ''}${text.slice(from, end)}${end < text.length ? '…' : ''}`;
+}

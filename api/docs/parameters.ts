@@ -1,0 +1,52 @@
+/** What parameters mean that say it in no place of their own, by name: the same in every path. */
+const meanings: Readonly<Record<string, string>> = {
+  archived: 'Only the archived ones, or only the others',
+  campaignId: 'The id of a campaign',
+  code: 'What the provider hands over for the log-in',
+  contactId: 'The id of a contact',
+  currency: 'The currency to pay in',
+  daysAhead: 'How many days to look ahead',
+  dir: 'Ascending or descending',
+  emailId: 'The id of a mail',
+  endedAfter: 'Ended at this moment or later',
+  endedBefore: 'Ended before this moment',
+  error: 'A part of the error',
+  eventName: 'The name of an event',
+  executionId: 'The id of an execution',
+  jobId: 'The id that the answer which began the job has named',
+  key: 'The key of a file, as its address has it',
+  limit: 'How many a page has at most',
+  metric: 'What they are ordered by',
+  minutes: 'How many minutes to look back',
+  name: 'The name of a secret',
+  page: 'Which page, from 1',
+  pageSize: 'How many a page has',
+  projectId: 'The id of a project',
+  q: 'The words to search for',
+  sort: 'What the list is ordered by',
+  sourceType: 'What the mail was sent by',
+  startedAfter: 'Started at this moment or later',
+  startedBefore: 'Started before this moment',
+  state: 'Repeats what the log-in began with',
+  stats: 'Whether the picture shows numbers',
+  status: 'Only those in this state',
+  stepId: 'The id of a step',
+  subscribed: 'Only those who are subscribed, or only those who are not',
+  transitionId: 'The id of a transition',
+  userId: 'The id of a user',
+  version: 'Only those on this version',
+  workflowId: 'The id of a workflow',
+};
+
+/**
+ * What a parameter means, by its name; an `id` is one of the collection that its path names before
+ * it: `/campaigns/{id}`. Undefined where nothing is known.
+ */
+export function meaningOf(name: string, path: string): string | undefined {
+  if (name !== 'id') return Object.hasOwn(meanings, name) ? meanings[name] : undefined;
+  const parent = path.slice(0, path.indexOf('/{id}'));
+  const collection = parent.split('/').findLast((segment) => /^[a-z]+s$/.test(segment));
+  return collection
+    ? `The id of the ${collection.slice(0, -1)}`
+    : `An id as GET ${parent} lists it`;
+}

@@ -1,0 +1,82 @@
+const text = { type: 'string' } as const;
+const header = (name: string, description: string, example: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: text,
+  example,
+});
+
+function object<T extends Record<string, object>>(properties: T) {
+  return { type: 'object', properties, required: Object.keys(properties) } as const;
+}
+
+const id = { type: 'string', format: 'uuid' } as const;
+const free = { type: ['object', 'null'], additionalProperties: true } as const;
+
+/** What a WEBHOOK step sends that has no body of its own. */
+const body = object({
+  contact: object({ id, email: text, subscribed: { type: 'boolean' }, data: free }),
+  workflow: object({ id, name: text }),
+  execution: object({ id, startedAt: { type: 'string', format: 'date-time' } }),
+  event: { ...free, description: 'The data of what began the execution' },
+});
+
+/** The `webhooks` of the document (OpenAPI 3.1): the requests that receivers get. */
+export const webhooks = {
+  webhookStep: {
+    post: {
+      operationId: 'receiveWebhookStep',
+      summary: 'What a WEBHOOK step sends',
+      description:
+        'To the address of the step, by its method (POST by default) and with its headers. The body ' +
+        'is the one of the step, or else the one described here; a GET has none, a DELETE only the ' +
+        'one of the step. A call whose answer is lost or tells of a passing fault is repeated.',
+      tags: ['Workflows'],
+      parameters: [
+        header(
+          'Everpost-Signature',
+          'When the request was signed, in seconds since 1970, and the HMAC-SHA256 in hexadecimal ' +
+            "of that number, a dot and the body, under the project's `webhookSigningSecret`.",
+          't=1764000000,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd',
+        ),
+        header(
+          'Everpost-Delivery',
+          'The same for all attempts of a call, so that the receiver acts once.',
+          '0199f0a2-4c1e-7d3a-8a55-0d7a5a0c1c11',
+        ),
+        header('User-Agent', 'Who calls.', 'Everpost/1'),
+      ],
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: body,
+            example: {
+              contact: {
+                id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+                email: 'ada@shop.example',
+                subscribed: true,
+                data: { plan: 'pro' },
+              },
+              workflow: { id: '7d1a4c52-6b0e-4f3a-9c55-1d7a5a0c1c12', name: 'Tell the shop' },
+              execution: {
+                id: '8e2b5d63-7c1f-4a4b-8d66-2e8b6b1d2d13',
+                startedAt: '2026-11-20T10:00:00.000Z',
+              },
+              event: { plan: 'pro' },
+            },
+          },
+        },
+      },
+      responses: {
+        '2XX': { description: 'Taken: the execution goes on.' },
+        default: {
+          description:
+            'A passing fault (408, 429, 5xx) is called again, after `Retry-After` where there is one; ' +
+            'anything else fails the step, unless its `onFailure` is `continue`.',
+        },
+      },
+    },
+  },
+};

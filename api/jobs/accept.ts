@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { transact, type Database } from '../../db/database.ts';
+import { insertExecutionJob } from '../../db/jobs/execution-jobs.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { holdWorkflow } from '../../db/workflows/workflows.ts';
+import { found } from '../../domain/errors.ts';
+import type { ExecutionJobData, ExecutionJobKind } from '../../domain/job.ts';
+import type { Project } from '../access/caller.ts';
+
+/** How the ids of its jobs begin. */
+const prefixes: Record<ExecutionJobKind, string> = {
+  migrate: 'migration',
+  'move-waits': 'move-waits',
+  'retry-all': 'retry-all',
+};
+
+/**
+ * Accepts a job on the executions of a workflow. A repeated request accepts no second one, even when
+ * the first was cut off: moving waits twice is not moving them once.
+ * @param job.asked what its pages are told
+ * @returns the answer
+ * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted meanwhile
+ */
+export async function acceptExecutionJob(
+  { db, project, keyUse }: Accepting,
+  message: string,
+  job: Pick<ExecutionJobData, 'workflowId' | 'operation' | 'stepId'> & {
+    totalRequested?: number;
+    asked: object;
+  },
+): Promise<{ message: string; jobId: string }> {
+  const jobId = `${prefixes[job.operation]}-${project.publicId}-${randomUUID()}`;
+  const answer = { message, jobId };
+  await transact(db, async (tx) => {
+    await holdProject(tx, project.id);
+    found('WORKFLOW', job.workflowId, await holdWorkflow(tx, job.workflowId));
+    const ref = { projectId: project.id, jobId };
+    await insertExecutionJob(tx, ref, { totalRequested: null, ...job });
+    await keyUse?.completeIn(tx, answer);
+  });
+  return answer;
+}
+
+/** The call of a request that is answered by a job. */
+interface Accepting {
+  db: Database;
+  project: Pick<Project, 'id' | 'publicId'>;
+  keyUse: { completeIn(tx: Database, data: unknown): Promise<void> } | null;
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { findExecutionJob } from '../../db/jobs/execution-jobs.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
+import { found } from '../../domain/errors.ts';
+import { type ExecutionJobData, executionJobKinds } from '../../domain/job.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { present } from '../http/record.ts';
+import { tag, WorkflowById, workflowExample } from '../workflows/record.ts';
+import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from './record.ts';
+import { migrateExecutions } from './migrate.ts';
+import { moveWaitsOfStep } from './move-waits.ts';
+import { retryAllExecutions } from './retry-all.ts';
+
+const ExecutionJob = jobOf('ExecutionJob', {
+  data: z.object({
+    projectId: z.uuid(),
+    workflowId: z.uuid(),
+    operation: z.enum(executionJobKinds),
+    stepId: z.uuid().nullable(),
+    totalRequested: z.int().nullable(),
+  }),
+  result: z.union([
+    z.object({
+      migrated: z.int(),
+      unchanged: z.int(),
+      unmappable: z.int(),
+      cancelled: z.int(),
+      finished: z.int(),
+    }),
+    z.object({ moved: z.int(), skipped: z.int() }),
+    z.object({ retried: z.int(), refused: z.int() }),
+  ]),
+});
+
+type Result = z.output<typeof ExecutionJob>['result'];
+
+export const getExecutionJob = endpoint({
+  id: 'getExecutionJob',
+  method: 'GET',
+  path: '/workflows/{id}/jobs/{jobId}',
+  tag,
+  summary: 'See how far a job on the executions of a workflow is, and what came of it',
+  description:
+    '`progress` is in percent. `result` counts executions, and is there when the job has ended; what ' +
+    'it counts depends on `data.operation`. `cancelled`: the project was disabled, reset or deleted, ' +
+    'or the workflow was deleted. A job can be read for 30 days after its end, then it is ' +
+    'JOB_NOT_FOUND.',
+  access: 'secret',
+  params: WorkflowById.extend({ jobId: z.string() }),
+  response: ExecutionJob,
+  problems: ['WORKFLOW_NOT_FOUND', 'JOB_NOT_FOUND'],
+  example: {
+    response: {
+      id: `retry-all-${exampleProjectId}-${exampleRunId}`,
+      state: 'completed',
+      progress: 100,
+      data: {
+        projectId: exampleProjectId,
+        workflowId: workflowExample.id,
+        operation: 'retry-all',
+        stepId: null,
+        totalRequested: 40,
+      },
+      result: { retried: 39, refused: 1 },
+      failedReason: null,
+      ...exampleTimes,
+    },
+  },
+  async handle({ db, caller: { projectId }, params: { id, jobId } }) {
+    found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const key = { projectId, workflowId: id, jobId };
+    const job = found('JOB', jobId, await findExecutionJob(db, key));
+    return present(ExecutionJob, job, contentOf<ExecutionJobData, Result>(job));
+  },
+});
+
+export const executionJobEndpoints = [
+  getExecutionJob,
+  migrateExecutions,
+  retryAllExecutions,
+  moveWaitsOfStep,
+];

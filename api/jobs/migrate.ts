@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Migrate } from '../../db/jobs/migrate.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
+import { found } from '../../domain/errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Uuid } from '../http/schemas.ts';
+import { requireSteps } from '../workflows/dry-run.ts';
+import { tag, WorkflowById } from '../workflows/record.ts';
+import { refuseUnknownVersions, requireVersion, Versions } from '../workflows/versions.ts';
+import { acceptExecutionJob } from './accept.ts';
+import { exampleProjectId, exampleRunId, JobAccepted } from './record.ts';
+
+export const migrateExecutions = endpoint({
+  id: 'migrateExecutions',
+  method: 'POST',
+  path: '/workflows/{id}/migrate',
+  tag,
+  summary: 'Move the active executions of a workflow to another version',
+  description:
+    'A job does it after the answer; GET /workflows/{id}/jobs/{jobId} shows how far it is. Each goes on ' +
+    'at the step with the id of its own, or the one that `mapping` names; no step that it has begun is ' +
+    'begun again, and a step at work ends first. POST …/dry-run tells before what would change. The ' +
+    'result counts those `migrated`, those `unchanged` that were on the version, those `unmappable` ' +
+    'whose step has no counterpart of its type and who stay, or are `cancelled`, and those `finished` ' +
+    'meanwhile.',
+  access: 'secret',
+  status: 202,
+  params: WorkflowById,
+  body: z.object({
+    from: Versions.optional().describe('Versions; by default all with active executions'),
+    to: z.int().min(1).optional().describe('A version; by default the newest'),
+    mapping: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('Steps of the version by those of the old ones, where their ids differ'),
+    onUnmappable: z.enum(['stay', 'cancel']).default('stay'),
+    executionIds: z
+      .array(Uuid)
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('Only these; unknown ones are ignored'),
+  }),
+  response: JobAccepted,
+  problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
+  example: {
+    body: { from: [1], onUnmappable: 'stay' },
+    response: {
+      message: 'The migration has been queued.',
+      jobId: `migration-${exampleProjectId}-${exampleRunId}`,
+    },
+  },
+  async handle({ db, caller: { projectId, project }, keyUse, params: { id: workflowId }, body }) {
+    const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
+    const { from, to = workflow.version, mapping, onUnmappable } = body;
+    refuseUnknownVersions(workflow, from, 'from');
+    requireSteps(await requireVersion(db, workflow, to, 'to'), mapping);
+    const executionIds = body.executionIds ? [...new Set(body.executionIds)] : null;
+    const asked: Migrate = { from: from ?? null, to, mapping, onUnmappable, executionIds };
+    return acceptExecutionJob({ db, project, keyUse }, 'The migration has been queued.', {
+      workflowId,
+      operation: 'migrate',
+      stepId: null,
+      ...(executionIds && { totalRequested: executionIds.length }),
+      asked,
+    });
+  },
+});

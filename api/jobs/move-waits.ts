@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { MoveWaits } from '../../db/jobs/move-waits.ts';
+import { findActiveStep } from '../../db/workflows/positions.ts';
+import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';
+import { found, invalidField } from '../../domain/errors.ts';
+import { findStep } from '../../domain/workflow/graph.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Uuid } from '../http/schemas.ts';
+import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
+import { waitMoveFields, waitMoveOf } from '../workflows/acts.ts';
+import { tag, WorkflowById } from '../workflows/record.ts';
+import { refuseUnknownVersions, Versions } from '../workflows/versions.ts';
+import { acceptExecutionJob } from './accept.ts';
+import { exampleProjectId, exampleRunId, JobAccepted } from './record.ts';
+
+export const moveWaitsOfStep = endpoint({
+  id: 'moveWaits',
+  method: 'POST',
+  path: '/workflows/{id}/steps/{stepId}/move-waits',
+  tag,
+  summary: 'Move the ends of the waits of all executions in a step',
+  description:
+    'A job does it after the answer; GET /workflows/{id}/jobs/{jobId} shows how far it is. The step is ' +
+    'a DELAY or a WAIT_FOR_EVENT, as the workflow is drawn now or of any version with active ' +
+    'executions; `versions` and `filter`, a condition on their contacts, narrow them down. Exactly one ' +
+    'of `until`, `shiftBySeconds` and `forever`, as PATCH …/wait takes them. The result counts those ' +
+    'that were `moved`, and those `skipped`: a wait without end cannot be shifted, and one that has ' +
+    'ended meanwhile is over.',
+  access: 'secret',
+  status: 202,
+  params: WorkflowById.extend({ stepId: Uuid }),
+  body: z.object({
+    ...waitMoveFields,
+    versions: Versions.optional(),
+    filter: ConditionInput.optional().describe('A condition on their contacts'),
+  }),
+  response: JobAccepted,
+  problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND'],
+  example: {
+    body: { shiftBySeconds: -86400 },
+    response: {
+      message: 'The moves have been queued.',
+      jobId: `move-waits-${exampleProjectId}-${exampleRunId}`,
+    },
+  },
+  async handle({
+    db,
+    caller: { projectId, project },
+    keyUse,
+    params: { id: workflowId, stepId },
+    body,
+  }) {
+    const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
+    const drawn = findStep(await findWorkflowGraph(db, workflowId), stepId);
+    const step = drawn ?? (await findActiveStep(db, workflowId, stepId));
+    const { type } = found('STEP', stepId, step);
+    if (type !== 'DELAY' && type !== 'WAIT_FOR_EVENT') {
+      throw invalidField('stepId', 'not_allowed', 'Nobody waits in such a step.');
+    }
+    const move = waitMoveOf(body);
+    if ('forever' in move && type === 'DELAY') {
+      throw invalidField('forever', 'not_allowed', 'A delay ends.');
+    }
+    refuseUnknownVersions(workflow, body.versions, 'versions');
+    const { filter } = body;
+    await refuseBadReferences(db, projectId, filter ? { ...filter, field: 'filter' } : null);
+    const asked: MoveWaits = {
+      stepId,
+      move: 'until' in move ? { until: move.until.toISOString() } : move,
+      versions: body.versions ?? null,
+      filter: filter?.condition ?? null,
+    };
+    return acceptExecutionJob({ db, project, keyUse }, 'The moves have been queued.', {
+      workflowId,
+      operation: 'move-waits',
+      stepId,
+      asked,
+    });
+  },
+});

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { RetryAll } from '../../db/jobs/retry-all.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
+import { found } from '../../domain/errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Moment, Uuid } from '../http/schemas.ts';
+import { tag, WorkflowById } from '../workflows/record.ts';
+import { requireVersion } from '../workflows/versions.ts';
+import { acceptExecutionJob } from './accept.ts';
+import { exampleProjectId, exampleRunId, JobAccepted } from './record.ts';
+
+export const retryAllExecutions = endpoint({
+  id: 'retryAllExecutions',
+  method: 'POST',
+  path: '/workflows/{id}/executions/retry-all',
+  tag,
+  summary: 'Try the failed executions of a workflow again, each from its failed step on',
+  description:
+    'A job does it after the answer, at most 100 a second; GET /workflows/{id}/jobs/{jobId} shows how ' +
+    'far it is. It retries those that have failed by now, each as POST …/retry does: those that ' +
+    'failed at `stepId`, from `failedAfter` on and before `failedBefore`, with `errorContains` in ' +
+    'their error in any case; by default all. The result counts `retried` and `refused` ones: the ' +
+    'contact has another active execution, or `version` has no such step.',
+  access: 'secret',
+  status: 202,
+  params: WorkflowById,
+  body: z.object({
+    stepId: Uuid.optional(),
+    version: z.int().min(1).optional().describe('On which they go on; by default on their own'),
+    failedAfter: Moment.optional(),
+    failedBefore: Moment.optional(),
+    errorContains: z.string().max(200).optional(),
+  }),
+  response: JobAccepted,
+  problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
+  example: {
+    body: { errorContains: '503' },
+    response: {
+      message: 'The retries have been queued.',
+      jobId: `retry-all-${exampleProjectId}-${exampleRunId}`,
+    },
+  },
+  async handle({ db, caller: { projectId, project }, keyUse, params: { id: workflowId }, body }) {
+    const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
+    const { version } = body;
+    if (version !== undefined) await requireVersion(db, workflow, version, 'version');
+    const asked: RetryAll = {
+      stepId: body.stepId ?? null,
+      version: version ?? null,
+      failedAfter: body.failedAfter?.toISOString() ?? null,
+      failedBefore: body.failedBefore?.toISOString() ?? null,
+      errorContains: body.errorContains ?? null,
+    };
+    const { stepId } = asked;
+    return acceptExecutionJob({ db, project, keyUse }, 'The retries have been queued.', {
+      workflowId,
+      operation: 'retry-all',
+      stepId,
+      asked,
+    });
+  },
+});

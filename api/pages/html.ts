@@ -1,0 +1,25 @@
+import { escapeHtml } from '../../domain/template/html.ts';
+
+/** Text that is HTML already. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What a template takes: text is escaped; null and false leave nothing; a list is joined. */
+export type Content = Html | string | number | null | undefined | false | readonly Content[];
+
+/** HTML with values, each escaped unless it is HTML: for content and quoted attributes. */
+export function html(parts: TemplateStringsArray, ...values: Content[]): Html {
+  return new Html(parts.map((part, at) => `${part}${textOf(values[at])}`).join(''));
+}
+
+function textOf(value: Content): string {
+  if (value === null || value === undefined || value === false) return '';
+  if (value instanceof Html) return value.text;
+  if (typeof value === 'object') return value.map(textOf).join('');
+  return escapeHtml(String(value));
+}

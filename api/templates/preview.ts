@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { findContact } from '../../db/contacts/contacts.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import { findTemplate } from '../../db/templates/templates.ts';
+import { planContactData } from '../../domain/contact/data.ts';
+import { found } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { completeMail, localeOf, optOutUrls } from '../../domain/mail/content.ts';
+import type { MessageClass } from '../../domain/mail/headers.ts';
+import { wrapDocument } from '../../domain/template/html.ts';
+import { compileTemplate, type TemplateVariables } from '../../domain/template/render.ts';
+import { mailWarnings, warningCodes } from '../../domain/template/warnings.ts';
+import { textFromHtml } from '../../providers/mail/mime.ts';
+import { GivenContact } from '../contacts/given.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { ContactData, fault, named, Subject, Uuid } from '../http/schemas.ts';
+import { TemplateType } from './record.ts';
+
+const tag = 'Templates';
+
+const reader = {
+  contactId: Uuid.optional(),
+  contact: GivenContact.optional(),
+  data: ContactData.describe('One-time values, as those of /v1/send'),
+};
+
+const hasOneReader = ({ contactId, contact }: { contactId?: unknown; contact?: unknown }) =>
+  contactId === undefined || contact === undefined;
+const twoReaders = {
+  path: ['contact'],
+  ...fault('not_allowed', 'Not together with `contactId`.'),
+};
+
+const Reader = z.object(reader).refine(hasOneReader, twoReaders);
+
+const WrittenTemplate = z
+  .object({
+    subject: Subject,
+    body: z.string().min(1),
+    type: TemplateType.default('TRANSACTIONAL'),
+    ...reader,
+  })
+  .refine(hasOneReader, twoReaders);
+
+const Preview = named('TemplatePreview', {
+  subject: z.string(),
+  html: z.string().describe('The document as it would leave, without tracking'),
+  text: z.string(),
+  bytes: z.int().describe('Of the HTML'),
+  warnings: z
+    .array(
+      z.object({
+        code: z.enum(warningCodes),
+        message: z.string(),
+        line: z.int().nullable(),
+        column: z.int().nullable(),
+      }),
+    )
+    .describe('At most 100'),
+});
+
+const previewExample = {
+  success: true,
+  data: {
+    subject: 'Hi there',
+    html: '<!doctype html>…<p>Welcome, !</p>…',
+    text: 'Welcome, !',
+    bytes: 412,
+    warnings: [
+      {
+        code: 'unknown_variable' as const,
+        message: 'Nothing is named "nmae": it stays empty.',
+        line: 1,
+        column: 13,
+      },
+    ],
+  },
+};
+
+const meaning =
+  'As it would leave for a contact of the project, for one that is given, or for nobody. Nothing ' +
+  'is stored or sent. What cannot be rendered is no error: as when it is sent, only `{{key}}` and ' +
+  '`{{key ?? text}}` are replaced then, and a warning has the line. ';
+
+export const previewTemplate = endpoint({
+  id: 'previewTemplate',
+  method: 'POST',
+  path: '/templates/preview',
+  tag,
+  summary: 'Render a template that is not saved, with its warnings',
+  description: `${meaning}CONTACT_NOT_FOUND: the project has no contact \`contactId\`.`,
+  access: 'secret',
+  wrapped: true,
+  bodyBytesMax: limits.contentBodyBytes,
+  body: WrittenTemplate,
+  response: Preview,
+  problems: ['CONTACT_NOT_FOUND'],
+  example: {
+    body: { subject: 'Hi {{name ?? there}}', body: '<p>Welcome, {{nmae}}!</p>' },
+    response: previewExample,
+  },
+  async handle(call) {
+    return previewOf(call, call.caller.projectId, call.body, call.body);
+  },
+});
+
+export const previewStoredTemplate = endpoint({
+  id: 'previewStoredTemplate',
+  method: 'POST',
+  path: '/templates/{id}/preview',
+  tag,
+  summary: 'Render a template, with its warnings',
+  description:
+    `${meaning}TEMPLATE_NOT_FOUND and CONTACT_NOT_FOUND tell which of the two is unknown in the ` +
+    'project.',
+  access: 'secret',
+  wrapped: true,
+  bodyBytesMax: limits.contentBodyBytes,
+  params: z.object({ id: Uuid }),
+  body: Reader,
+  response: Preview,
+  problems: ['TEMPLATE_NOT_FOUND', 'CONTACT_NOT_FOUND'],
+  example: {
+    body: { contact: { email: 'ada@shop.example', data: { name: 'Ada' } } },
+    response: previewExample,
+  },
+  async handle(call) {
+    const { projectId } = call.caller;
+    const { id } = call.params;
+    const template = found('TEMPLATE', id, await findTemplate(call.db, projectId, id));
+    return previewOf(call, projectId, template, call.body);
+  },
+});
+
+async function previewOf(
+  { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
+  projectId: string,
+  template: { subject: string; body: string; type: string },
+  given: z.output<typeof Reader>,
+): Promise<z.input<typeof Preview>> {
+  const project = found('PROJECT', projectId, await findProject(db, projectId));
+  const contact = await contactOf(db, projectId, given);
+  const { set, oneTime } = planContactData(given.data);
+  const data = { ...set, ...oneTime };
+  const variables: TemplateVariables = {
+    owner: projectId,
+    contact,
+    given: data,
+    locale: localeOf({ ...contact.data, ...data }, project.language),
+    urls: optOutUrls(config.apiUrl, contact.id, randomUUID()),
+  };
+  const [subject, body, ...inspections] = await Promise.all([
+    renderer.render('subject', compileTemplate(template.subject), variables),
+    renderer.render('html', compileTemplate(template.body), variables),
+    renderer.inspect(template.subject, projectId),
+    renderer.inspect(template.body, projectId),
+  ]);
+  const messageClass = template.type as MessageClass;
+  const content = completeMail(
+    {
+      messageClass,
+      sourceType: 'TRANSACTIONAL',
+      variables,
+      hasBadge: config.billing !== null && project.subscription === null,
+    },
+    subject.text,
+    body.text,
+  );
+  const html = wrapDocument(content.body, variables.locale);
+  const bytes = Buffer.byteLength(html);
+  const part = (name: 'subject' | 'body', inspection: (typeof inspections)[number]) => ({
+    name,
+    source: template[name],
+    inspection,
+    fault: { subject, body }[name].fault,
+  });
+  const warnings = mailWarnings({
+    parts: [part('subject', inspections[0]), part('body', inspections[1])],
+    variables,
+    messageClass,
+    body: body.text,
+    bytes,
+  });
+  return { subject: content.subject, html, text: textFromHtml(html), bytes, warnings };
+}
+
+/** Nobody has an address and data, but an id: the opt-out links need one. */
+async function contactOf(
+  db: Services['db'],
+  projectId: string,
+  { contactId, contact }: z.output<typeof Reader>,
+): Promise<TemplateVariables['contact']> {
+  if (contactId !== undefined) {
+    return found('CONTACT', contactId, await findContact(db, projectId, contactId));
+  }
+  if (!contact) return { id: randomUUID(), email: '', subscribed: true, data: null };
+  const { email, subscribed, data } = contact;
+  return { id: randomUUID(), email, subscribed, data: planContactData(data).set };
+}

@@ -1,0 +1,29 @@
+import { invalidField } from '../../domain/errors.ts';
+import { faultText } from '../../domain/template/faults.ts';
+import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
+
+/** Texts that are stored although they would not be saved now: a version before took them. */
+
+/** The first of the texts with broken syntax, and what is wrong where; null: there is none. */
+export async function findBrokenText(
+  renderer: TemplateRenderer,
+  texts: { subject: string; body: string },
+  projectId: string,
+): Promise<{ field: 'subject' | 'body'; message: string } | null> {
+  for (const field of ['subject', 'body'] as const) {
+    const { fault } = await renderer.inspect(texts[field], projectId);
+    // What only exceeds a limit is sent, visibly: another contact's values may be within it.
+    if (fault?.code === 'liquid_syntax') return { field, message: faultText(fault) };
+  }
+  return null;
+}
+
+/** @throws Problem VALIDATION_ERROR `invalid_template` with the line */
+export async function refuseBrokenText(
+  renderer: TemplateRenderer,
+  texts: { subject: string; body: string },
+  projectId: string,
+): Promise<void> {
+  const broken = await findBrokenText(renderer, texts, projectId);
+  if (broken) throw invalidField(broken.field, 'invalid_template', broken.message);
+}

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { transact } from '../../db/database.ts';
+import { pauseExecution, resumeExecution } from '../../db/live/pausing.ts';
+import { skipStep } from '../../db/live/skipping.ts';
+import { farthestMs, lockWaits, movedEnd, moveWaits } from '../../db/live/wait-moves.ts';
+import { findExecution } from '../../db/workflows/executions.ts';
+import { listStepExecutions } from '../../db/workflows/steps.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Moment, named } from '../http/schemas.ts';
+import {
+  Execution,
+  executionExample,
+  presentExecution,
+  presentStepExecution,
+  StepExecution,
+} from './execution-record.ts';
+import { ExecutionById, stepsOf } from './executions.ts';
+import { tag } from './record.ts';
+
+/** What operators do to one live execution. */
+
+const pausedExample = {
+  ...executionExample,
+  pausedAt: '2026-11-21T08:31:00.000Z',
+  pauseReason: 'The receiver is down',
+};
+
+export const pauseOneExecution = endpoint({
+  id: 'pauseExecution',
+  method: 'POST',
+  path: '/workflows/{id}/executions/{executionId}/pause',
+  tag,
+  summary: 'Pause an active execution',
+  description:
+    'No step of it begins until `resume`; one at work ends first. Timers run on and events end ' +
+    'waits, but what follows waits. `status` stays RUNNING or WAITING.',
+  access: 'secret',
+  params: ExecutionById,
+  body: z.object({ reason: z.string().max(200).optional() }),
+  response: Execution,
+  problems: [
+    'WORKFLOW_NOT_FOUND',
+    'EXECUTION_NOT_FOUND',
+    'EXECUTION_NOT_ACTIVE',
+    'EXECUTION_PAUSED',
+  ],
+  example: { body: { reason: 'The receiver is down' }, response: pausedExample },
+  async handle({ db, caller, keyUse, params: { id, executionId }, body }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    return transact(db, async (tx) => {
+      const record = presentExecution(await pauseExecution(tx, executionId, body.reason ?? null));
+      await keyUse?.completeIn(tx, record);
+      return record;
+    });
+  },
+});
+
+export const resumeOneExecution = endpoint({
+  id: 'resumeExecution',
+  method: 'POST',
+  path: '/workflows/{id}/executions/{executionId}/resume',
+  tag,
+  summary: 'Let a paused execution go on',
+  description: 'While its workflow is paused, it is held all the same.',
+  access: 'secret',
+  params: ExecutionById,
+  response: Execution,
+  problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND', 'EXECUTION_NOT_PAUSED'],
+  example: { response: executionExample },
+  async handle({ db, caller, keyUse, params: { id, executionId } }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    return transact(db, async (tx) => {
+      const record = presentExecution(await resumeExecution(tx, executionId));
+      await keyUse?.completeIn(tx, record);
+      return record;
+    });
+  },
+});
+
+export const skipCurrentStep = endpoint({
+  id: 'skipStep',
+  method: 'POST',
+  path: '/workflows/{id}/executions/{executionId}/skip',
+  tag,
+  summary: 'Skip the step at which an execution waits or has failed',
+  description:
+    'The step becomes SKIPPED and the flow goes on behind it. `branch` names the way where the ' +
+    'step branches: `event`, `timeout`, `yes`, `no`, `default` or the id of a branch. ' +
+    'EXECUTION_NOT_SKIPPABLE: a step is at work, or it is over and has not failed. ' +
+    'EXECUTION_EXISTS: it has failed, and the contact has another active one.',
+  access: 'secret',
+  params: ExecutionById,
+  body: z.object({ branch: z.string().max(200).optional() }),
+  response: Execution,
+  problems: [
+    'WORKFLOW_NOT_FOUND',
+    'EXECUTION_NOT_FOUND',
+    'EXECUTION_NOT_SKIPPABLE',
+    'EXECUTION_EXISTS',
+  ],
+  example: { body: { branch: 'event' }, response: executionExample },
+  async handle({ db, caller, dispatcher, keyUse, params: { id, executionId }, body }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    const { projectId } = caller;
+    const branch = body.branch ?? null;
+    const { row, hasFailed } = await transact(db, async (tx) => {
+      const skipped = await skipStep(tx, { id: executionId, projectId, branch });
+      // A repeated request must not skip the next step, too.
+      await keyUse?.completeIn(tx, presentExecution(skipped.row));
+      return skipped;
+    });
+    if (!hasFailed || row.status !== 'RUNNING') return presentExecution(row);
+    // The response names the new run, unless Temporal is unavailable: then it is started later.
+    const runId = await dispatcher.startNow(executionId);
+    return presentExecution({ ...row, temporal_run_id: runId });
+  },
+});
+
+/** 10 years, as the longest shift. */
+const shiftSecondsMax = 10 * 365 * 86_400;
+
+/** The fields that say where the end of a wait is moved to. */
+export const waitMoveFields = {
+  until: Moment.optional(),
+  shiftBySeconds: z.int().min(-shiftSecondsMax).max(shiftSecondsMax).optional(),
+  forever: z.literal(true).optional().describe('Of a WAIT_FOR_EVENT: no time-out any more'),
+};
+
+/** The move that exactly one of the fields asks for. @throws Problem VALIDATION_ERROR */
+export function waitMoveOf({
+  until,
+  shiftBySeconds,
+  forever,
+}: z.output<z.ZodObject<typeof waitMoveFields>>) {
+  const moves = [
+    until && { until },
+    shiftBySeconds !== undefined && { shiftBySeconds },
+    forever && { forever },
+  ].filter((move) => move !== undefined && move !== false);
+  const [move, second] = moves;
+  if (!move || second) {
+    throw invalidField(
+      move ? (Object.keys(second ?? {})[0] ?? 'until') : 'until',
+      move ? 'not_allowed' : 'required',
+      'Give exactly one of until, shiftBySeconds and forever.',
+    );
+  }
+  if (until && until.getTime() > Date.now() + farthestMs) {
+    throw invalidField('until', 'too_big', 'Must be at most 100 years from now.');
+  }
+  return move;
+}
+
+export const moveWait = endpoint({
+  id: 'moveWait',
+  method: 'PATCH',
+  path: '/workflows/{id}/executions/{executionId}/wait',
+  tag,
+  summary: 'Move the end of the delay or wait that an execution is in',
+  description:
+    'Exactly one of the fields. An end in the past ends it at once: a delay is over, a wait for an ' +
+    'event times out. EXECUTION_NOT_WAITING: it is in neither, or its event has come.',
+  access: 'secret',
+  params: ExecutionById,
+  body: z.object(waitMoveFields),
+  response: named('MovedExecution', {
+    ...Execution.shape,
+    stepExecutions: z.array(StepExecution),
+  }),
+  problems: ['WORKFLOW_NOT_FOUND', 'EXECUTION_NOT_FOUND', 'EXECUTION_NOT_WAITING'],
+  example: {
+    body: { shiftBySeconds: -86400 },
+    response: { ...executionExample, status: 'WAITING', stepExecutions: [] },
+  },
+  async handle({ db, caller, params: { id, executionId }, body }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    const move = waitMoveOf(body);
+    await transact(db, async (tx) => {
+      const [wait] = await lockWaits(tx, [executionId]);
+      if (!wait) throw new Problem('EXECUTION_NOT_WAITING');
+      const until = movedEnd(wait, move);
+      if (until === undefined) {
+        const field = 'forever' in move ? 'forever' : 'shiftBySeconds';
+        const why =
+          'forever' in move ? 'A delay ends.' : 'This wait has no end to shift, or not that far.';
+        throw invalidField(field, 'not_allowed', why);
+      }
+      await moveWaits(tx, [{ executionId, until }]);
+    });
+    const moved = found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    const steps = await listStepExecutions(db, executionId);
+    return {
+      ...presentExecution(moved),
+      stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(moved))),
+    };
+  },
+});
+
+export const actEndpoints = [pauseOneExecution, resumeOneExecution, skipCurrentStep, moveWait];

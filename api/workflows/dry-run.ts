@@ -1,0 +1,249 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { findVersionGraph } from '../../db/workflows/graphs.ts';
+import { countPositions, listAtPositions, type Position } from '../../db/workflows/positions.ts';
+import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { found, invalidField } from '../../domain/errors.ts';
+import {
+  counterpartOf,
+  type Difference,
+  differenceFrom,
+  differences,
+  type Mapping,
+} from '../../domain/workflow/compare.ts';
+import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { fault } from '../http/schemas.ts';
+import { graphOf, ProposedGraph } from './proposed-graph.ts';
+import { tag, WorkflowById, workflowExample } from './record.ts';
+import { refuseUnknownVersions, unknownVersion, Versions } from './versions.ts';
+
+const examplesMax = 50;
+
+const Given = z
+  .object({
+    from: Versions.optional().describe('Versions; by default all with active executions'),
+    to: z.int().min(1).optional(),
+    graph: ProposedGraph.optional(),
+    mapping: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('Steps of the other graph by those of the old ones, where their ids differ'),
+    examples: z.int().min(0).max(examplesMax).default(10),
+  })
+  .refine(({ to, graph }) => to === undefined || graph === undefined, {
+    path: ['graph'],
+    ...fault('not_allowed', 'Not together with `to`.'),
+  });
+
+const verdicts = ['same', 'differs', 'unmappable'] as const;
+const gone = ['step_gone', 'type_changed'] as const;
+const whys = [...differences, ...gone] as const;
+
+const Compared = z.object({
+  to: z.int().nullable().describe('null: the graph of the request'),
+  versions: z.array(
+    z.object({
+      version: z.int(),
+      active: z.int(),
+      same: z.int(),
+      differs: z.int(),
+      unmappable: z.int(),
+    }),
+  ),
+  steps: z.array(
+    z.object({
+      stepId: z.uuid(),
+      name: z.string(),
+      waiting: z.int(),
+      mapsTo: z.string().nullable(),
+      reason: z.enum(['same_id', 'mapping', ...gone]),
+    }),
+  ),
+  examples: z.array(
+    z.object({
+      executionId: z.uuid(),
+      contactId: z.uuid(),
+      version: z.int(),
+      currentStepId: z.uuid(),
+      verdict: z.enum(verdicts),
+      why: z.enum(whys).nullable(),
+    }),
+  ),
+});
+
+/** What another graph means for the executions at one position. */
+interface Judged extends Position {
+  name: string;
+  mapsTo: string | null;
+  reason: z.output<typeof Compared>['steps'][number]['reason'];
+  verdict: (typeof verdicts)[number];
+  why: (typeof whys)[number] | null;
+}
+
+export const dryRunEdit = endpoint({
+  id: 'dryRunEdit',
+  method: 'POST',
+  path: '/workflows/{id}/dry-run',
+  tag,
+  summary: 'Tell what an edit would mean for the executions that are under way',
+  description:
+    'Compares the versions of active executions with the workflow as it is drawn now, with the version ' +
+    '`to`, or with a `graph`. `same`: all that can be reached is equal, but for names and positions; ' +
+    '`differs`: something is not, `why` says what; `unmappable`: the step that they are at has no ' +
+    'counterpart of its type. Nothing is changed.',
+  access: 'secret',
+  wrapped: true,
+  params: WorkflowById,
+  body: Given,
+  response: Compared,
+  problems: ['WORKFLOW_NOT_FOUND'],
+  example: {
+    body: { examples: 1 },
+    response: {
+      success: true,
+      data: {
+        to: workflowExample.version,
+        versions: [{ version: 1, active: 120, same: 80, differs: 36, unmappable: 4 }],
+        steps: [
+          {
+            stepId: 'aa000000-0000-4000-8000-000000000002',
+            name: 'Two days',
+            waiting: 40,
+            mapsTo: 'aa000000-0000-4000-8000-000000000002',
+            reason: 'same_id',
+          },
+        ],
+        examples: [
+          {
+            executionId: 'cc000000-0000-4000-8000-000000000001',
+            contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+            version: 1,
+            currentStepId: 'aa000000-0000-4000-8000-000000000002',
+            verdict: 'differs',
+            why: 'next_step',
+          },
+        ],
+      },
+    },
+  },
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const target = await findTarget(db, workflow, body);
+    requireSteps(target, body.mapping);
+    refuseUnknownVersions(workflow, body.from, 'from');
+    const positions = await countPositions(db, id, body.from);
+    const judged = await judge(db, id, positions, target, body.mapping);
+    return {
+      to: body.graph ? null : (body.to ?? workflow.version),
+      versions: sumOfVersions(judged),
+      steps: sumOfSteps(judged),
+      examples: await examplesOf(db, id, judged, body.examples),
+    };
+  },
+});
+
+async function findTarget(
+  db: Database,
+  { id, version }: WorkflowRow,
+  { to, graph }: z.output<typeof Given>,
+): Promise<Graph> {
+  if (graph) return unmasked(graphOf(graph, ['graph']), await findWorkflowGraph(db, id));
+  if (to === undefined) return findWorkflowGraph(db, id);
+  const known = to > version ? undefined : await findVersionGraph(db, id, to);
+  if (!known) throw unknownVersion('to');
+  return known;
+}
+
+/** Header values that are shown as hidden stand for what is drawn now. */
+function unmasked(graph: Graph, drawn: Graph): Graph {
+  const stored = new Map(drawn.steps.map(({ id, config }) => [id, config]));
+  const steps = graph.steps.map((step) => ({
+    ...step,
+    config: keptConfig(step.config, stored.get(step.id) ?? {}).config,
+  }));
+  return { ...graph, steps };
+}
+
+/** @throws Problem VALIDATION_ERROR for the first step of a mapping that the graph does not have. */
+export function requireSteps(target: Graph, mapping: Mapping): void {
+  const unknown = Object.keys(mapping).find((id) => !findStep(target, mapping[id] ?? ''));
+  if (unknown === undefined) return;
+  throw invalidField(`mapping.${unknown}`, 'not_found', 'Is no step of the graph.');
+}
+
+async function judge(
+  db: Database,
+  workflowId: string,
+  positions: readonly Position[],
+  target: Graph,
+  mapping: Mapping,
+): Promise<Judged[]> {
+  // One graph at a time: they come by version, and there may be many large ones.
+  let known: { version: number; graph: Graph | undefined } | undefined;
+  const judged: Judged[] = [];
+  for (const position of positions) {
+    await nextTurn();
+    const { version, stepId } = position;
+    if (known?.version !== version) {
+      known = { version, graph: await findVersionGraph(db, workflowId, version) };
+    }
+    const { graph } = known;
+    const step = graph && findStep(graph, stepId);
+    // Deleted meanwhile.
+    if (!graph || !step) continue;
+    const { reason, step: counterpart } = counterpartOf(step, target, mapping);
+    const shown = { ...position, name: step.name, reason };
+    if (!counterpart) {
+      judged.push({ ...shown, mapsTo: null, verdict: 'unmappable', why: reason });
+      continue;
+    }
+    const why: Difference | null = differenceFrom([graph, target], [step, counterpart], mapping);
+    const verdict = why === null ? 'same' : 'differs';
+    judged.push({ ...shown, mapsTo: counterpart.id, verdict, why });
+  }
+  return judged;
+}
+
+function sumOfVersions(judged: readonly Judged[]) {
+  const sums = new Map<number, z.output<typeof Compared>['versions'][number]>();
+  for (const { version, active, verdict } of judged) {
+    const sum = sums.get(version) ?? { version, active: 0, same: 0, differs: 0, unmappable: 0 };
+    sum.active += active;
+    sum[verdict] += active;
+    sums.set(version, sum);
+  }
+  return [...sums.values()];
+}
+
+/** A step of several versions is one: the newest says its name. */
+function sumOfSteps(judged: readonly Judged[]) {
+  const sums = new Map<string, z.output<typeof Compared>['steps'][number]>();
+  for (const { stepId, name, active, mapsTo, reason } of judged) {
+    const waiting = (sums.get(stepId)?.waiting ?? 0) + active;
+    sums.set(stepId, { stepId, name, waiting, mapsTo, reason });
+  }
+  return [...sums.values()];
+}
+
+/** Of each position one after the other, those first that would be cut off or go another way. */
+async function examplesOf(
+  db: Database,
+  workflowId: string,
+  judged: readonly Judged[],
+  max: number,
+) {
+  const order = judged.toSorted(
+    (one, other) => verdicts.indexOf(other.verdict) - verdicts.indexOf(one.verdict),
+  );
+  const chosen = order.slice(0, max);
+  const found = await listAtPositions(db, workflowId, chosen, max);
+  return found.flatMap(({ position, ...ids }) => {
+    const at = chosen[position];
+    if (!at) return [];
+    const { version, stepId: currentStepId, verdict, why } = at;
+    return [{ ...ids, version, currentStepId, verdict, why }];
+  });
+}

@@ -1,0 +1,65 @@
+import type { Database } from '../../db/database.ts';
+import { findTemplateSenders, readTemplates } from '../../db/templates/templates.ts';
+import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { found, Problem } from '../../domain/errors.ts';
+import { enablingProblems, type Graph } from '../../domain/workflow/graph.ts';
+import type { Services } from '../http/services.ts';
+import { findBrokenText } from '../templates/stored.ts';
+
+/** Templates read at once: each may have 2 MB. */
+const readAtOnce = 5;
+
+type Reading = Pick<Services, 'db' | 'renderer'>;
+
+/**
+ * What is wrong with the templates of a workflow, by their ids. Before any transaction, as a large
+ * one takes seconds to be read.
+ * @throws Problem WORKFLOW_NOT_FOUND
+ */
+export async function findBrokenInWorkflow(
+  reading: Reading,
+  projectId: string,
+  workflowId: string,
+): Promise<ReadonlyMap<string, string>> {
+  found('WORKFLOW', workflowId, await findWorkflow(reading.db, projectId, workflowId));
+  const { steps } = await findWorkflowGraph(reading.db, workflowId);
+  return findBrokenTemplates(reading, projectId, steps);
+}
+
+/** The same of the steps of a graph: templates that a version before has stored with broken syntax. */
+export async function findBrokenTemplates(
+  { db, renderer }: Reading,
+  projectId: string,
+  steps: readonly { templateId?: string | null | undefined }[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(steps.flatMap((step) => step.templateId ?? []))];
+  const broken = new Map<string, string>();
+  for (let at = 0; at < ids.length; at += readAtOnce) {
+    for (const template of await readTemplates(db, ids.slice(at, at + readAtOnce))) {
+      if (template.project_id !== projectId) continue;
+      const text = await findBrokenText(renderer, template, projectId);
+      if (text) broken.set(template.id, `in its ${text.field}: ${text.message}`);
+    }
+  }
+  return broken;
+}
+
+/**
+ * @param broken of `findBrokenTemplates`.
+ * @throws Problem WORKFLOW_INVALID with everything that prevents the graph from running.
+ */
+export async function refuseBroken(
+  db: Database,
+  workflow: Pick<WorkflowRow, 'project_id' | 'trigger_type' | 'trigger_event_name'>,
+  graph: Graph,
+  broken: ReadonlyMap<string, string> = new Map(),
+): Promise<void> {
+  const templateIds = graph.steps.flatMap((step) => step.templateId ?? []);
+  const senders = await findTemplateSenders(db, workflow.project_id, templateIds);
+  const errors = enablingProblems(
+    graph,
+    { type: workflow.trigger_type, eventName: workflow.trigger_event_name },
+    new Map([...senders].map(([id, sender]) => [id, { ...sender, broken: broken.get(id) }])),
+  );
+  if (errors.length > 0) throw new Problem('WORKFLOW_INVALID', { errors });
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { findStats } from '../../../db/workflows/stats.ts';
+import { findWorkflow } from '../../../db/workflows/workflows.ts';
+import { found } from '../../../domain/errors.ts';
+import { limits } from '../../../domain/limits.ts';
+import { stepTypes } from '../../../domain/workflow/step-types.ts';
+import { rangeQuery } from '../../activity/date-range.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { tag, WorkflowById } from '../record.ts';
+import { findGraph, Version } from './version.ts';
+
+const Count = z.int().min(0);
+
+const Stats = z.object({
+  executions: z.object({
+    started: Count,
+    active: Count.describe('Includes the paused ones'),
+    paused: Count.describe('Active, and paused singly'),
+    completed: Count,
+    exited: Count,
+    failed: Count,
+    cancelled: Count,
+  }),
+  steps: z.array(
+    z.object({
+      stepId: z.uuid(),
+      name: z.string(),
+      type: z.enum(stepTypes),
+      entered: Count.describe('Executions that have begun it'),
+      completed: Count,
+      skipped: Count,
+      failed: Count,
+      waiting: Count.describe('Active executions that are at it now'),
+      medianSeconds: z
+        .number()
+        .nullable()
+        .describe('From entering it to leaving it; null: nobody has done both'),
+      branches: z.record(z.string(), Count).describe('How many left it on which branch'),
+      emails: z
+        .object({ sent: Count, delivered: Count, opened: Count, clicked: Count, bounced: Count })
+        .optional()
+        .describe('Only of steps that send mail'),
+    }),
+  ),
+});
+
+const example = {
+  stepId: 'aa000000-0000-4000-8000-000000000001',
+  entered: 10,
+  completed: 10,
+  skipped: 0,
+  failed: 0,
+  waiting: 0,
+  medianSeconds: 0.02,
+};
+
+export const getWorkflowStats = endpoint({
+  id: 'getWorkflowStats',
+  method: 'GET',
+  path: '/workflows/{id}/stats',
+  tag,
+  summary: 'Count executions, and what became of them at each step',
+  description:
+    'Of executions that started in the period, both ends included; by default of all. With ' +
+    '`version` those that are on it, and its steps; else all, and the steps of the workflow as it is ' +
+    'drawn. Counted at each request. Medians of more than 100,000 executions are those of a sample. ' +
+    `STATS_TOO_HEAVY: a count took longer than ${limits.statsTimeMs / 1000} seconds; ask for a ` +
+    'shorter period.',
+  access: 'secret',
+  wrapped: true,
+  params: WorkflowById,
+  query: rangeQuery({ version: Version }),
+  response: Stats,
+  problems: ['WORKFLOW_NOT_FOUND', 'STATS_TOO_HEAVY'],
+  example: {
+    response: {
+      success: true,
+      data: {
+        executions: {
+          started: 10,
+          active: 1,
+          paused: 0,
+          completed: 8,
+          exited: 0,
+          failed: 1,
+          cancelled: 0,
+        },
+        steps: [{ ...example, name: 'Is on pro', type: 'CONDITION', branches: { yes: 4, no: 6 } }],
+      },
+    },
+  },
+  async handle({ db, caller: { projectId }, params: { id }, query }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const graph = await findGraph(db, workflow, query.version);
+    const { executions, steps } = await findStats(db, id, graph, query);
+    return {
+      executions,
+      steps: graph.steps.flatMap(({ id: stepId, name, type }) => {
+        const counts = steps.get(stepId);
+        if (!counts) return [];
+        return [{ stepId, name, type, ...counts, branches: Object.fromEntries(counts.branches) }];
+      }),
+    };
+  },
+});

@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import { columnsFrom } from '../../../db/columns.ts';
+import type { Database } from '../../../db/database.ts';
+import { listKeyedSteps } from '../../../db/workflows/drawing.ts';
+import {
+  findWorkflow,
+  listTransitions,
+  updateWorkflow,
+  type WorkflowRow,
+} from '../../../db/workflows/workflows.ts';
+import { found } from '../../../domain/errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { editGraph } from '../graph.ts';
+import { tag, WorkflowById, workflowGraphExample } from '../record.ts';
+import { readWorkflow, WholeWorkflow } from '../whole.ts';
+import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
+import { storeGraph } from './storing.ts';
+
+const getWorkflowGraph = endpoint({
+  id: 'getWorkflowGraph',
+  method: 'GET',
+  path: '/workflows/{id}/graph',
+  tag,
+  summary: 'Get a workflow in a form that is fit for version control',
+  description:
+    'Steps are called by a `key`, which a new name of the step does not change. Ids, times and the ' +
+    'version are left out, so that it can be put into another workflow or project.',
+  access: 'secret',
+  params: WorkflowById,
+  response: PortableGraph,
+  problems: ['WORKFLOW_NOT_FOUND'],
+  example: { response: portableExample },
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const steps = await listKeyedSteps(db, projectId, id);
+    return presentPortable(workflow, steps, await listTransitions(db, id));
+  },
+});
+
+const setWorkflowGraph = endpoint({
+  id: 'setWorkflowGraph',
+  method: 'PUT',
+  path: '/workflows/{id}/graph',
+  tag,
+  summary: 'Replace the graph of a workflow, in one change',
+  description:
+    'Takes what GET answers; a step may have `templateId` in place of `template`. Steps whose key is ' +
+    'known keep their id, so that waits, numbers and migrations know them; those that are left out ' +
+    'are removed. A step without a key gets one that is made from its name. Settings (`name`, ' +
+    '`description`, `allowReentry`, `trigger`, `exitRules`) that are left out stay. An equal graph ' +
+    'makes no new version. Errors name a step by its key.',
+  access: 'secret',
+  params: WorkflowById,
+  body: GivenGraph,
+  response: WholeWorkflow,
+  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  example: { body: portableExample, response: workflowGraphExample },
+  async handle(call) {
+    const { db, caller, params, body } = call;
+    await editGraph(call, async ({ tx, workflow }) => {
+      await changeSettings(tx, workflow, body);
+      return { changed: await storeGraph(tx, workflow, body, []), answer: undefined };
+    });
+    return readWorkflow(db, caller.projectId, params.id);
+  },
+});
+
+/** Stores the settings that are no part of a version, where they are not what they were. */
+async function changeSettings(
+  tx: Database,
+  before: WorkflowRow,
+  { name, description, allowReentry }: z.output<typeof GivenGraph>,
+): Promise<void> {
+  const after = columnsFrom({ name, description, allowReentry });
+  const isSame = Object.entries(after).every(
+    ([column, value]) => before[column as keyof WorkflowRow] === value,
+  );
+  if (!isSame) await updateWorkflow(tx, before.id, after);
+}
+
+export const graphEndpoints = [getWorkflowGraph, setWorkflowGraph];

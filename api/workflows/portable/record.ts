@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { StepRow, TransitionRow, WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { ownConfig } from '../../../domain/workflow/compare.ts';
+import { keysOf, triggerKey } from '../../../domain/workflow/portable/step-keys.ts';
+import { stepTypes, type StepType } from '../../../domain/workflow/step-types.ts';
+import { ExitRules } from '../../../domain/workflow/steps.ts';
+import { shownConfig } from '../../../domain/workflow/webhook-secrets.ts';
+import { chosenBy, Description, fault, JsonObject, Name, named, Uuid } from '../../http/schemas.ts';
+import { choosing } from '../../http/validation.ts';
+import { itemsMax } from '../proposed-graph.ts';
+import { presentWorkflow, Step, Workflow } from '../record.ts';
+import { ofTypes, Position, templateOfConfig, withTemplate } from '../steps.ts';
+import { TriggerConfig, TriggerType } from '../trigger.ts';
+
+/**
+ * A whole workflow without ids of its own: fit to be kept under version control and to be taken to
+ * another project. Steps are called by their keys.
+ */
+
+export const PortableGraph = named('PortableGraph', {
+  name: Workflow.shape.name,
+  description: Workflow.shape.description,
+  allowReentry: Workflow.shape.allowReentry,
+  trigger: z.object({ type: Workflow.shape.triggerType, config: Workflow.shape.triggerConfig }),
+  exitRules: Workflow.shape.exitRules,
+  steps: z.array(
+    z.object({
+      key: z.string().describe('Unique in the workflow; not changed by a new name'),
+      type: Step.shape.type,
+      name: Step.shape.name,
+      config: Step.shape.config,
+      template: z.object({ id: z.uuid(), name: z.string() }).optional(),
+      position: Step.shape.position,
+    }),
+  ),
+  transitions: z.array(
+    z.object({
+      from: z.string().describe('Key of a step'),
+      to: z.string(),
+      branch: z.string().optional(),
+    }),
+  ),
+});
+
+type KeyedStepRow = StepRow & { key: string; template_name: string | null };
+
+export function presentPortable(
+  workflow: WorkflowRow,
+  steps: readonly KeyedStepRow[],
+  transitions: readonly TransitionRow[],
+): z.input<typeof PortableGraph> {
+  const { name, description, allowReentry, triggerType, triggerConfig, exitRules } =
+    presentWorkflow(workflow);
+  const keys = new Map(steps.map(({ id, key }) => [id, key]));
+  return {
+    name,
+    description,
+    allowReentry,
+    trigger: { type: triggerType, config: triggerConfig },
+    exitRules,
+    steps: steps.map((row) => ({
+      key: row.key,
+      type: row.type as StepType,
+      name: row.name,
+      config: shownConfig(ownConfig(row)),
+      ...(row.template_id === null || row.template_name === null
+        ? {}
+        : { template: { id: row.template_id, name: row.template_name } }),
+      position: { x: row.position_x, y: row.position_y },
+    })),
+    transitions: transitions.map((row) => ({
+      from: keys.get(row.from_step_id) ?? '',
+      to: keys.get(row.to_step_id) ?? '',
+      ...(row.branch === null ? {} : { branch: row.branch }),
+    })),
+  };
+}
+
+const Key = Name.describe('Unique in the workflow; made from the name where it is left out');
+
+const GivenStep = ofTypes(
+  stepTypes.filter((type) => type !== 'TRIGGER'),
+  z.object({
+    key: Key.optional(),
+    name: Name,
+    position: Position.optional(),
+    templateId: Uuid.nullable().optional(),
+    template: z
+      .object({ id: Uuid, name: z.unknown().optional() })
+      .nullish()
+      .describe('Instead of templateId; its name is only read'),
+  }),
+);
+
+const GivenTrigger = z.object({
+  key: Name.refine(
+    (key) => key === triggerKey,
+    fault('not_allowed', `The key of the TRIGGER is ${triggerKey}.`),
+  ).optional(),
+  type: z.literal('TRIGGER'),
+  name: Name.optional().describe('Where it is left out: what it is now'),
+  position: Position.optional(),
+});
+
+/** A step of a request. */
+export interface PortableStep {
+  key: string;
+  type: StepType;
+  /** Only of the TRIGGER: what it is already. */
+  name: string | undefined;
+  config: Record<string, unknown>;
+  templateId: string | null;
+  position: { x: number; y: number } | undefined;
+}
+
+function isTrigger(item: unknown): boolean {
+  return typeof item === 'object' && item !== null && 'type' in item && item.type === 'TRIGGER';
+}
+
+/** What errors call a step that is not valid: by its key, or by its place. */
+function placeOf(item: unknown, index: number): string | number {
+  const key = typeof item === 'object' && item !== null && 'key' in item ? item.key : undefined;
+  if (typeof key === 'string' && key !== '') return key;
+  return isTrigger(item) ? triggerKey : index;
+}
+
+/** What a step may hold: of the TRIGGER, its config is only read. */
+const KnownStep = chosenBy((item): z.ZodType =>
+  isTrigger(item) ? GivenTrigger.extend({ config: JsonObject }) : GivenStep,
+);
+
+const Steps = z
+  .array(z.unknown())
+  .min(1)
+  .max(itemsMax)
+  .transform(
+    choosing(
+      (items: unknown[], context: z.core.$RefinementCtx): PortableStep[] => {
+        const steps: ReturnType<typeof stepOf>[] = [];
+        items.forEach((item, index) => {
+          const schema = isTrigger(item) ? GivenTrigger : GivenStep;
+          const parsed = schema.safeParse(item, { reportInput: true });
+          if (parsed.success) return void steps.push(stepOf(parsed.data));
+          for (const issue of parsed.error.issues) {
+            context.issues.push({ ...issue, path: [placeOf(item, index), ...issue.path] } as never);
+          }
+        });
+        if (context.issues.length > 0) return z.NEVER;
+        const keys = keysOf(steps.map((step) => ({ ...step, name: step.name ?? '' })));
+        return steps.map((step, index) => ({ ...step, key: keys[index] ?? '' }));
+      },
+      () => z.array(KnownStep),
+    ),
+  )
+  .meta({
+    type: 'array',
+    minItems: 1,
+    maxItems: itemsMax,
+    items: {
+      oneOf: [
+        z.toJSONSchema(GivenTrigger, { io: 'input', unrepresentable: 'any' }),
+        ...((GivenStep.meta()?.['oneOf'] as object[] | undefined) ?? []),
+      ],
+    },
+  });
+
+type GivenValues = z.output<typeof GivenTrigger> | z.output<typeof GivenStep>;
+
+function stepOf(given: GivenValues): Omit<PortableStep, 'key'> & { key: string | null } {
+  const { key = null, type, name, position } = given;
+  if (!('config' in given)) return { key, type, name, position, config: {}, templateId: null };
+  const { config, templateId, template } = given;
+  const named = [templateId, template?.id, templateOfConfig(config)];
+  const chosen = named.find((id) => id !== undefined) ?? null;
+  return { key, type, name, position, config: withTemplate(config, chosen), templateId: chosen };
+}
+
+/** A whole workflow in a request. What is left out of its settings stays. */
+export const GivenGraph = z.object({
+  name: Name.optional(),
+  description: Description.optional(),
+  allowReentry: z.boolean().optional(),
+  trigger: z
+    .object({ type: TriggerType.default('EVENT'), config: TriggerConfig.default({}) })
+    .optional(),
+  exitRules: ExitRules.optional(),
+  steps: Steps,
+  transitions: z
+    .array(z.object({ from: Name, to: Name, branch: z.string().nullish() }))
+    .max(itemsMax),
+});
+
+export const portableExample: z.input<typeof PortableGraph> = {
+  name: 'Onboarding',
+  description: null,
+  allowReentry: false,
+  trigger: { type: 'EVENT', config: { eventName: 'signed_up' } },
+  exitRules: [],
+  steps: [
+    {
+      key: triggerKey,
+      type: 'TRIGGER',
+      name: 'Trigger: signed_up',
+      config: { eventName: 'signed_up' },
+      position: { x: 100, y: 100 },
+    },
+    {
+      key: 'two-days',
+      type: 'DELAY',
+      name: 'Two days',
+      config: { amount: 2, unit: 'days' },
+      position: { x: 100, y: 220 },
+    },
+  ],
+  transitions: [{ from: triggerKey, to: 'two-days' }],
+};

@@ -1,0 +1,176 @@
+import { v7 as uuidV7 } from 'uuid';
+import type { z } from 'zod';
+import type { Database } from '../../../db/database.ts';
+import { findDrawing, redraw } from '../../../db/workflows/drawing.ts';
+import {
+  snapshotWorkflow,
+  updateWorkflow,
+  type WorkflowRow,
+} from '../../../db/workflows/workflows.ts';
+import { invalidField } from '../../../domain/errors.ts';
+import type { Graph } from '../../../domain/workflow/graph.ts';
+import {
+  type Drawing,
+  type DrawnStep,
+  isRedrawn,
+  redrawing,
+} from '../../../domain/workflow/portable/redrawing.ts';
+import { refuseBroken } from '../enabling.ts';
+import { outcomeOf, refuseTooLarge } from '../graph.ts';
+import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
+import { requireTemplates, withKept, withTemplate } from '../steps.ts';
+import { changeExitRules, changeTrigger, settledConfig } from '../trigger.ts';
+import type { GivenGraph, PortableStep } from './record.ts';
+
+type Given = z.output<typeof GivenGraph>;
+
+/** Errors name a step by its key. */
+const fields: GraphFields = {
+  step: (key) => key,
+  id: 'key',
+  from: 'from',
+  to: 'to',
+  branch: 'branch',
+};
+
+/**
+ * Stores trigger, exit rules, steps and transitions of a request, of a workflow that the caller has
+ * locked for editing. Steps whose key is known keep their id. Returns whether anything has changed.
+ * @param path the fields that the graph is in, outermost first
+ * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND
+ */
+export async function storeGraph(
+  tx: Database,
+  workflow: WorkflowRow,
+  given: Given,
+  path: readonly string[],
+): Promise<boolean> {
+  const keyed = keyedGraph(given, path);
+  const { trigger, exitRules } = given;
+  const rulesChanged =
+    exitRules !== undefined &&
+    (await inPlace(path, () => changeExitRules(tx, workflow, exitRules)));
+  const triggerChanged = trigger !== undefined && (await storeTrigger(tx, workflow, trigger, path));
+  // The TRIGGER is called by its event now.
+  const before = await findDrawing(tx, workflow.id);
+  const after = await drawingOf(tx, workflow, { given, keyed }, before, path);
+  const made = redrawing(before, after);
+  const used = [...made.addedSteps, ...made.changedSteps].map(({ templateId }) => templateId);
+  await requireTemplates(tx, workflow.project_id, used);
+  const stepsById = new Map(after.steps.map((step) => [step.id, step]));
+  await redraw(tx, workflow, made, ({ fromStepId, branch }) => {
+    const from = stepsById.get(fromStepId);
+    return from ? outcomeOf(from, branch) : null;
+  });
+  return triggerChanged || rulesChanged || isRedrawn(made);
+}
+
+/** The graph with keys for ids. @throws Problem VALIDATION_ERROR when it breaks a rule. */
+function keyedGraph({ steps, transitions }: Given, path: readonly string[]): Graph {
+  const named = steps.map(({ key, name, ...step }) => ({ ...step, id: key, name: name ?? key }));
+  const ways = transitions.map(({ from, to, branch }) => ({
+    fromStepId: from,
+    toStepId: to,
+    branch,
+  }));
+  return graphOf({ steps: named, transitions: ways, exitRules: [] }, path, fields);
+}
+
+async function storeTrigger(
+  tx: Database,
+  workflow: WorkflowRow,
+  { type, config }: NonNullable<Given['trigger']>,
+  path: readonly string[],
+): Promise<boolean> {
+  const change = { triggerType: type, triggerConfig: config };
+  return inPlace(path, () => changeTrigger(tx, workflow, change));
+}
+
+/** Does what names the fields of a workflow in its errors. */
+async function inPlace<T>(path: readonly string[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw renamed(error, (field) => inGraph(field, path));
+  }
+}
+
+/** The field of a workflow as the graph of a request has it. */
+function inGraph(field: string, path: readonly string[]): string {
+  return [...path, field.replace(/^triggerConfig/, 'trigger.config')].join('.');
+}
+
+/** What is to be drawn, with the ids of steps whose keys are known. */
+async function drawingOf(
+  tx: Database,
+  { project_id: projectId }: WorkflowRow,
+  { given, keyed }: { given: Given; keyed: Graph },
+  before: Drawing,
+  path: readonly string[],
+): Promise<Drawing & { steps: DrawnStep[] }> {
+  const known = new Map(before.steps.map((step) => [step.key, step]));
+  const steps: DrawnStep[] = [];
+  for (const [index, step] of given.steps.entries()) {
+    const field = [...path, 'steps', step.key].join('.');
+    const old = known.get(step.key);
+    if (old && old.type !== step.type) {
+      const message = 'The type of a step cannot change: give the new step another key.';
+      throw invalidField(`${field}.type`, 'not_allowed', message);
+    }
+    const position = step.position ?? old?.position ?? { x: 100, y: 100 + 120 * index };
+    const place = `${field}.config`;
+    const config = await settledConfig(tx, projectId, step, old?.config ?? null, place);
+    steps.push({
+      id: old?.id ?? uuidV7(),
+      key: step.key,
+      type: step.type,
+      name: step.name ?? old?.name ?? step.key,
+      config: configOf({ ...step, config }, old, place),
+      templateId: step.templateId,
+      position,
+    });
+  }
+  const ids = new Map(steps.map(({ key, id }) => [key, id]));
+  const transitions = keyed.transitions.map(({ fromStepId, toStepId, branch }) => ({
+    id: uuidV7(),
+    fromStepId: ids.get(fromStepId) ?? '',
+    toStepId: ids.get(toStepId) ?? '',
+    branch,
+  }));
+  return { steps, transitions };
+}
+
+/** The config of a step as it is stored. That of the TRIGGER follows from the trigger. */
+function configOf(
+  { type, config, templateId }: PortableStep,
+  old: DrawnStep | undefined,
+  field: string,
+): Record<string, unknown> {
+  if (type === 'TRIGGER') return old?.config ?? {};
+  const kept = withKept(config, old?.config ?? {}, field);
+  const hasCopy = old !== undefined && 'templateId' in old.config;
+  return withTemplate(hasCopy ? { ...kept, templateId } : kept, templateId);
+}
+
+/**
+ * Fills a workflow that was just made with the graph of the request.
+ * @param options.enabled whether it is enabled at once
+ * @param options.broken of `findBrokenTemplates`, if it is
+ * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, WORKFLOW_INVALID
+ */
+export async function fillWorkflow(
+  tx: Database,
+  workflow: WorkflowRow,
+  given: Given,
+  { enabled, broken }: { enabled: boolean; broken: ReadonlyMap<string, string> | undefined },
+): Promise<WorkflowRow> {
+  const path = ['graph'];
+  await storeGraph(tx, workflow, given, path);
+  await refuseTooLarge(tx, workflow.id);
+  const filled = await updateWorkflow(tx, workflow.id, { enabled });
+  if (!enabled) return filled;
+  const keyed = keyedGraph(given, path);
+  await inPlace(path, () => refuseBroken(tx, filled, keyed, broken));
+  await snapshotWorkflow(tx, workflow.id);
+  return filled;
+}

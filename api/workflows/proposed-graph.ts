@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { invalidField, Problem, problems } from '../../domain/errors.ts';
+import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
+import {
+  findStep,
+  type Graph,
+  type GraphStep,
+  transitionFault,
+  withExitRules,
+} from '../../domain/workflow/graph.ts';
+import { stepTypes } from '../../domain/workflow/step-types.ts';
+import { ExitRules } from '../../domain/workflow/steps.ts';
+import { Name, Uuid } from '../http/schemas.ts';
+import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
+import { ofTypes, templateOfConfig } from './steps.ts';
+
+/** A whole graph in a request, in the form in which `GET /workflows/{id}` answers one. */
+
+/** An id within a graph that is not stored: any text. */
+const FreeId = z.string().min(1).max(200);
+
+const ProposedStep = ofTypes(
+  stepTypes,
+  z.object({ id: FreeId, name: Name, templateId: Uuid.nullable().optional() }),
+);
+
+/** Most steps, and most transitions, of a graph in a request. */
+export const itemsMax = 1_000;
+
+export const ProposedGraph = z.object({
+  steps: z.array(ProposedStep).min(1).max(itemsMax),
+  transitions: z
+    .array(TransitionInput.extend({ fromStepId: FreeId, toStepId: FreeId }))
+    .max(itemsMax),
+  exitRules: ExitRules.default([]),
+});
+
+/** The steps and transitions of a request. */
+interface GivenGraph {
+  steps: readonly (Omit<GraphStep, 'templateId'> & { templateId?: string | null | undefined })[];
+  transitions: readonly (GivenBranch & { fromStepId: string; toStepId: string })[];
+  exitRules: readonly ExitRule[];
+}
+
+/** How errors name the parts of a graph. */
+export interface GraphFields {
+  /** A step among `steps`. */
+  step(id: string, index: number): string | number;
+  /** Of a step: what it is called in the graph. */
+  id: string;
+  /** Of a transition. */
+  from: string;
+  to: string;
+  branch: string;
+}
+
+const proposedFields: GraphFields = {
+  step: (_, index) => index,
+  id: 'id',
+  from: 'fromStepId',
+  to: 'toStepId',
+  branch: 'condition.branch',
+};
+
+/**
+ * The graph of a request.
+ * @param path the fields that it is in, outermost first
+ * @throws Problem VALIDATION_ERROR on the first step or transition that breaks a rule of graphs
+ */
+export function graphOf(given: GivenGraph, path: readonly string[], names = proposedFields): Graph {
+  const field = (...inside: (string | number)[]) => [...path, ...inside].join('.');
+  const graph: Graph = { steps: [], transitions: [] };
+  given.steps.forEach(({ id, type, name, config, templateId }, index) => {
+    const at = field('steps', names.step(id, index));
+    if (findStep(graph, id)) throw invalidField(`${at}.${names.id}`, 'custom', 'Must be unique.');
+    if (type === 'TRIGGER' && graph.steps.some((step) => step.type === 'TRIGGER')) {
+      throw invalidField(`${at}.type`, 'custom', problems.TRIGGER_STEP_EXISTS[1]);
+    }
+    const step: GraphStep = {
+      id,
+      type,
+      name,
+      config,
+      templateId: templateId ?? templateOfConfig(config) ?? null,
+    };
+    graph.steps.push(step);
+  });
+  if (!graph.steps.some((step) => step.type === 'TRIGGER')) {
+    throw invalidField(field('steps'), 'required', 'One of them must be the TRIGGER.');
+  }
+  given.transitions.forEach((transition, index) => {
+    const at = field('transitions', index);
+    const from = requireStep(graph, transition.fromStepId, `${at}.${names.from}`);
+    const to = requireStep(graph, transition.toStepId, `${at}.${names.to}`);
+    const branch = branchOf(from, transition, (one) =>
+      one === 'condition.branch' ? `${at}.${names.branch}` : `${at}.${one}`,
+    );
+    const code = transitionFault(graph, from, to, branch);
+    if (code) throw invalidField(at, 'custom', problems[code][1]);
+    graph.transitions.push({ id: at, fromStepId: from.id, toStepId: to.id, branch });
+  });
+  return withExitRules(graph, given.exitRules);
+}
+
+function branchOf(from: GraphStep, given: GivenBranch, rename: (field: string) => string) {
+  try {
+    return chosenBranch(from, given);
+  } catch (error) {
+    throw renamed(error, rename);
+  }
+}
+
+function requireStep(graph: Graph, id: string, field: string): GraphStep {
+  const step = findStep(graph, id);
+  if (!step) throw invalidField(field, 'not_found', 'Is no step of this graph.');
+  return step;
+}
+
+/** An error that names its fields otherwise. */
+export function renamed(error: unknown, rename: (field: string) => string): unknown {
+  if (!(error instanceof Problem) || !error.errors) return error;
+  const errors = error.errors.map((one) => ({ ...one, field: rename(one.field) }));
+  return new Problem(error.code, { errors });
+}

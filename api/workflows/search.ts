@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { type FoundExecution, searchExecutions } from '../../db/workflows/search.ts';
+import type { CursorForm } from '../../domain/cursor.ts';
+import { limits } from '../../domain/limits.ts';
+import { readFleet } from '../delivery/limits.ts';
+import { endpoint } from '../http/endpoint.ts';
+import {
+  cursorListOf,
+  cursorQuery,
+  Email,
+  fault,
+  Moment,
+  named,
+  presentCursorList,
+  queryInt,
+  Uuid,
+} from '../http/schemas.ts';
+import {
+  ContactName,
+  Execution,
+  namedExample,
+  presentNamed,
+  statuses,
+  StepName,
+} from './execution-record.ts';
+import { tag, Workflow, workflowExample } from './record.ts';
+
+/** Executions over all workflows: those of a contact, those that failed, those that need somebody. */
+
+const FoundExecution = named('FoundExecution', {
+  ...Execution.shape,
+  workflow: z.object({ id: Workflow.shape.id, name: Workflow.shape.name }),
+  contact: ContactName,
+  currentStep: StepName.nullable(),
+  failedStep: StepName.nullable().describe('Of a FAILED execution: where it failed'),
+});
+
+type Status = (typeof statuses)[number];
+
+const Statuses = z
+  .string()
+  .transform((text, context) => {
+    const asked = [...new Set(text.split(',').map((status) => status.trim() as Status))];
+    if (asked.every((status) => statuses.includes(status))) return asked;
+    const message = `Must be a comma list of ${statuses.join(', ')}.`;
+    context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
+    return z.NEVER;
+  })
+  .meta({ description: 'Comma list of statuses' });
+
+const OnlyTrue = z.literal('true').transform(() => true);
+
+/** Times of one millisecond are told apart, so that a page begins where another has ended. */
+const newestStart: CursorForm = { order: 'executions', value: 'instant' };
+
+export const findExecutions = endpoint({
+  id: 'searchExecutions',
+  method: 'GET',
+  path: '/executions',
+  tag,
+  summary: 'Find executions over all workflows, newest start first',
+  description:
+    'A cursor list. All filters must hold; an id that is not of this project finds nothing. ' +
+    '`stepId` is the step that an execution is in, or ended in; `error` is a part of its error, in ' +
+    'any case. `total` counts all matches on the first page and is 0 on later ones.',
+  access: 'secret',
+  query: cursorQuery(newestStart).extend({
+    status: Statuses.optional(),
+    workflowId: Uuid.optional(),
+    contactId: Uuid.optional(),
+    email: Email.optional().meta({ description: 'The address of the contact, in any case' }),
+    stepId: Uuid.optional(),
+    version: queryInt(1, 2_147_483_647, 0).transform((version) => version || undefined),
+    paused: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional()
+      .describe('Paused singly, not with their workflow'),
+    warnings: OnlyTrue.optional().describe('With steps that completed with `success: false`'),
+    stuck: OnlyTrue.optional().describe('Those that cannot go on by themselves'),
+    startedAfter: Moment.optional(),
+    startedBefore: Moment.optional(),
+    endedAfter: Moment.optional(),
+    endedBefore: Moment.optional(),
+    error: z.string().min(1).max(limits.searchChars).optional(),
+  }),
+  response: cursorListOf(FoundExecution),
+  example: {
+    response: {
+      data: [
+        {
+          ...namedExample,
+          status: 'FAILED',
+          error: 'The receiver answered 404.',
+          completedAt: '2026-11-21T08:31:00.000Z',
+          workflow: { id: workflowExample.id, name: workflowExample.name },
+          failedStep: namedExample.currentStep,
+        },
+      ],
+      hasMore: false,
+      total: 1,
+    },
+  },
+  async handle({ db, recent, caller, query }) {
+    const { cursor, limit, status, warnings, stuck, ...filters } = query;
+    const { downSince } = await readFleet({ db, recent });
+    const search = {
+      ...filters,
+      statuses: status,
+      hasWarnings: warnings,
+      isStuck: stuck,
+      isDown: downSince !== null,
+    };
+    const page = { after: cursor, limit: limit + 1 };
+    const { rows, total } = await searchExecutions(db, caller.projectId, search, page);
+    return presentCursorList(rows, {
+      form: newestStart,
+      limit,
+      total,
+      position: (row) => ({ value: row.started_instant, id: row.id }),
+      present: (row) => presentFound(row, downSince),
+    });
+  },
+});
+
+function presentFound(row: FoundExecution, downSince: Date | null) {
+  return {
+    ...presentNamed(row, downSince),
+    workflow: { id: row.workflow_id, name: row.current_workflow_name },
+    // It stays at the step that has failed.
+    failedStep: row.status === 'FAILED' ? row.current_step : null,
+  };
+}

@@ -1,0 +1,347 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import { findContact } from '../../db/contacts/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import { listSecretNames } from '../../db/projects/secrets.ts';
+import { findVersionGraph } from '../../db/workflows/graphs.ts';
+import { findTemplateMail } from '../../db/workflows/mails.ts';
+import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { eventData, planContactData } from '../../domain/contact/data.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { unitMs } from '../../domain/filter/filter.ts';
+import { limits } from '../../domain/limits.ts';
+import type { Renderer } from '../../domain/template/render.ts';
+import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import { simulate } from '../../domain/simulation/simulate.ts';
+import {
+  type SimulatedContact,
+  type SimulatedEvent,
+  type Simulation,
+  simulatedStepsMax,
+  TooManySteps,
+} from '../../domain/simulation/simulation.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
+import { stepTypes } from '../../domain/workflow/step-types.ts';
+import { GivenContact } from '../contacts/given.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
+import { withinEventData } from '../public/track.ts';
+import { refuseBroken } from './enabling.ts';
+import { graphOf, ProposedGraph } from './proposed-graph.ts';
+import { tag, WorkflowById } from './record.ts';
+
+/** Time that a simulation may take for rendering, in milliseconds. */
+const renderingMs = 5_000;
+/** Bytes of an answer from which on the bodies of mails are left out. */
+const answerBytesMax = 2 * 1024 * 1024;
+const eventsMax = 200;
+const horizonDays = 400;
+
+const Receiver = z.object({
+  statusCode: z.int().min(100).max(599).default(200),
+  response: z.unknown().optional().describe('Any JSON; absent: no body'),
+  failures: z.int().min(0).max(10).default(0).describe('Answers of 503 before'),
+});
+
+const Happening = z
+  .object({
+    name: EventName,
+    after: z
+      .number()
+      .min(0)
+      .max(limits.waitSecondsMax * 10)
+      .optional()
+      .describe('Seconds since the start'),
+    at: Moment.optional(),
+    data: ContactData.refine(...withinEventData).optional(),
+  })
+  .refine(({ after, at }) => (after === undefined) !== (at === undefined), {
+    path: ['after'],
+    ...fault('required', 'Give either `after` or `at`.'),
+  });
+
+const Given = z
+  .object({
+    contactId: Uuid.optional(),
+    contact: GivenContact.optional(),
+    context: JsonObject.meta({ type: 'object', additionalProperties: true }).optional(),
+    events: z.array(Happening).max(eventsMax).default([]),
+    webhooks: z
+      .record(z.string(), Receiver)
+      .default({})
+      .describe('Answers of receivers, by step id'),
+    startAt: Moment.optional(),
+    until: Moment.optional(),
+    horizonDays: z.int().min(1).max(3650).optional(),
+    version: z.int().min(1).optional(),
+    graph: ProposedGraph.optional(),
+  })
+  .refine(({ contactId, contact }) => (contactId === undefined) !== (contact === undefined), {
+    path: ['contactId'],
+    ...fault('required', 'Give either `contactId` or `contact`.'),
+  })
+  .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {
+    path: ['horizonDays'],
+    ...fault('not_allowed', 'Not together with `until`.'),
+  })
+  .refine(({ version, graph }) => version === undefined || graph === undefined, {
+    path: ['graph'],
+    ...fault('not_allowed', 'Not together with `version`.'),
+  });
+
+const Played = z.object({
+  status: z.enum(['COMPLETED', 'EXITED', 'FAILED', 'WAITING']),
+  exitReason: z.string().nullable(),
+  error: z.string().nullable(),
+  startedAt: Time,
+  endedAt: Time.nullable(),
+  truncated: z.boolean().describe('The bodies of mails are left out'),
+  path: z.array(
+    z.object({
+      stepId: z.string(),
+      name: z.string(),
+      type: z.enum(stepTypes),
+      enteredAt: Time,
+      leftAt: Time.nullable(),
+      branch: z.string().nullable(),
+      output: z.record(z.string(), z.unknown()).nullable(),
+    }),
+  ),
+  emails: z.array(
+    z.object({
+      stepId: z.string(),
+      at: Time,
+      to: z.string(),
+      from: z.string(),
+      subject: z.string(),
+      body: z.string().nullable(),
+      messageClass: z.string(),
+      outcome: z.enum(['send', 'withheld', 'held']),
+      reason: z.string().nullable(),
+      heldUntil: Time.nullable(),
+    }),
+  ),
+  webhooks: z.array(
+    z.object({
+      stepId: z.string(),
+      at: Time,
+      attempts: z.int(),
+      method: z.string(),
+      url: z.string(),
+      headers: z.record(z.string(), z.string()),
+      body: z.unknown(),
+    }),
+  ),
+  contact: z.object({
+    email: z.string(),
+    subscribed: z.boolean(),
+    data: z.record(z.string(), z.unknown()),
+  }),
+  context: z.record(z.string(), z.unknown()).nullable(),
+});
+
+export const simulateExecution = endpoint({
+  id: 'simulateExecution',
+  method: 'POST',
+  path: '/workflows/{id}/simulate',
+  tag,
+  summary: 'Play one execution in memory, with a clock that jumps',
+  description:
+    'Nothing is stored, sent or called. Steps do what they do in an execution. `events` are what the ' +
+    'contact does meanwhile, recorded as `/v1/track` does; `webhooks` what receivers answer, by ' +
+    `default 200. It plays the workflow as it is drawn, a \`version\` of it, or a \`graph\`. At most ` +
+    `${simulatedStepsMax} steps and 5 seconds of rendering: else SIMULATION_TOO_LARGE.`,
+  access: 'secret',
+  wrapped: true,
+  params: WorkflowById,
+  body: Given,
+  response: Played,
+  problems: ['WORKFLOW_NOT_FOUND', 'CONTACT_NOT_FOUND', 'WORKFLOW_INVALID', 'SIMULATION_TOO_LARGE'],
+  example: {
+    body: {
+      contact: { email: 'ada@example.com', data: { plan: 'pro' } },
+      events: [{ name: 'paid', after: 259_200, data: { amount: 5 } }],
+    },
+    response: {
+      success: true,
+      data: {
+        status: 'COMPLETED',
+        exitReason: null,
+        error: null,
+        startedAt: '2026-11-21T08:30:00.000Z',
+        endedAt: '2026-11-23T08:30:00.000Z',
+        truncated: false,
+        path: [
+          {
+            stepId: 'aa000000-0000-4000-8000-000000000002',
+            name: 'Two days',
+            type: 'DELAY',
+            enteredAt: '2026-11-21T08:30:00.000Z',
+            leftAt: '2026-11-23T08:30:00.000Z',
+            branch: null,
+            output: { delayAmount: 2, delayUnit: 'days', resumeAt: '2026-11-23T08:30:00.000Z' },
+          },
+        ],
+        emails: [],
+        webhooks: [],
+        contact: { email: 'ada@example.com', subscribed: true, data: { plan: 'pro' } },
+        context: null,
+      },
+    },
+  },
+  async handle(call) {
+    const { db, config, caller, params, body } = call;
+    const { projectId } = caller;
+    const workflow = found('WORKFLOW', params.id, await findWorkflow(db, projectId, params.id));
+    const startAt = body.startAt ?? new Date();
+    const contact = await contactOf(db, projectId, body, startAt);
+    const graph = await findGraph(db, workflow, body);
+    requireSteps(graph, Object.keys(body.webhooks));
+    await refuseBroken(db, workflow, graph);
+    const project = found('PROJECT', projectId, await findProject(db, projectId));
+    const days = body.horizonDays ?? horizonDays;
+    const templates = new Map<string, ReturnType<typeof findTemplateMail>>();
+    const findMail = (templateId: string) => {
+      const known = templates.get(templateId) ?? findTemplateMail(db, projectId, templateId);
+      templates.set(templateId, known);
+      return known;
+    };
+    const input = {
+      workflow,
+      graph,
+      triggerEventName: workflow.trigger_event_name,
+      contact,
+      context: body.context ?? null,
+      project,
+      events: eventsOf(body.events, startAt),
+      receivers: new Map(Object.entries(body.webhooks)),
+      startAt,
+      stopAt: body.until ?? new Date(startAt.getTime() + days * unitMs.days),
+    };
+    const services = {
+      apiUrl: config.apiUrl,
+      renderer: limited(call.renderer),
+      billed: config.billing !== null,
+      webhookAttemptsMax: config.webhook.attemptsMax,
+      findMail,
+      secretNames: new Set(await listSecretNames(db, projectId)),
+      mark: randomBytes(16).toString('hex'),
+      newId: randomUUID,
+      breathe: () => nextTurn(),
+    };
+    try {
+      return presented(await simulate(input, services));
+    } catch (error) {
+      if (error instanceof TooManySteps || error instanceof TooMuchRendering) {
+        throw new Problem('SIMULATION_TOO_LARGE');
+      }
+      throw error;
+    }
+  },
+});
+
+async function contactOf(
+  db: Database,
+  projectId: string,
+  { contactId, contact }: z.output<typeof Given>,
+  now: Date,
+): Promise<SimulatedContact> {
+  if (contactId !== undefined) {
+    const row = found('CONTACT', contactId, await findContact(db, projectId, contactId));
+    return { ...row, createdAt: row.created_at, updatedAt: row.updated_at };
+  }
+  const { email = '', subscribed = true, data } = contact ?? {};
+  const { set } = planContactData(data);
+  const stored = Object.keys(set).length === 0 ? null : set;
+  return { id: randomUUID(), email, subscribed, createdAt: now, updatedAt: now, data: stored };
+}
+
+async function findGraph(
+  db: Database,
+  { id }: WorkflowRow,
+  { version, graph }: z.output<typeof Given>,
+): Promise<Graph> {
+  if (graph) return graphOf(graph, ['graph']);
+  if (version === undefined) return findWorkflowGraph(db, id);
+  const known = await findVersionGraph(db, id, version);
+  if (!known) throw invalidField('version', 'not_found', 'The workflow never had this version.');
+  return known;
+}
+
+function requireSteps(graph: Graph, ids: readonly string[]): void {
+  const unknown = ids.find((id) => !findStep(graph, id));
+  if (unknown === undefined) return;
+  throw invalidField(`webhooks.${unknown}`, 'not_found', 'Is no step of the graph.');
+}
+
+function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): SimulatedEvent[] {
+  return given
+    .map(({ name, after = 0, at, data = null }) => ({
+      name,
+      at: at ?? new Date(startAt.getTime() + after * 1000),
+      given: data,
+      data: eventData(data),
+    }))
+    .filter(({ at }) => at >= startAt)
+    .toSorted((one, other) => one.at.getTime() - other.at.getTime());
+}
+
+class TooMuchRendering extends Error {}
+
+/** Renders for as long as a simulation may. */
+function limited(renderer: Renderer): Renderer {
+  let spentMs = 0;
+  async function timed<T>(work: () => Promise<T>): Promise<T> {
+    if (spentMs > renderingMs) throw new TooMuchRendering();
+    const began = performance.now();
+    try {
+      return await work();
+    } finally {
+      spentMs += performance.now() - began;
+    }
+  }
+  return {
+    render: (kind, template, variables) => timed(() => renderer.render(kind, template, variables)),
+    renderTexts: (sources, variables) => timed(() => renderer.renderTexts(sources, variables)),
+  };
+}
+
+function presented(played: Simulation): z.input<typeof Played> {
+  const answer = {
+    ...played,
+    startedAt: time(played.startedAt),
+    endedAt: time(played.endedAt),
+    truncated: false,
+    path: played.path.map((step) => ({
+      ...step,
+      enteredAt: time(step.enteredAt),
+      leftAt: time(step.leftAt),
+    })),
+    emails: played.emails.map((mail) => ({ ...mail, at: time(mail.at), heldUntil: null })),
+    webhooks: played.webhooks.map((webhook) => ({
+      ...webhook,
+      at: time(webhook.at),
+      body: parsed(webhook.body),
+    })),
+    contact: {
+      email: played.contact.email,
+      subscribed: played.contact.subscribed,
+      data: played.contact.data ?? {},
+    },
+  };
+  if (Buffer.byteLength(JSON.stringify(answer)) <= answerBytesMax) return answer;
+  const emails = answer.emails.map((mail) => ({ ...mail, body: null }));
+  return { ...answer, emails, truncated: true };
+}
+
+/** The body of a request as JSON, if it is. */
+function parsed(body: string | null): unknown {
+  if (body === null) return null;
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { type Database, transact } from '../../db/database.ts';
+import { findVersionGraph } from '../../db/workflows/graphs.ts';
+import { lockWorkflows, snapshotWorkflow, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { found, invalidField, type Problem } from '../../domain/errors.ts';
+import type { Graph } from '../../domain/workflow/graph.ts';
+import { refuseBroken } from './enabling.ts';
+
+/** Versions of a workflow. */
+export const Versions = z.array(z.int().min(1)).min(1).max(1000);
+
+/** The refusal of a version that the workflow never had. */
+export function unknownVersion(field: string): Problem {
+  return invalidField(field, 'not_found', 'The workflow never had this version.');
+}
+
+/** @throws Problem VALIDATION_ERROR `not_found` for the first version that it never had. */
+export function refuseUnknownVersions(
+  { version: newest }: Pick<WorkflowRow, 'version'>,
+  versions: readonly number[] | undefined,
+  field: string,
+): void {
+  const place = versions?.findIndex((version) => version > newest) ?? -1;
+  if (place >= 0) throw unknownVersion(`${field}.${place}`);
+}
+
+/**
+ * Makes sure that executions can go on with a version of a workflow. The newest may never have been
+ * enabled: it is stored as it is drawn now. Returns its graph.
+ * @param field of the request, which names the version
+ * @throws Problem WORKFLOW_NOT_FOUND when it was deleted meanwhile; VALIDATION_ERROR `not_found` for a
+ *   version that it never had; WORKFLOW_INVALID with everything that prevents the version from running
+ */
+export async function requireVersion(
+  db: Database,
+  { id, project_id }: Pick<WorkflowRow, 'id' | 'project_id'>,
+  version: number,
+  field: string,
+): Promise<Graph> {
+  return transact(db, async (tx) => {
+    const [row] = await lockWorkflows(tx, project_id, [id], { for: 'edit' });
+    const workflow = found('WORKFLOW', id, row);
+    if (version === workflow.version) await snapshotWorkflow(tx, id);
+    const isKnown = version <= workflow.version;
+    const graph = isKnown ? await findVersionGraph(tx, id, version) : undefined;
+    if (!graph) throw unknownVersion(field);
+    await refuseBroken(tx, workflow, graph);
+    return graph;
+  });
+}

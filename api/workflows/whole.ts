@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { findWorkflow, listSteps, listTransitions } from '../../db/workflows/workflows.ts';
+import { found } from '../../domain/errors.ts';
+import { named } from '../http/schemas.ts';
+import {
+  presentStep,
+  presentTransition,
+  presentWorkflow,
+  Step,
+  Transition,
+  Workflow,
+} from './record.ts';
+
+/** A workflow with its graph. */
+export const WholeWorkflow = named('WorkflowGraph', {
+  ...Workflow.shape,
+  steps: z.array(
+    Step.extend({
+      template: z.object({ id: z.uuid(), name: z.string() }).nullable(),
+      outgoingTransitions: z.array(Transition),
+      incomingTransitions: z.array(Transition),
+    }),
+  ),
+  transitions: z.array(Transition),
+});
+
+/** @throws Problem WORKFLOW_NOT_FOUND */
+export async function readWorkflow(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<z.input<typeof WholeWorkflow>> {
+  const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+  const transitions = (await listTransitions(db, id)).map(presentTransition);
+  const steps = (await listSteps(db, id)).map((row) => ({
+    ...presentStep(row),
+    template:
+      row.template_id === null || row.template_name === null
+        ? null
+        : { id: row.template_id, name: row.template_name },
+    outgoingTransitions: transitions.filter(({ fromStepId }) => fromStepId === row.id),
+    incomingTransitions: transitions.filter(({ toStepId }) => toStepId === row.id),
+  }));
+  return { ...presentWorkflow(workflow), steps, transitions };
+}

@@ -1,0 +1,4774 @@
+// Made from the OpenAPI document by `npm run golden`: not to be edited.
+
+/** What each path takes and answers, by method. */
+export interface Api {
+  get: {
+    /** List contacts, newest first; search them by a part of their address */
+    '/contacts': {
+      request: {
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended; or the id of a contact */
+          cursor?: string;
+          /** Part of the address, in any case; % and _ are plain characters */
+          search?: string;
+          /** The whole address, in any case */
+          email?: string;
+          /** Only those who are subscribed, or only those who are not */
+          subscribed?: 'true' | 'false';
+          /** What the list is ordered by */
+          sort?: 'createdAt' | 'email';
+          /** By default asc for email, desc otherwise */
+          dir?: 'asc' | 'desc';
+        };
+      };
+      answer: ContactList;
+    };
+    /** Get one contact */
+    '/contacts/{id}': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+      };
+      answer: Contact;
+    };
+    /** List the campaigns */
+    '/campaigns': {
+      request: {
+        query?: {
+          /** Which page, from 1 */
+          page?: number;
+          /** How many a page has */
+          pageSize?: number;
+          /** What the list is ordered by */
+          sort?: 'createdAt' | 'name' | 'updatedAt';
+          /** Ascending or descending */
+          dir?: 'asc' | 'desc';
+          /** Only those in this state */
+          status?: 'DRAFT' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'SENT' | 'CANCELLED';
+          /** Part of name, subject or sender, in any case */
+          search?: string;
+          /** Only the archived ones, or only the others */
+          archived?: 'true' | 'false';
+        };
+      };
+      answer: CampaignPage;
+    };
+    /** Get one campaign */
+    '/campaigns/{id}': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** See what came of a campaign */
+    '/campaigns/{id}/stats': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          totalRecipients: number;
+          /** Accepted by the provider */
+          sentCount: number;
+          deliveredCount: number;
+          openedCount: number;
+          clickedCount: number;
+          bouncedCount: number;
+          complainedCount: number;
+          unsubscribedCount: number;
+          /** Mail whose template could not be rendered */
+          renderedPlainlyCount: number;
+          /** Mail of which nobody knows whether it was accepted */
+          uncertainCount: number;
+          /** While it is SENDING, at most 5 seconds old */
+          progress: {
+            /** Messages that have left per second, in the last 10 seconds */
+            perSecond: number;
+            /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
+            limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
+            /** At this speed; null: not known yet */
+            estimatedEndAt: string | null;
+            /** Since when the oldest message could have left */
+            oldestDueAt: string | null;
+          } | null;
+          /** Percent of sentCount; 0 when nothing was sent */
+          deliveryRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          openRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          clickRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          bounceRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          complaintRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          unsubscribeRate: number;
+        };
+      };
+    };
+    /** See whether a contact gets a campaign, and why (not) */
+    '/campaigns/{id}/recipients/{contactId}': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+          /** The id of a contact */
+          contactId: string;
+        };
+      };
+      answer: {
+        included: boolean;
+        reason: 'sent' | 'withheld' | 'refused' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'created_after_freeze' | 'pending';
+        emailId: string | null;
+        /** When the audience was fixed */
+        frozenAt: string | null;
+      };
+    };
+    /** List the mail of the project, newest first */
+    '/emails': {
+      request: {
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended */
+          cursor?: string;
+          /** The id of a contact */
+          contactId?: string;
+          /** The id of a campaign */
+          campaignId?: string;
+          /** The id of an execution */
+          executionId?: string;
+          /** Only those in this state */
+          status?: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
+          /** What the mail was sent by */
+          sourceType?: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
+        };
+      };
+      answer: EmailSummaryList;
+    };
+    /** Get one mail with its body and all it went through */
+    '/emails/{id}': {
+      request: {
+        path: {
+          /** The id of the email */
+          id: string;
+        };
+      };
+      answer: Email;
+    };
+    /** See how the delivery of mail is going */
+    '/delivery': {
+      request: {};
+      answer: {
+        due: number;
+        oldestDueAt: string | null;
+        sending: number;
+        unknown: number;
+        /** By why it is not due */
+        held: {
+          /** Until the time it is to be sent */
+          schedule: number;
+          quiet_hours: number;
+          frequency_cap: number;
+          /** Until the next attempt */
+          retry: number;
+        };
+        /** Messages that have left per second, in the last 10 seconds */
+        perSecond: number;
+        /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
+        limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
+        workers: number;
+      };
+    };
+    /** List what happened to a contact, and what did not reach it, newest first */
+    '/contacts/{id}/timeline': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended */
+          cursor?: string;
+          /** Comma list of types; without it all */
+          types?: string;
+        };
+      };
+      answer: TimelineEntryList;
+    };
+    /** List the fields contacts have, each with its type and how many have it */
+    '/contacts/fields': {
+      request: {};
+      answer: {
+        fields: Array<ContactField>;
+        count: number;
+      };
+    };
+    /** List the values of a field, the most frequent first */
+    '/contacts/fields/{field}/values': {
+      request: {
+        path: {
+          /** `data.plan`, or `plan`; or a standard field */
+          field: string;
+        };
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+        };
+      };
+      answer: {
+        field: string;
+        values: Array<string | number | boolean>;
+        count: number;
+        limit: number;
+      };
+    };
+    /** Tell who uses a field and how many contacts have it */
+    '/contacts/fields/{field}/usage': {
+      request: {
+        path: {
+          /** `data.plan`, or `plan`; or a standard field */
+          field: string;
+        };
+      };
+      answer: {
+        usedInSegments: Array<{
+          id: string;
+          name: string;
+        }>;
+        usedInCampaigns: Array<{
+          id: string;
+          name: string;
+        }>;
+        usedInWorkflows: Array<{
+          id: string;
+          name: string;
+        }>;
+        contactCount: number;
+        canDelete: boolean;
+      };
+    };
+    /** See how far an import is, and what came of it */
+    '/contacts/import/{jobId}': {
+      request: {
+        path: {
+          /** The id that the answer which began the job has named */
+          jobId: string;
+        };
+      };
+      answer: ImportJob;
+    };
+    /** List the imports of the project, newest first */
+    '/imports': {
+      request: {
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended */
+          cursor?: string;
+        };
+      };
+      answer: ImportJobList;
+    };
+    /** See how far a bulk action is, and what came of it */
+    '/contacts/bulk/{jobId}': {
+      request: {
+        path: {
+          /** The id that the answer which began the job has named */
+          jobId: string;
+        };
+      };
+      answer: BulkJob;
+    };
+    /** Get what an opt-out page shows of a contact */
+    '/contacts/public/{id}': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+      };
+      answer: {
+        id: string;
+        email: string;
+        subscribed: boolean;
+        language: string;
+      };
+    };
+    /** List the newest events */
+    '/events': {
+      request: {
+        query?: {
+          /** The name of an event */
+          eventName?: string;
+          /** How many a page has at most */
+          limit?: number;
+        };
+      };
+      answer: {
+        events: Array<{
+          id: string;
+          name: string;
+          data: Record<string, unknown> | null;
+          projectId: string;
+          contactId: string | null;
+          emailId: string | null;
+          createdAt: string;
+          contact: {
+            email: string;
+          } | null;
+        }>;
+      };
+    };
+    /** List the newest events of a contact */
+    '/events/contact/{contactId}': {
+      request: {
+        path: {
+          /** The id of a contact */
+          contactId: string;
+        };
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+        };
+      };
+      answer: {
+        events: Array<Event>;
+      };
+    };
+    /** List the names of all events, the most frequent first */
+    '/events/names': {
+      request: {};
+      answer: {
+        eventNames: Array<string>;
+      };
+    };
+    /** Count events by name, by default those of the last 30 days */
+    '/events/stats': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+        };
+      };
+      answer: Array<{
+        name: string;
+        count: number;
+      }>;
+    };
+    /** Tell who uses an event and how often it was recorded */
+    '/events/{eventName}/usage': {
+      request: {
+        path: {
+          /** The name of an event */
+          eventName: string;
+        };
+      };
+      answer: {
+        usedInSegments: Array<{
+          id: string;
+          name: string;
+          condition: unknown;
+        }>;
+        usedInWorkflows: Array<{
+          id: string;
+          name: string;
+        }>;
+        totalCount: number;
+        uniqueContacts: number;
+        canDelete: boolean;
+      };
+    };
+    /** List what happened, newest first; without dates the first page shows 30 days */
+    '/activity': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended */
+          cursor?: string;
+          /** Comma list of types; without it all */
+          types?: string;
+          /** The id of a contact */
+          contactId?: string;
+        };
+      };
+      answer: {
+        data: Array<ActivityItem>;
+        cursor?: string;
+        hasMore: boolean;
+      };
+    };
+    /** Count what happened, by default in the last 30 days */
+    '/activity/stats': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+        };
+      };
+      answer: {
+        /** All events, also those of the system */
+        totalEvents: number;
+        totalEmailsSent: number;
+        totalEmailsOpened: number;
+        totalEmailsClicked: number;
+        totalWorkflowsStarted: number;
+        /** Percent of sent */
+        openRate: number;
+        /** Percent of sent */
+        clickRate: number;
+      };
+    };
+    /** Count the items of the last minutes */
+    '/activity/recent-count': {
+      request: {
+        query?: {
+          /** How many minutes to look back */
+          minutes?: number;
+        };
+      };
+      answer: {
+        count: number;
+        minutes: number;
+      };
+    };
+    /** List the types of items */
+    '/activity/types': {
+      request: {};
+      answer: {
+        types: Array<string>;
+      };
+    };
+    /** List what is going to happen, soonest first */
+    '/activity/upcoming': {
+      request: {
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** How many days to look ahead */
+          daysAhead?: number;
+        };
+      };
+      answer: {
+        activities: Array<ActivityItem>;
+      };
+    };
+    /** Count what became of emails, day by day */
+    '/analytics/timeseries': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+        };
+      };
+      answer: Array<{
+        date: string;
+        emails: number;
+        opens: number;
+        clicks: number;
+        bounces: number;
+        delivered: number;
+      }>;
+    };
+    /** List the best campaigns of those that were sent */
+    '/analytics/top-campaigns': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+          /** How many a page has at most */
+          limit?: number;
+          /** What they are ordered by */
+          metric?: 'openedCount' | 'clickedCount' | 'sentCount' | 'openRate' | 'clickRate';
+        };
+      };
+      answer: Array<{
+        id: string;
+        name: string;
+        subject: string;
+        sentCount: number;
+        openedCount: number;
+        clickedCount: number;
+        openRate: number;
+        clickRate: number;
+      }>;
+    };
+    /** Sum up the campaigns that were made */
+    '/analytics/campaign-stats': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+        };
+      };
+      answer: {
+        total: number;
+        /** SCHEDULED, SENDING or PAUSED */
+        active: number;
+        completed: number;
+        averageOpenRate: number;
+        averageClickRate: number;
+      };
+    };
+    /** List the most frequent events, each with its trend */
+    '/analytics/top-events': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+          /** How many a page has at most */
+          limit?: number;
+        };
+      };
+      answer: Array<{
+        name: string;
+        count: number;
+        /** Percent of change against as many days before; 100 when new */
+        trend: number;
+      }>;
+    };
+    /** List the executions of a workflow, newest start first */
+    '/workflows/{id}/executions': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        query?: {
+          /** Which page, from 1 */
+          page?: number;
+          /** How many a page has */
+          pageSize?: number;
+          /** Only those in this state */
+          status?: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+          /** Paused singly, not with their workflow */
+          paused?: 'true' | 'false';
+        };
+      };
+      answer: NamedExecutionPage;
+    };
+    /** Get one execution with its steps */
+    '/workflows/{id}/executions/{executionId}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+      };
+      answer: ExecutionDetails;
+    };
+    /** List every change of an execution and its steps, oldest first */
+    '/workflows/{id}/executions/{executionId}/history': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+      };
+      answer: {
+        executionId: string;
+        entries: Array<{
+          at: string;
+          /** null: the execution itself */
+          stepId: string | null;
+          stepName: string | null;
+          stepType: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT' | null;
+          from: string | null;
+          to: string | null;
+          detail: string | unknown | null;
+        }>;
+      };
+    };
+    /** Find executions over all workflows, newest start first */
+    '/executions': {
+      request: {
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended */
+          cursor?: string;
+          /** Comma list of statuses */
+          status?: string;
+          /** The id of a workflow */
+          workflowId?: string;
+          /** The id of a contact */
+          contactId?: string;
+          /** The address of the contact, in any case */
+          email?: string;
+          /** The id of a step */
+          stepId?: string;
+          /** Only those on this version */
+          version?: number;
+          /** Paused singly, not with their workflow */
+          paused?: 'true' | 'false';
+          /** With steps that completed with `success: false` */
+          warnings?: 'true';
+          /** Those that cannot go on by themselves */
+          stuck?: 'true';
+          /** Started at this moment or later */
+          startedAfter?: string;
+          /** Started before this moment */
+          startedBefore?: string;
+          /** Ended at this moment or later */
+          endedAfter?: string;
+          /** Ended before this moment */
+          endedBefore?: string;
+          /** A part of the error */
+          error?: string;
+        };
+      };
+      answer: FoundExecutionList;
+    };
+    /** See how far a job on the executions of a workflow is, and what came of it */
+    '/workflows/{id}/jobs/{jobId}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id that the answer which began the job has named */
+          jobId: string;
+        };
+      };
+      answer: ExecutionJob;
+    };
+    /** Count executions, and what became of them at each step */
+    '/workflows/{id}/stats': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+          /** By default the workflow as it is drawn now */
+          version?: number;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          executions: {
+            started: number;
+            /** Includes the paused ones */
+            active: number;
+            /** Active, and paused singly */
+            paused: number;
+            completed: number;
+            exited: number;
+            failed: number;
+            cancelled: number;
+          };
+          steps: Array<{
+            stepId: string;
+            name: string;
+            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+            /** Executions that have begun it */
+            entered: number;
+            completed: number;
+            skipped: number;
+            failed: number;
+            /** Active executions that are at it now */
+            waiting: number;
+            /** From entering it to leaving it; null: nobody has done both */
+            medianSeconds: number | null;
+            /** How many left it on which branch */
+            branches: Record<string, number>;
+            /** Only of steps that send mail */
+            emails?: {
+              sent: number;
+              delivered: number;
+              opened: number;
+              clicked: number;
+              bounced: number;
+            };
+          }>;
+        };
+      };
+    };
+    /** Draw the graph of a workflow as SVG */
+    '/workflows/{id}/graph.svg': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        query?: {
+          /** By default the workflow as it is drawn now */
+          version?: number;
+          /** Whether the picture shows numbers */
+          stats?: 'true' | 'false';
+        };
+      };
+      answer: string;
+    };
+    /** Draw the way of an execution as SVG */
+    '/workflows/{id}/executions/{executionId}/graph.svg': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+      };
+      answer: string;
+    };
+    /** End all sessions of the user */
+    '/auth/logout': {
+      request: {};
+      answer: true;
+    };
+    /** Which other ways to log in there are */
+    '/auth/oauth-config': {
+      request: {};
+      answer: {
+        success: true;
+        data: {
+          github: boolean;
+          google: boolean;
+        };
+      };
+    };
+    /** Get the logged-in user */
+    '/users/@me': {
+      request: {};
+      answer: User;
+    };
+    /** List the sessions of the logged-in user, the last seen first */
+    '/users/@me/sessions': {
+      request: {};
+      answer: Array<Session>;
+    };
+    /** List the projects of the logged-in user */
+    '/users/@me/projects': {
+      request: {};
+      answer: Array<Project>;
+    };
+    /** List the members of a project and who is invited, its owner first */
+    '/projects/{id}/members': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: Array<{
+          userId: string;
+          email: string;
+          role: 'OWNER' | 'ADMIN' | 'MEMBER';
+          /** Who is invited is no member, and sees nothing of the project, until they accept */
+          status: 'active' | 'invited';
+          createdAt: string;
+        }>;
+      };
+    };
+    /** List the projects the logged-in user is invited to, the newest invitation first */
+    '/users/@me/invitations': {
+      request: {};
+      answer: Array<Invitation>;
+    };
+    /** How far a project is set up */
+    '/projects/{id}/setup-state': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          hasSubscription: boolean;
+          hasVerifiedDomain: boolean;
+          contactCount: number;
+          lastCampaignSentAt: string | null;
+          hasEnabledWorkflow: boolean;
+        };
+      };
+    };
+    /** How the mail of a project is received */
+    '/projects/{id}/security': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: ProjectSecurity;
+      };
+    };
+    /** How the mail of a project is received */
+    '/users/@me/projects/{id}/security': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: ProjectSecurity;
+    };
+    /** What a project may send this month, and how much of it it has used */
+    '/users/@me/projects/{id}/billing-limits': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: BillingLimits;
+    };
+    /** What a project has used in this period and what it will cost */
+    '/users/@me/projects/{id}/billing-consumption': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        period: {
+          start: string;
+          end: string;
+        };
+        usage: {
+          total: number;
+          records: Array<{
+            date: string;
+            category: 'workflows' | 'campaigns' | 'transactional' | 'inbound';
+            count: number;
+          }>;
+        };
+        credits: {
+          balance: number;
+          hasCredits: boolean;
+          creditAmount: number;
+          currency: string;
+        } | null;
+        upcomingInvoice: {
+          amountDue: number;
+          currency: string;
+          periodStart: string;
+          periodEnd: string;
+          subtotal: number;
+          total: number;
+        } | null;
+      };
+    };
+    /** List the invoices of a project, newest first */
+    '/users/@me/projects/{id}/billing-invoices': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        invoices: Array<Invoice>;
+        hasUnpaidInvoices: boolean;
+        unpaidInvoices: Array<UnpaidInvoice>;
+      };
+    };
+    /** List the sender domains of the own project */
+    '/domains': {
+      request: {};
+      answer: Array<Domain>;
+    };
+    /** List the sender domains of a project */
+    '/domains/project/{projectId}': {
+      request: {
+        path: {
+          /** The id of a project */
+          projectId: string;
+        };
+      };
+      answer: Array<Domain>;
+    };
+    /** Check the DNS records of a sender domain now */
+    '/domains/{id}/verify': {
+      request: {
+        path: {
+          /** The id of the domain */
+          id: string;
+        };
+      };
+      answer: CheckedDomain;
+    };
+    /** List the mails caught on this machine; a page for browsers */
+    '/local/mailbox': {
+      request: {
+        query?: {
+          /** One recipient */
+          to?: string;
+          /** How many a page has at most */
+          limit?: number;
+          /** The mail the page shows */
+          mail?: string;
+        };
+      };
+      answer: Array<MailboxSummary>;
+    };
+    /** Get one caught mail */
+    '/local/mailbox/{id}': {
+      request: {
+        path: {
+          /** An id as GET /local/mailbox lists it */
+          id: string;
+        };
+      };
+      answer: {
+        id: string;
+        from: string;
+        to: string;
+        subject: string;
+        receivedAt: string;
+        headers: Record<string, string | Array<string>>;
+        html: string | null;
+        text: string | null;
+        attachments: Array<{
+          filename: string | null;
+          contentType: string;
+          size: number;
+        }>;
+        raw: string;
+      };
+    };
+    /** List the secrets for webhooks by name; their values are never answered */
+    '/secrets': {
+      request: {};
+      answer: Array<Secret>;
+    };
+    /** List all segments, newest first */
+    '/segments': {
+      request: {};
+      answer: Array<Segment>;
+    };
+    /** Get one segment */
+    '/segments/{id}': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+      };
+      answer: Segment;
+    };
+    /** List the contacts that are in a segment now */
+    '/segments/{id}/contacts': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+        query?: {
+          /** Which page, from 1 */
+          page?: number;
+          /** How many a page has */
+          pageSize?: number;
+          /** Absent: newest contact first; the newest member of a STATIC segment */
+          sort?: 'createdAt' | 'email';
+          /** By default asc for email, desc otherwise */
+          dir?: 'asc' | 'desc';
+        };
+      };
+      answer: ContactPage;
+    };
+    /** List the templates */
+    '/templates': {
+      request: {
+        query?: {
+          /** Which page, from 1 */
+          page?: number;
+          /** How many a page has */
+          pageSize?: number;
+          /** What the list is ordered by */
+          sort?: 'createdAt' | 'name' | 'updatedAt';
+          /** Ascending or descending */
+          dir?: 'asc' | 'desc';
+          /** Part of name, description or subject, in any case */
+          search?: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+        };
+      };
+      answer: TemplatePage;
+    };
+    /** Get one template */
+    '/templates/{id}': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+      };
+      answer: Template;
+    };
+    /** Where a template is used */
+    '/templates/{id}/usage': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+      };
+      answer: {
+        campaigns: Array<{
+          id: string;
+          name: string;
+          status: string;
+        }>;
+        workflowSteps: Array<{
+          id: string;
+          name: string;
+          workflowId: string;
+          workflowName: string;
+        }>;
+        emailsSent: number;
+      };
+    };
+    /** List the workflows */
+    '/workflows': {
+      request: {
+        query?: {
+          /** Which page, from 1 */
+          page?: number;
+          /** How many a page has */
+          pageSize?: number;
+          /** What the list is ordered by */
+          sort?: 'createdAt' | 'name' | 'updatedAt' | 'steps';
+          /** Ascending or descending */
+          dir?: 'asc' | 'desc';
+          /** Part of name or description, in any case */
+          search?: string;
+          /** Only those in this state */
+          status?: 'active' | 'disabled';
+        };
+      };
+      answer: CountedWorkflowPage;
+    };
+    /** The fields a CONDITION step can read */
+    '/workflows/fields': {
+      request: {
+        query?: {
+          /** Adds the keys of the newest events of this name */
+          eventName?: string;
+        };
+      };
+      answer: {
+        fields: Array<string>;
+        typedFields: Array<{
+          field: string;
+          type: 'string' | 'number' | 'boolean' | 'date';
+          category: 'Contact Fields' | 'Custom Data' | 'Event Data';
+        }>;
+        count: number;
+      };
+    };
+    /** Get one workflow with its graph */
+    '/workflows/{id}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+      };
+      answer: WorkflowGraph;
+    };
+    /** Get a workflow in a form that is fit for version control */
+    '/workflows/{id}/graph': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+      };
+      answer: PortableGraph;
+    };
+    /** Name and version, or the way to the landing page */
+    '/': {
+      request: {};
+      answer: {
+        name: 'everpost';
+        version: string;
+      };
+    };
+    /** Whether the process runs; asks no other */
+    '/health': {
+      request: {};
+      answer: {
+        status: 'ok';
+        /** Milliseconds since 1970 */
+        time: number;
+        environment: string;
+        /** Seconds */
+        uptime: number;
+        version: string;
+      };
+    };
+    /** Whether the database and Temporal answer; 503 when one does not */
+    '/health/ready': {
+      request: {};
+      answer: {
+        status: 'ok' | 'failed';
+        checks: {
+          database: 'ok' | 'failed';
+          temporal: 'ok' | 'failed';
+        };
+      };
+    };
+    /** What this server offers */
+    '/config': {
+      request: {};
+      answer: {
+        environment: string;
+        urls: {
+          api: string;
+          dashboard: string;
+          landing: string | null;
+          wiki: string | null;
+        };
+        features: {
+          billing: {
+            enabled: boolean;
+          };
+          storage: {
+            s3Enabled: boolean;
+          };
+          authProviders: {
+            github: boolean;
+            google: boolean;
+          };
+          email: {
+            trackingToggleEnabled: boolean;
+            mode: 'ses' | 'local';
+          };
+          smtp: {
+            enabled: boolean;
+            domain: null;
+            ports: null;
+          };
+          signups: {
+            enabled: boolean;
+          };
+        };
+        aws: {
+          sesRegion: string | null;
+        };
+      };
+    };
+    /** The documentation of the API as an OpenAPI 3.1 document */
+    '/openapi.json': {
+      request: {};
+      answer: Record<string, unknown>;
+    };
+  };
+  post: {
+    /** Send a mail now, to one or several recipients */
+    '/v1/send': {
+      request: {
+        body: {
+          to: string | {
+            name?: string | null;
+            email: string;
+          } | Array<string | {
+            name?: string | null;
+            email: string;
+          }>;
+          /** Refused */
+          cc?: never;
+          /** Refused */
+          bcc?: never;
+          subject?: string;
+          body?: string;
+          template?: string;
+          from?: string | {
+            name?: string | null;
+            email: string;
+          };
+          name?: string;
+          reply?: string;
+          subscribed?: boolean;
+          headers?: Record<string, string>;
+          data?: Record<string, unknown> | null;
+          attachments?: Array<{
+            filename: string;
+            content: string;
+            contentType: string;
+            disposition?: 'attachment' | 'inline';
+            contentId?: string;
+          }>;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: {
+          emails: Array<SentEmail>;
+          warnings?: Array<SendWarning>;
+          timestamp: string;
+        };
+      };
+    };
+    /** Record an event of a contact; it starts workflows and ends their waits */
+    '/v1/track': {
+      request: {
+        body: {
+          email: string;
+          event: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: TrackedEvent;
+      };
+    };
+    /** Check an email address; nothing is stored or sent */
+    '/v1/verify': {
+      request: {
+        body: {
+          email: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          email: string;
+          /** The domain exists and takes mail */
+          valid: boolean;
+          isDisposable: boolean;
+          /** The domain forwards to another mailbox */
+          isAlias: boolean;
+          /** The domain is one letter off a large provider */
+          isTypo: boolean;
+          isPlusAddressed: boolean;
+          isPersonalEmail: boolean;
+          domainExists: boolean;
+          hasWebsite: boolean;
+          hasMxRecords: boolean;
+          /** Only when isTypo */
+          suggestedEmail?: string;
+          /** The findings in words */
+          reasons: Array<string>;
+        };
+      };
+    };
+    /** Create a contact, or update the one with this address */
+    '/contacts': {
+      request: {
+        body: {
+          email: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        id: string;
+        email: string;
+        subscribed: boolean;
+        data: Record<string, unknown> | null;
+        projectId: string;
+        createdAt: string;
+        updatedAt: string;
+        _meta: {
+          isNew: boolean;
+          isUpdate: boolean;
+        };
+      };
+    };
+    /** Create a campaign as a draft */
+    '/campaigns': {
+      request: {
+        body: {
+          name: string;
+          description?: string | null;
+          subject?: string;
+          body?: string;
+          from?: string;
+          fromName?: string | null;
+          replyTo?: string | null;
+          templateId?: string | null;
+          audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+          /** With SEGMENT */
+          segmentId?: string | null;
+          /** With FILTERED */
+          audienceFilter?: ConditionInput | null;
+          /** Instead of audienceFilter */
+          audienceCondition?: ConditionInput | null;
+          messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+          /** Instead of audienceType or messageType, whichever it is a word of */
+          type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** Copy a campaign into a new draft */
+    '/campaigns/{id}/duplicate': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+        message: string;
+      };
+    };
+    /** Delete many campaigns: all of them or none */
+    '/campaigns/bulk-update': {
+      request: {
+        body: {
+          ids: Array<string>;
+          delete?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        deleted: number;
+      } | {
+        updated: 0;
+      };
+    };
+    /** Send a campaign now, or at a time; a scheduled one can be given another time */
+    '/campaigns/{id}/send': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        body?: {
+          /** When to send; absent: now */
+          scheduledFor?: string | number | null;
+          /** When to send; absent: now */
+          scheduledAt?: string | number | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+        message: string;
+      };
+    };
+    /** Cancel a campaign: no further mail of it is sent */
+    '/campaigns/{id}/cancel': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+        message: string;
+      };
+    };
+    /** Pause a campaign that is sending; what was handed over is finished */
+    '/campaigns/{id}/pause': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** Let a paused campaign go on, with its content as it is now */
+    '/campaigns/{id}/resume': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** Put a campaign away, out of the list */
+    '/campaigns/{id}/archive': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** Bring a campaign back */
+    '/campaigns/{id}/unarchive': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** Send a campaign to one address as it is written, without any record */
+    '/campaigns/{id}/test': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        body: {
+          email: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** Tell which addresses have a contact; answers them as they were written */
+    '/contacts/lookup': {
+      request: {
+        body: {
+          emails: Array<string>;
+        };
+      };
+      answer: {
+        found: Array<string>;
+        notFound: Array<string>;
+      };
+    };
+    /** Import contacts from a CSV file */
+    '/contacts/import': {
+      request: {
+        body: FormData;
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Subscribe many contacts */
+    '/contacts/bulk-subscribe': {
+      request: {
+        body: {
+          mode?: 'ids' | 'query';
+          /** Required with mode ids; ignored with mode query, whatever it holds */
+          contactIds?: Array<string>;
+          /** Required with mode query, where {} means every contact; ignored with mode ids */
+          filter?: {
+            search?: string;
+            subscribed?: boolean;
+          };
+          /** Contacts that mode query leaves out; ignored with mode ids */
+          excludeIds?: Array<string>;
+        };
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Unsubscribe many contacts */
+    '/contacts/bulk-unsubscribe': {
+      request: {
+        body: {
+          mode?: 'ids' | 'query';
+          /** Required with mode ids; ignored with mode query, whatever it holds */
+          contactIds?: Array<string>;
+          /** Required with mode query, where {} means every contact; ignored with mode ids */
+          filter?: {
+            search?: string;
+            subscribed?: boolean;
+          };
+          /** Contacts that mode query leaves out; ignored with mode ids */
+          excludeIds?: Array<string>;
+        };
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Delete many contacts */
+    '/contacts/bulk-delete': {
+      request: {
+        body: {
+          mode?: 'ids' | 'query';
+          /** Required with mode ids; ignored with mode query, whatever it holds */
+          contactIds?: Array<string>;
+          /** Required with mode query, where {} means every contact; ignored with mode ids */
+          filter?: {
+            search?: string;
+            subscribed?: boolean;
+          };
+          /** Contacts that mode query leaves out; ignored with mode ids */
+          excludeIds?: Array<string>;
+        };
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Subscribe a contact from an opt-out page */
+    '/contacts/public/{id}/subscribe': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+        query?: {
+          /** Id of the email that held the link */
+          e?: string;
+        };
+      };
+      answer: Subscription;
+    };
+    /** Unsubscribe a contact from an opt-out page */
+    '/contacts/public/{id}/unsubscribe': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+        query?: {
+          /** Id of the email that held the link */
+          e?: string;
+        };
+      };
+      answer: Subscription;
+    };
+    /** Feedback on sent mail and received mail, from Amazon SNS */
+    '/webhooks/sns': {
+      request: {};
+      answer: {
+        success: true;
+        message?: string;
+      };
+    };
+    /** Feedback on sent mail and received mail, from Amazon SNS */
+    '/webhooks/incoming/sns': {
+      request: {};
+      answer: {
+        success: true;
+        message?: string;
+      };
+    };
+    /** Feedback on sent mail and received mail, from Amazon SNS */
+    '/api/webhooks/sns': {
+      request: {};
+      answer: {
+        success: true;
+        message?: string;
+      };
+    };
+    /** Record an event: as /v1/track does, or by name for a contact, an email or neither */
+    '/events/track': {
+      request: {
+        body: {
+          email: string;
+          event: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+        } | {
+          name: string;
+          contactId?: string;
+          emailId?: string;
+          data?: Record<string, unknown> | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: TrackedEvent;
+      } | Event;
+    };
+    /** Start an execution for a contact */
+    '/workflows/{id}/executions': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body: {
+          contactId: string;
+          context?: Record<string, unknown>;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Execution;
+    };
+    /** Cancel all active executions of a workflow */
+    '/workflows/{id}/executions/cancel-all': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        cancelled: number;
+      };
+    };
+    /** Try a failed execution again, from its failed step on */
+    '/workflows/{id}/executions/{executionId}/retry': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+        body?: {
+          version?: number;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Execution;
+    };
+    /** Move the active executions of a workflow to another version */
+    '/workflows/{id}/migrate': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body?: {
+          /** Versions; by default all with active executions */
+          from?: Array<number>;
+          /** A version; by default the newest */
+          to?: number;
+          /** Steps of the version by those of the old ones, where their ids differ */
+          mapping?: Record<string, string>;
+          onUnmappable?: 'stay' | 'cancel';
+          /** Only these; unknown ones are ignored */
+          executionIds?: Array<string>;
+        };
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Try the failed executions of a workflow again, each from its failed step on */
+    '/workflows/{id}/executions/retry-all': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body?: {
+          stepId?: string;
+          /** On which they go on; by default on their own */
+          version?: number;
+          failedAfter?: string;
+          failedBefore?: string;
+          errorContains?: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Move the ends of the waits of all executions in a step */
+    '/workflows/{id}/steps/{stepId}/move-waits': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a step */
+          stepId: string;
+        };
+        body?: {
+          until?: string;
+          shiftBySeconds?: number;
+          /** Of a WAIT_FOR_EVENT: no time-out any more */
+          forever?: true;
+          versions?: Array<number>;
+          /** A condition on their contacts */
+          filter?: ConditionInput;
+        };
+        idempotencyKey?: string;
+      };
+      answer: JobAccepted;
+    };
+    /** Pause an active execution */
+    '/workflows/{id}/executions/{executionId}/pause': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+        body?: {
+          reason?: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Execution;
+    };
+    /** Let a paused execution go on */
+    '/workflows/{id}/executions/{executionId}/resume': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Execution;
+    };
+    /** Skip the step at which an execution waits or has failed */
+    '/workflows/{id}/executions/{executionId}/skip': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+        body?: {
+          branch?: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Execution;
+    };
+    /** Play one execution in memory, with a clock that jumps */
+    '/workflows/{id}/simulate': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body: {
+          contactId?: string;
+          /** Somebody who need not exist */
+          contact?: {
+            email: string;
+            subscribed?: boolean;
+            data?: Record<string, unknown> | null;
+          };
+          context?: Record<string, unknown>;
+          events?: Array<{
+            name: string;
+            /** Seconds since the start */
+            after?: number;
+            at?: string;
+            data?: Record<string, unknown> | null;
+          }>;
+          /** Answers of receivers, by step id */
+          webhooks?: Record<string, {
+            statusCode?: number;
+            /** Any JSON; absent: no body */
+            response?: unknown;
+            /** Answers of 503 before */
+            failures?: number;
+          }>;
+          startAt?: string;
+          until?: string;
+          horizonDays?: number;
+          version?: number;
+          graph?: {
+            steps: Array<{
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'TRIGGER';
+              config: {
+                eventName?: string;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'DELAY';
+              config: {
+                amount: number;
+                unit: 'minutes' | 'hours' | 'days';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              fromStepId: string;
+              toStepId: string;
+              /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+              condition?: {
+                branch?: string | null;
+                fallback?: boolean | null;
+              } | null;
+              /** The same as condition.branch */
+              branch?: string | null;
+              waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+              priority?: number;
+            }>;
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+          };
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: {
+          status: 'COMPLETED' | 'EXITED' | 'FAILED' | 'WAITING';
+          exitReason: string | null;
+          error: string | null;
+          startedAt: string;
+          endedAt: string | null;
+          /** The bodies of mails are left out */
+          truncated: boolean;
+          path: Array<{
+            stepId: string;
+            name: string;
+            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+            enteredAt: string;
+            leftAt: string | null;
+            branch: string | null;
+            output: Record<string, unknown> | null;
+          }>;
+          emails: Array<{
+            stepId: string;
+            at: string;
+            to: string;
+            from: string;
+            subject: string;
+            body: string | null;
+            messageClass: string;
+            outcome: 'send' | 'withheld' | 'held';
+            reason: string | null;
+            heldUntil: string | null;
+          }>;
+          webhooks: Array<{
+            stepId: string;
+            at: string;
+            attempts: number;
+            method: string;
+            url: string;
+            headers: Record<string, string>;
+            body: unknown;
+          }>;
+          contact: {
+            email: string;
+            subscribed: boolean;
+            data: Record<string, unknown>;
+          };
+          context: Record<string, unknown> | null;
+        };
+      };
+    };
+    /** Tell what an edit would mean for the executions that are under way */
+    '/workflows/{id}/dry-run': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body?: {
+          /** Versions; by default all with active executions */
+          from?: Array<number>;
+          to?: number;
+          graph?: {
+            steps: Array<{
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'TRIGGER';
+              config: {
+                eventName?: string;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'DELAY';
+              config: {
+                amount: number;
+                unit: 'minutes' | 'hours' | 'days';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              fromStepId: string;
+              toStepId: string;
+              /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+              condition?: {
+                branch?: string | null;
+                fallback?: boolean | null;
+              } | null;
+              /** The same as condition.branch */
+              branch?: string | null;
+              waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+              priority?: number;
+            }>;
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+          };
+          /** Steps of the other graph by those of the old ones, where their ids differ */
+          mapping?: Record<string, string>;
+          examples?: number;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: {
+          /** null: the graph of the request */
+          to: number | null;
+          versions: Array<{
+            version: number;
+            active: number;
+            same: number;
+            differs: number;
+            unmappable: number;
+          }>;
+          steps: Array<{
+            stepId: string;
+            name: string;
+            waiting: number;
+            mapsTo: string | null;
+            reason: 'same_id' | 'mapping' | 'step_gone' | 'type_changed';
+          }>;
+          examples: Array<{
+            executionId: string;
+            contactId: string;
+            version: number;
+            currentStepId: string;
+            verdict: 'same' | 'differs' | 'unmappable';
+            why: 'config' | 'next_step' | 'branches' | 'template' | 'exit_rules' | 'step_gone' | 'type_changed' | null;
+          }>;
+        };
+      };
+    };
+    /** Make an account and log in */
+    '/auth/signup': {
+      request: {
+        body: {
+          email: string;
+          /** None of the 10,000 most common passwords, in any case */
+          password: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: Account;
+      };
+    };
+    /** Log in */
+    '/auth/login': {
+      request: {
+        body: {
+          email: string;
+          password: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: Account;
+      };
+    };
+    /** Verify the address of the logged-in user with the token of a mail */
+    '/auth/verify-email': {
+      request: {
+        body: {
+          token: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          message: string;
+        };
+      };
+    };
+    /** Send the mail to verify an address again, at most three times an hour */
+    '/auth/request-verification': {
+      request: {};
+      answer: {
+        success: true;
+        data: {
+          message: string;
+        };
+      };
+    };
+    /** Send a mail to choose a new password; the answer does not tell whether there is one */
+    '/auth/request-password-reset': {
+      request: {
+        body: {
+          email: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          message: string;
+        };
+      };
+    };
+    /** Choose a new password with the token of a mail; ends all sessions */
+    '/auth/reset-password': {
+      request: {
+        body: {
+          token: string;
+          /** None of the 10,000 most common passwords, in any case */
+          newPassword: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          message: string;
+        };
+      };
+    };
+    /** Change the password; ends all other sessions */
+    '/users/@me/password': {
+      request: {
+        body: {
+          currentPassword: string;
+          /** None of the 10,000 most common passwords, in any case */
+          newPassword: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          message: string;
+        };
+      };
+    };
+    /** Create a project */
+    '/users/@me/projects': {
+      request: {
+        body: {
+          name: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Project;
+    };
+    /** Replace both keys; the old ones are dead at once */
+    '/users/@me/projects/{id}/regenerate-keys': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: Project;
+    };
+    /** Replace the secret that signs webhooks; the old one is dead at once */
+    '/users/@me/projects/{id}/regenerate-webhook-secret': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        webhookSigningSecret: string;
+      };
+    };
+    /** Empty a project; it keeps its settings, keys, domains, members and billing */
+    '/users/@me/projects/{id}/reset': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** Invite the user of an address; where no account mail is sent, make them a member at once */
+    '/projects/{id}/members': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+        body: {
+          email: string;
+          role?: 'ADMIN' | 'MEMBER';
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Member;
+      };
+    };
+    /** Become a member of a project the logged-in user is invited to */
+    '/users/@me/invitations/{projectId}/accept': {
+      request: {
+        path: {
+          /** The id of a project */
+          projectId: string;
+        };
+      };
+      answer: Project;
+    };
+    /** Go to the page where a project subscribes */
+    '/users/@me/projects/{id}/checkout': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+        query?: {
+          /** The currency to pay in */
+          currency?: 'usd' | 'eur' | 'gbp';
+        };
+      };
+      answer: {
+        url: string;
+      };
+    };
+    /** Go to the page with cards and invoices */
+    '/users/@me/projects/{id}/billing-portal': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        url: string;
+      };
+    };
+    /** Receive an event of the payment provider */
+    '/webhooks/incoming/payments': {
+      request: {};
+      answer: {
+        success: true;
+        received: true;
+      };
+    };
+    /** Receive an event of the payment provider */
+    '/webhooks/incoming/stripe': {
+      request: {};
+      answer: {
+        success: true;
+        received: true;
+      };
+    };
+    /** Upload an image for mails; everybody who has its address can see it */
+    '/uploads/image': {
+      request: {
+        body: FormData;
+        idempotencyKey?: string;
+      };
+      answer: {
+        url: string;
+        key: string;
+        filename: string;
+        contentType: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
+        /** Bytes */
+        size: number;
+      };
+    };
+    /** Add a sender domain */
+    '/domains': {
+      request: {
+        body: {
+          domain: string;
+          /** Required without a secret key */
+          projectId?: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Domain;
+    };
+    /** Create a segment, by a condition or of hand-picked members */
+    '/segments': {
+      request: {
+        body: {
+          name: string;
+          description?: string | null;
+          type?: 'DYNAMIC' | 'STATIC';
+          condition?: ConditionInput | null;
+          /** Instead of condition */
+          filters?: ConditionInput | null;
+          trackMembership?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Segment;
+    };
+    /** Add contacts to a segment of hand-picked members; no events */
+    '/segments/{id}/members': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+        body: {
+          emails: Array<string>;
+          createMissing?: boolean;
+          /** Of contacts that are made by this request */
+          subscribed?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        added: number;
+        created: number;
+        notFound: Array<string>;
+      };
+    };
+    /** Find out who entered or left a tracked segment, with an event for each */
+    '/segments/{id}/compute': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        added: number;
+        removed: number;
+        total: number;
+      };
+    };
+    /** Count the members of a segment anew; no events */
+    '/segments/{id}/refresh': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        memberCount: number;
+      };
+    };
+    /** Create a template */
+    '/templates': {
+      request: {
+        body: {
+          name: string;
+          subject: string;
+          body: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+          from?: string | null;
+          fromName?: string | null;
+          replyTo?: string | null;
+          description?: string | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Template;
+    };
+    /** Copy a template */
+    '/templates/{id}/duplicate': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Template;
+    };
+    /** Delete many templates: all of them or none */
+    '/templates/bulk-update': {
+      request: {
+        body: {
+          ids: Array<string>;
+          delete?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        deleted: number;
+      } | {
+        updated: 0;
+      };
+    };
+    /** Render a template that is not saved, with its warnings */
+    '/templates/preview': {
+      request: {
+        body: {
+          subject: string;
+          body: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+          contactId?: string;
+          /** Somebody who need not exist */
+          contact?: {
+            email: string;
+            subscribed?: boolean;
+            data?: Record<string, unknown> | null;
+          };
+          /** One-time values, as those of /v1/send */
+          data?: Record<string, unknown> | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: TemplatePreview;
+      };
+    };
+    /** Render a template, with its warnings */
+    '/templates/{id}/preview': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+        body?: {
+          contactId?: string;
+          /** Somebody who need not exist */
+          contact?: {
+            email: string;
+            subscribed?: boolean;
+            data?: Record<string, unknown> | null;
+          };
+          /** One-time values, as those of /v1/send */
+          data?: Record<string, unknown> | null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: TemplatePreview;
+      };
+    };
+    /** Create a workflow, with its trigger or with its whole graph */
+    '/workflows': {
+      request: {
+        body: {
+          name: string;
+          description?: string | null;
+          eventName?: string | null;
+          /** `{eventName}`, instead of eventName */
+          triggerConfig?: {
+            eventName?: string | null;
+          } | null;
+          triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+          /** By default false */
+          allowReentry?: boolean;
+          /** Counts with `graph` only */
+          enabled?: boolean | null;
+          /** The whole workflow, as GET …/graph answers it */
+          graph?: {
+            name?: string;
+            description?: string | null;
+            allowReentry?: boolean;
+            trigger?: {
+              type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+              config?: {
+                eventName?: string | null;
+              };
+            };
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+            steps: Array<{
+              key?: string;
+              type: 'TRIGGER';
+              /** Where it is left out: what it is now */
+              name?: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'DELAY';
+              config: {
+                amount: number;
+                unit: 'minutes' | 'hours' | 'days';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              from: string;
+              to: string;
+              branch?: string | null;
+            }>;
+          };
+        };
+        idempotencyKey?: string;
+      };
+      answer: Workflow;
+    };
+    /** Copy a workflow with its graph, not enabled */
+    '/workflows/{id}/duplicate': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Workflow;
+    };
+    /** Delete many workflows: all of them or none */
+    '/workflows/bulk-update': {
+      request: {
+        body: {
+          ids: Array<string>;
+          delete?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        deleted: number;
+      } | {
+        updated: 0;
+      };
+    };
+    /** Add a step; by itself it follows the newest end of the journey */
+    '/workflows/{id}/steps': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body: {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'TRIGGER';
+          config: {
+            eventName?: string;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'SEND_EMAIL';
+          config: {
+            recipient?: {
+              type?: 'CONTACT' | 'CUSTOM';
+              customEmail?: string;
+            };
+            templateId?: string | null;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'DELAY';
+          config: {
+            amount: number;
+            unit: 'minutes' | 'hours' | 'days';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'WAIT_FOR_EVENT';
+          config: {
+            eventName: string;
+            timeout?: number;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'CONDITION';
+          config: {
+            mode?: 'binary';
+            field: string;
+            operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+            value?: unknown;
+          } | {
+            mode: 'multi';
+            field: string;
+            branches: Array<{
+              id: string;
+              name: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'WEBHOOK';
+          config: {
+            url: string;
+            method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+            headers?: Record<string, string>;
+            body?: unknown;
+            onFailure?: 'continue' | 'fail';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'UPDATE_CONTACT';
+          config: {
+            updates?: Record<string, unknown>;
+            subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'EXIT';
+          config: {
+            reason?: string;
+          };
+        };
+        idempotencyKey?: string;
+      };
+      answer: Step;
+    };
+    /** Put a new step into the middle of a transition */
+    '/workflows/{id}/transitions/{transitionId}/insert-step': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a transition */
+          transitionId: string;
+        };
+        body: {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'SEND_EMAIL';
+          config: {
+            recipient?: {
+              type?: 'CONTACT' | 'CUSTOM';
+              customEmail?: string;
+            };
+            templateId?: string | null;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'DELAY';
+          config: {
+            amount: number;
+            unit: 'minutes' | 'hours' | 'days';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'WAIT_FOR_EVENT';
+          config: {
+            eventName: string;
+            timeout?: number;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'CONDITION';
+          config: {
+            mode?: 'binary';
+            field: string;
+            operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+            value?: unknown;
+          } | {
+            mode: 'multi';
+            field: string;
+            branches: Array<{
+              id: string;
+              name: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'WEBHOOK';
+          config: {
+            url: string;
+            method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+            headers?: Record<string, string>;
+            body?: unknown;
+            onFailure?: 'continue' | 'fail';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'UPDATE_CONTACT';
+          config: {
+            updates?: Record<string, unknown>;
+            subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+          };
+        };
+        idempotencyKey?: string;
+      };
+      answer: Step;
+    };
+    /** Let one step lead to another */
+    '/workflows/{id}/transitions': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body: {
+          fromStepId: string;
+          toStepId: string;
+          /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+          condition?: {
+            branch?: string | null;
+            fallback?: boolean | null;
+          } | null;
+          /** The same as condition.branch */
+          branch?: string | null;
+          waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+          priority?: number;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Transition;
+    };
+  };
+  put: {
+    /** Change a campaign; a whole record can be sent back */
+    '/campaigns/{id}': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        body?: {
+          name?: string;
+          description?: string | null;
+          subject?: string;
+          body?: string;
+          from?: string;
+          fromName?: string | null;
+          replyTo?: string | null;
+          templateId?: string | null;
+          audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+          /** With SEGMENT */
+          segmentId?: string | null;
+          /** With FILTERED */
+          audienceFilter?: ConditionInput | null;
+          /** Instead of audienceFilter */
+          audienceCondition?: ConditionInput | null;
+          messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+          /** Instead of audienceType or messageType, whichever it is a word of */
+          type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+        };
+      };
+      answer: {
+        success: true;
+        data: Campaign;
+      };
+    };
+    /** Limit what a project may send in a month */
+    '/users/@me/projects/{id}/billing-limits': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+        body?: {
+          workflows?: number | null;
+          campaigns?: number | null;
+          transactional?: number | null;
+          inbound?: number | null;
+        };
+      };
+      answer: BillingLimits;
+    };
+    /** Set a secret: WEBHOOK steps name it as {{secret.NAME}} in url, headers and body */
+    '/secrets/{name}': {
+      request: {
+        path: {
+          /** The name of a secret */
+          name: string;
+        };
+        body: {
+          value: string;
+        };
+      };
+      answer: undefined;
+    };
+    /** Replace the graph of a workflow, in one change */
+    '/workflows/{id}/graph': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body: {
+          name?: string;
+          description?: string | null;
+          allowReentry?: boolean;
+          trigger?: {
+            type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+            config?: {
+              eventName?: string | null;
+            };
+          };
+          exitRules?: Array<{
+            eventName: string;
+            where?: Array<{
+              field: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+            reason: string;
+          }>;
+          steps: Array<{
+            key?: string;
+            type: 'TRIGGER';
+            /** Where it is left out: what it is now */
+            name?: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'SEND_EMAIL';
+            config: {
+              recipient?: {
+                type?: 'CONTACT' | 'CUSTOM';
+                customEmail?: string;
+              };
+              templateId?: string | null;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'DELAY';
+            config: {
+              amount: number;
+              unit: 'minutes' | 'hours' | 'days';
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'WAIT_FOR_EVENT';
+            config: {
+              eventName: string;
+              timeout?: number;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'CONDITION';
+            config: {
+              mode?: 'binary';
+              field: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            } | {
+              mode: 'multi';
+              field: string;
+              branches: Array<{
+                id: string;
+                name: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'WEBHOOK';
+            config: {
+              url: string;
+              method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+              headers?: Record<string, string>;
+              body?: unknown;
+              onFailure?: 'continue' | 'fail';
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'UPDATE_CONTACT';
+            config: {
+              updates?: Record<string, unknown>;
+              subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'EXIT';
+            config: {
+              reason?: string;
+            };
+          }>;
+          transitions: Array<{
+            from: string;
+            to: string;
+            branch?: string | null;
+          }>;
+        };
+      };
+      answer: WorkflowGraph;
+    };
+  };
+  patch: {
+    /** Change a contact; data is merged key by key, null clears all of it */
+    '/contacts/{id}': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+        body?: {
+          email?: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+        };
+      };
+      answer: Contact;
+    };
+    /** Move the end of the delay or wait that an execution is in */
+    '/workflows/{id}/executions/{executionId}/wait': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+        body?: {
+          until?: string;
+          shiftBySeconds?: number;
+          /** Of a WAIT_FOR_EVENT: no time-out any more */
+          forever?: true;
+        };
+      };
+      answer: MovedExecution;
+    };
+    /** Change the settings of a project */
+    '/users/@me/projects/{id}': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+        body?: {
+          name?: string;
+          tracking?: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
+          language?: string;
+        };
+      };
+      answer: Project;
+    };
+    /** Change the role of a member, or of who is invited */
+    '/projects/{id}/members/{userId}': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+          /** The id of a user */
+          userId: string;
+        };
+        body: {
+          role: 'ADMIN' | 'MEMBER';
+        };
+      };
+      answer: {
+        success: true;
+        data: Member;
+      };
+    };
+    /** Change a segment; a new condition is counted at once */
+    '/segments/{id}': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+        body?: {
+          name?: string;
+          description?: string | null;
+          /** Cannot be changed */
+          type?: 'DYNAMIC' | 'STATIC';
+          condition?: ConditionInput | null;
+          /** Instead of condition */
+          filters?: ConditionInput | null;
+          /** Switched off, the stored members are forgotten without events */
+          trackMembership?: boolean;
+        };
+      };
+      answer: Segment;
+    };
+    /** Change a template */
+    '/templates/{id}': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+        body?: {
+          name?: string;
+          subject?: string;
+          body?: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+          from?: string | null;
+          fromName?: string | null;
+          replyTo?: string | null;
+          description?: string | null;
+        };
+      };
+      answer: Template;
+    };
+    /** Change, enable or disable a workflow */
+    '/workflows/{id}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        body?: {
+          name?: string;
+          description?: string | null;
+          triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+          triggerConfig?: {
+            eventName?: string | null;
+          };
+          enabled?: boolean;
+          allowReentry?: boolean;
+          exitRules?: Array<{
+            eventName: string;
+            where?: Array<{
+              field: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+            reason: string;
+          }>;
+          /** true: no step of its executions begins until false */
+          paused?: boolean;
+        };
+      };
+      answer: Workflow;
+    };
+    /** Change a step; its type cannot change */
+    '/workflows/{id}/steps/{stepId}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a step */
+          stepId: string;
+        };
+        body?: {
+          name?: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          /** The new config as a whole, as the type of the step has it */
+          config?: Record<string, unknown>;
+          templateId?: string | null;
+        };
+      };
+      answer: Step;
+    };
+  };
+  delete: {
+    /** Delete a contact with its events, emails, memberships and executions */
+    '/contacts/{id}': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
+    /** Delete a campaign; what it has sent stays in the activity feed */
+    '/campaigns/{id}': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** Delete a field that nothing uses from every contact */
+    '/contacts/fields/{field}': {
+      request: {
+        path: {
+          /** `data.plan`, or `plan`; or a standard field */
+          field: string;
+        };
+      };
+      answer: {
+        deletedFrom: number;
+      };
+    };
+    /** Delete all events of a name that nothing uses */
+    '/events/{eventName}': {
+      request: {
+        path: {
+          /** The name of an event */
+          eventName: string;
+        };
+      };
+      answer: {
+        deletedCount: number;
+      };
+    };
+    /** Cancel an active execution */
+    '/workflows/{id}/executions/{executionId}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of an execution */
+          executionId: string;
+        };
+      };
+      answer: Execution;
+    };
+    /** Delete the account of the logged-in user */
+    '/users/@me': {
+      request: {
+        body?: {
+          /** Required where the account has one */
+          password?: string;
+        };
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** End one session of the logged-in user */
+    '/users/@me/sessions/{id}': {
+      request: {
+        path: {
+          /** The id of the session */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** Delete a project with all that belongs to it */
+    '/users/@me/projects/{id}': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** End a membership, or take an invitation back */
+    '/projects/{id}/members/{userId}': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+          /** The id of a user */
+          userId: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          message: string;
+        };
+      };
+    };
+    /** Leave a project, or decline the invitation to it */
+    '/users/@me/projects/{id}/membership': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
+    /** Remove a sender domain */
+    '/domains/{id}': {
+      request: {
+        path: {
+          /** The id of the domain */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+      };
+    };
+    /** Remove a secret that no step names */
+    '/secrets/{name}': {
+      request: {
+        path: {
+          /** The name of a secret */
+          name: string;
+        };
+      };
+      answer: undefined;
+    };
+    /** Delete a segment that nothing refers to; its contacts stay */
+    '/segments/{id}': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
+    /** Take contacts out of a segment of hand-picked members; no events */
+    '/segments/{id}/members': {
+      request: {
+        path: {
+          /** The id of the segment */
+          id: string;
+        };
+        body: {
+          emails: Array<string>;
+        };
+      };
+      answer: {
+        removed: number;
+      };
+    };
+    /** Delete a template */
+    '/templates/{id}': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
+    /** Delete a workflow with its ended executions; emails stay */
+    '/workflows/{id}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
+    /** Remove a step with what only it leads to, or alone with splice=true */
+    '/workflows/{id}/steps/{stepId}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a step */
+          stepId: string;
+        };
+        query?: {
+          /** true: what led to the step leads to its successor */
+          splice?: 'true' | 'false';
+        };
+      };
+      answer: undefined;
+    };
+    /** Remove a transition */
+    '/workflows/{id}/transitions/{transitionId}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a transition */
+          transitionId: string;
+        };
+      };
+      answer: undefined;
+    };
+  };
+}
+
+export type ErrorAnswer = {
+  success: false;
+  error: {
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    message: string;
+    statusCode: number;
+    requestId: string;
+    suggestion: string;
+    details?: Record<string, unknown>;
+    errors?: Array<{
+      field: string;
+      message: string;
+      code: string;
+      received?: string;
+    }>;
+  };
+  timestamp: string;
+};
+
+export type SentEmail = {
+  contact: {
+    id: string;
+    email: string;
+  };
+  email: string;
+};
+
+export type SendWarning = {
+  code: 'liquid_syntax' | 'liquid_limit';
+  message: string;
+  line: number | null;
+  column: number | null;
+};
+
+export type TrackedEvent = {
+  contact: string;
+  event: string;
+  timestamp: string;
+};
+
+export type ContactList = {
+  data: Array<Contact>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All that match, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type Contact = {
+  id: string;
+  email: string;
+  subscribed: boolean;
+  data: Record<string, unknown> | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type CampaignPage = {
+  data: Array<Campaign>;
+  total: number;
+  page: number;
+  pageSize: number;
+  totalPages: number;
+};
+
+export type Campaign = {
+  id: string;
+  name: string;
+  description: string | null;
+  subject: string;
+  body: string;
+  from: string;
+  fromName: string | null;
+  replyTo: string | null;
+  templateId: string | null;
+  /** The same as audienceType */
+  type: 'ALL' | 'SEGMENT' | 'FILTERED';
+  audienceType: 'ALL' | 'SEGMENT' | 'FILTERED';
+  segmentId: string | null;
+  segment: {
+    id: string;
+    name: string;
+  } | null;
+  audienceCondition: Condition | null;
+  /** The condition as a list, if it can be one */
+  audienceFilter: FlatCondition | null;
+  messageType: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+  status: 'DRAFT' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'SENT' | 'CANCELLED';
+  scheduledFor: string | null;
+  /** The same as scheduledFor */
+  scheduledAt: string | null;
+  sentAt: string | null;
+  pausedReason: 'requested' | 'provider_failures' | null;
+  archived: boolean;
+  /** As counted last; the final number once it is SENT */
+  totalRecipients: number;
+  sentCount: number;
+  deliveredCount: number;
+  openedCount: number;
+  clickedCount: number;
+  bouncedCount: number;
+  complainedCount: number;
+  unsubscribedCount: number;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Condition = {
+  logic: 'AND' | 'OR';
+  groups: Array<{
+    filters?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+      value?: unknown;
+      unit?: 'minutes' | 'hours' | 'days';
+    }>;
+    /** A condition inside this group */
+    conditions?: Record<string, unknown> | null;
+  }>;
+};
+
+export type FlatCondition = {
+  operator: 'AND' | 'OR';
+  conditions: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+    value?: unknown;
+    unit?: 'minutes' | 'hours' | 'days';
+  }>;
+};
+
+export type ConditionInput = {
+  logic: 'AND' | 'OR';
+  groups: Array<{
+    filters?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+      value?: unknown;
+      unit?: 'minutes' | 'hours' | 'days';
+    }>;
+    /** A condition inside this group */
+    conditions?: Record<string, unknown> | null;
+  }>;
+} | {
+  operator: 'AND' | 'OR';
+  conditions: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+    value?: unknown;
+    unit?: 'minutes' | 'hours' | 'days';
+  }>;
+};
+
+export type EmailSummaryList = {
+  data: Array<EmailSummary>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All that match, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type EmailSummary = {
+  id: string;
+  projectId: string;
+  contactId: string;
+  toName: string | null;
+  toEmail: string;
+  subject: string;
+  from: string;
+  fromName: string | null;
+  replyTo: string | null;
+  headers: Array<{
+    name: string;
+    value: string;
+  }>;
+  attachments: Array<{
+    filename: string;
+    contentType: string;
+    disposition: 'attachment' | 'inline';
+    contentId: string | null;
+    bytes: number;
+  }>;
+  /** Of the provider */
+  messageId: string | null;
+  sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
+  templateId: string | null;
+  campaignId: string | null;
+  workflowExecutionId: string | null;
+  workflowStepExecutionId: string | null;
+  status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
+  sentAt: string | null;
+  deliveredAt: string | null;
+  openedAt: string | null;
+  clickedAt: string | null;
+  bouncedAt: string | null;
+  complainedAt: string | null;
+  opens: number;
+  clicks: number;
+  error: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Email = {
+  id: string;
+  projectId: string;
+  contactId: string;
+  toName: string | null;
+  toEmail: string;
+  subject: string;
+  from: string;
+  fromName: string | null;
+  replyTo: string | null;
+  headers: Array<{
+    name: string;
+    value: string;
+  }>;
+  attachments: Array<{
+    filename: string;
+    contentType: string;
+    disposition: 'attachment' | 'inline';
+    contentId: string | null;
+    bytes: number;
+  }>;
+  /** Of the provider */
+  messageId: string | null;
+  sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
+  templateId: string | null;
+  campaignId: string | null;
+  workflowExecutionId: string | null;
+  workflowStepExecutionId: string | null;
+  status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
+  sentAt: string | null;
+  deliveredAt: string | null;
+  openedAt: string | null;
+  clickedAt: string | null;
+  bouncedAt: string | null;
+  complainedAt: string | null;
+  opens: number;
+  clicks: number;
+  error: string | null;
+  createdAt: string;
+  updatedAt: string;
+  /** null: not made yet, removed after its time, or never kept: a message of a campaign whose sender died before it could record it, which the trace shows as `settled`; its subject is then the template of the campaign */
+  body: string | null;
+  /** Every state it went through and why, oldest first */
+  trace: Array<{
+    at: string;
+    state: 'queued' | 'rendered_plainly' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+    detail: Record<string, unknown> | null;
+  }>;
+};
+
+export type TimelineEntryList = {
+  data: Array<TimelineEntry>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All that match, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type TimelineEntry = {
+  at: string;
+  type: 'event' | 'email' | 'execution' | 'segment' | 'consent' | 'not_reached';
+  title: string;
+  detail: Record<string, unknown>;
+  /** Ids of what it is about */
+  links: {
+    email?: string;
+    execution?: string;
+    campaign?: string;
+    workflow?: string;
+  };
+};
+
+export type ContactField = {
+  field: string;
+  type: 'string' | 'number' | 'boolean' | 'date';
+  /** Percent of all contacts that have it */
+  coverage: number;
+};
+
+export type JobAccepted = {
+  message: string;
+  jobId: string;
+};
+
+export type ImportJob = {
+  id: string;
+  state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
+  progress: number;
+  data: {
+    projectId: string;
+    filename: string;
+    totalRows: number | null;
+  };
+  result: {
+    totalRows: number;
+    successCount: number;
+    createdCount: number;
+    updatedCount: number;
+    failureCount: number;
+    errors: Array<{
+      row: number;
+      email: string;
+      error: string;
+    }>;
+  } | null;
+  failedReason: string | null;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+};
+
+export type ImportJobList = {
+  data: Array<ImportJob>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All that match, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type BulkJob = {
+  id: string;
+  state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
+  progress: number;
+  data: {
+    projectId: string;
+    operation: 'subscribe' | 'unsubscribe' | 'delete';
+    mode: 'ids' | 'query';
+    totalRequested: number | null;
+  };
+  result: {
+    operation: 'subscribe' | 'unsubscribe' | 'delete';
+    totalRequested: number;
+    successCount: number;
+    unchanged: number;
+    failureCount: number;
+    errors: Array<{
+      contactId: string;
+      email: string | null;
+      error: string;
+    }>;
+  } | null;
+  failedReason: string | null;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+};
+
+export type Subscription = {
+  id: string;
+  email: string;
+  subscribed: boolean;
+};
+
+export type Event = {
+  id: string;
+  name: string;
+  data: Record<string, unknown> | null;
+  projectId: string;
+  contactId: string | null;
+  emailId: string | null;
+  createdAt: string;
+};
+
+export type ActivityItem = {
+  id: string;
+  type: 'event.triggered' | 'contact.subscribed' | 'contact.unsubscribed' | 'email.sent' | 'email.delivered' | 'email.opened' | 'email.clicked' | 'email.bounced' | 'email.complaint' | 'email.received' | 'campaign.sent' | 'campaign.scheduled' | 'workflow.started' | 'workflow.completed' | 'workflow.email.scheduled' | 'workflow.waiting';
+  timestamp: string;
+  contactEmail?: string;
+  contactId?: string;
+  metadata: Record<string, unknown>;
+};
+
+export type Execution = {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  contactId: string;
+  status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+  currentStepId: string | null;
+  exitReason: string | null;
+  error: string | null;
+  context: Record<string, unknown> | null;
+  /** Steps that completed with `success: false` */
+  warnings: number;
+  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
+  startedAt: string;
+  completedAt: string | null;
+  /** Paused singly; its workflow may be paused, too */
+  pausedAt: string | null;
+  pauseReason: string | null;
+  temporalWorkflowId: string;
+  temporalRunId: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type NamedExecutionPage = {
+  executions: Array<NamedExecution>;
+  total: number;
+  page: number;
+  pageSize: number;
+  totalPages: number;
+};
+
+export type NamedExecution = {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  contactId: string;
+  status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+  currentStepId: string | null;
+  exitReason: string | null;
+  error: string | null;
+  context: Record<string, unknown> | null;
+  /** Steps that completed with `success: false` */
+  warnings: number;
+  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
+  startedAt: string;
+  completedAt: string | null;
+  /** Paused singly; its workflow may be paused, too */
+  pausedAt: string | null;
+  pauseReason: string | null;
+  temporalWorkflowId: string;
+  temporalRunId: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  contact: {
+    id: string;
+    email: string;
+  };
+  currentStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
+};
+
+export type ExecutionDetails = {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  contactId: string;
+  status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+  currentStepId: string | null;
+  exitReason: string | null;
+  error: string | null;
+  context: Record<string, unknown> | null;
+  /** Steps that completed with `success: false` */
+  warnings: number;
+  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
+  startedAt: string;
+  completedAt: string | null;
+  /** Paused singly; its workflow may be paused, too */
+  pausedAt: string | null;
+  pauseReason: string | null;
+  temporalWorkflowId: string;
+  temporalRunId: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  contact: {
+    id: string;
+    email: string;
+  };
+  currentStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
+  workflow: {
+    id: string;
+    name: string;
+    pausedAt: string | null;
+  };
+  stepExecutions: Array<StepExecution>;
+};
+
+export type StepExecution = {
+  id: string;
+  executionId: string;
+  stepId: string;
+  status: 'PENDING' | 'SCHEDULED' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'SKIPPED';
+  scheduledFor: string | null;
+  executeAfter: string | null;
+  output: Record<string, unknown> | null;
+  error: string | null;
+  startedAt: string | null;
+  completedAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+  step: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  };
+};
+
+export type FoundExecutionList = {
+  data: Array<FoundExecution>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All that match, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type FoundExecution = {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  contactId: string;
+  status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+  currentStepId: string | null;
+  exitReason: string | null;
+  error: string | null;
+  context: Record<string, unknown> | null;
+  /** Steps that completed with `success: false` */
+  warnings: number;
+  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
+  startedAt: string;
+  completedAt: string | null;
+  /** Paused singly; its workflow may be paused, too */
+  pausedAt: string | null;
+  pauseReason: string | null;
+  temporalWorkflowId: string;
+  temporalRunId: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  workflow: {
+    id: string;
+    name: string;
+  };
+  contact: {
+    id: string;
+    email: string;
+  };
+  currentStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
+  /** Of a FAILED execution: where it failed */
+  failedStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
+};
+
+export type ExecutionJob = {
+  id: string;
+  state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
+  progress: number;
+  data: {
+    projectId: string;
+    workflowId: string;
+    operation: 'migrate' | 'move-waits' | 'retry-all';
+    stepId: string | null;
+    totalRequested: number | null;
+  };
+  result: {
+    migrated: number;
+    unchanged: number;
+    unmappable: number;
+    cancelled: number;
+    finished: number;
+  } | {
+    moved: number;
+    skipped: number;
+  } | {
+    retried: number;
+    refused: number;
+  } | null;
+  failedReason: string | null;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+};
+
+export type MovedExecution = {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  contactId: string;
+  status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+  currentStepId: string | null;
+  exitReason: string | null;
+  error: string | null;
+  context: Record<string, unknown> | null;
+  /** Steps that completed with `success: false` */
+  warnings: number;
+  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
+  startedAt: string;
+  completedAt: string | null;
+  /** Paused singly; its workflow may be paused, too */
+  pausedAt: string | null;
+  pauseReason: string | null;
+  temporalWorkflowId: string;
+  temporalRunId: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  stepExecutions: Array<StepExecution>;
+};
+
+export type Account = {
+  id: string;
+  email: string;
+};
+
+export type User = {
+  id: string;
+  email: string;
+  type: 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH';
+  emailVerified: boolean;
+  createdAt: string;
+};
+
+export type Session = {
+  id: string;
+  createdAt: string;
+  /** Exact to five minutes */
+  lastSeenAt: string;
+  ip: string | null;
+  userAgent: string | null;
+  /** The session of this request */
+  current: boolean;
+};
+
+export type Project = {
+  id: string;
+  name: string;
+  public: string;
+  /** Complete only when the keys were just made */
+  secret: string;
+  role: 'OWNER' | 'ADMIN' | 'MEMBER';
+  disabled: boolean;
+  disabledReason: 'PAYMENT_FAILED' | 'EMAIL_REPUTATION' | 'PHISHING_DETECTED' | 'CARD_VERIFICATION_FAILED' | 'MANUAL' | null;
+  tracking: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
+  language: string;
+  customer: string | null;
+  subscription: string | null;
+  billingLimitWorkflows: number | null;
+  billingLimitCampaigns: number | null;
+  billingLimitTransactional: number | null;
+  billingLimitInbound: number | null;
+  /** null for the role MEMBER */
+  webhookSigningSecret: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Member = {
+  userId: string;
+  email: string;
+  role: 'OWNER' | 'ADMIN' | 'MEMBER';
+  /** Who is invited is no member, and sees nothing of the project, until they accept */
+  status: 'active' | 'invited';
+};
+
+export type Invitation = {
+  projectId: string;
+  projectName: string;
+  role: 'ADMIN' | 'MEMBER';
+  createdAt: string;
+};
+
+export type ProjectSecurity = {
+  status: {
+    projectId: string;
+    isHealthy: boolean;
+    shouldDisable: boolean;
+    /** Always 0: limits are not to be tuned against */
+    twentyFourHour: FeedbackWindow;
+    sevenDay: FeedbackWindow;
+    allTime: FeedbackWindow;
+    isNewProject: boolean;
+    violations: Array<string>;
+    warnings: Array<string>;
+  };
+  levels: {
+    bounce7Day: 'healthy' | 'warning' | 'critical';
+    bounceAllTime: 'healthy' | 'warning' | 'critical';
+    complaint7Day: 'healthy' | 'warning' | 'critical';
+    complaintAllTime: 'healthy' | 'warning' | 'critical';
+  };
+  isDisabled: boolean;
+  suspensions: Array<{
+    reason: string;
+    at: string;
+    endedAt: string | null;
+  }>;
+};
+
+export type FeedbackWindow = {
+  total: number;
+  bounces: number;
+  complaints: number;
+  bounceRate: number;
+  complaintRate: number;
+};
+
+export type BillingLimits = {
+  workflows: BillingLimit;
+  campaigns: BillingLimit;
+  transactional: BillingLimit;
+  inbound: BillingLimit;
+  currency: string | null;
+};
+
+export type BillingLimit = {
+  limit: number | null;
+  usage: number;
+  percentage: number;
+  isWarning: boolean;
+  isBlocked: boolean;
+};
+
+export type Invoice = {
+  id: string;
+  number: string | null;
+  status: string | null;
+  amountDue: number;
+  amountPaid: number;
+  currency: string;
+  created: string;
+  periodStart: string;
+  periodEnd: string;
+  hostedInvoiceUrl: string | null;
+  invoicePdf: string | null;
+  subtotal: number;
+  total: number;
+  paid: boolean;
+};
+
+export type UnpaidInvoice = {
+  id: string;
+  number: string | null;
+  amountDue: number;
+  currency: string;
+  dueDate: string | null;
+  hostedInvoiceUrl: string | null;
+};
+
+export type Domain = {
+  id: string;
+  domain: string;
+  status: 'pending' | 'verified' | 'failed';
+  verified: boolean;
+  dkimTokens: Array<string>;
+  records: Array<{
+    type: 'CNAME' | 'MX' | 'TXT';
+    name: string;
+    value: string;
+    priority?: number;
+    /** dkim and ownership, which is there with Amazon SES, decide about the status */
+    purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
+    status: 'pending' | 'verified' | 'failed';
+  }>;
+  lastCheckedAt: string | null;
+  verifiedAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type CheckedDomain = {
+  id: string;
+  domain: string;
+  status: 'pending' | 'verified' | 'failed';
+  verified: boolean;
+  dkimTokens: Array<string>;
+  records: Array<{
+    type: 'CNAME' | 'MX' | 'TXT';
+    name: string;
+    value: string;
+    priority?: number;
+    /** dkim and ownership, which is there with Amazon SES, decide about the status */
+    purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
+    status: 'pending' | 'verified' | 'failed';
+  }>;
+  lastCheckedAt: string | null;
+  verifiedAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  /** The same as dkimTokens */
+  tokens: Array<string>;
+};
+
+export type MailboxSummary = {
+  id: string;
+  from: string;
+  to: string;
+  subject: string;
+  receivedAt: string;
+};
+
+export type Secret = {
+  name: string;
+  updatedAt: string;
+  /** The steps that name it */
+  usedIn: Array<{
+    workflowId: string;
+    stepId: string;
+  }>;
+};
+
+export type Segment = {
+  id: string;
+  name: string;
+  description: string | null;
+  type: 'DYNAMIC' | 'STATIC';
+  condition: Condition | null;
+  /** The condition as a list, when it can be written so */
+  filters: FlatCondition | null;
+  trackMembership: boolean;
+  /** As counted last; unsubscribed contacts count, too */
+  memberCount: number;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type ContactPage = {
+  data: Array<Contact>;
+  total: number;
+  page: number;
+  pageSize: number;
+  totalPages: number;
+};
+
+export type TemplatePage = {
+  data: Array<Template>;
+  total: number;
+  page: number;
+  pageSize: number;
+  totalPages: number;
+};
+
+export type Template = {
+  id: string;
+  name: string;
+  description: string | null;
+  subject: string;
+  body: string;
+  /** The message class. HEADLESS: nothing is added to the body. */
+  type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+  from: string | null;
+  fromName: string | null;
+  replyTo: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type TemplatePreview = {
+  subject: string;
+  /** The document as it would leave, without tracking */
+  html: string;
+  text: string;
+  /** Of the HTML */
+  bytes: number;
+  /** At most 100 */
+  warnings: Array<{
+    code: 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
+    message: string;
+    line: number | null;
+    column: number | null;
+  }>;
+};
+
+export type CountedWorkflowPage = {
+  data: Array<CountedWorkflow>;
+  total: number;
+  page: number;
+  pageSize: number;
+  totalPages: number;
+};
+
+export type CountedWorkflow = {
+  id: string;
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  /** MANUAL: started only through the API */
+  triggerType: 'EVENT' | 'MANUAL';
+  triggerConfig: {
+    eventName?: string;
+  };
+  allowReentry: boolean;
+  /** One more with every change of steps, transitions, trigger or exit rules */
+  version: number;
+  /** Events that end an execution, whatever it is doing */
+  exitRules: Array<ExitRule>;
+  /** Since then no step of its executions begins */
+  pausedAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  _count: {
+    steps: number;
+    executions: number;
+  };
+};
+
+export type ExitRule = {
+  eventName: string;
+  /** All must hold: of the data of the event (`event.`) and of the contact (`contact.`) */
+  where?: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+    value?: unknown;
+  }>;
+  /** Becomes the exitReason of the execution */
+  reason: string;
+};
+
+export type Workflow = {
+  id: string;
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  /** MANUAL: started only through the API */
+  triggerType: 'EVENT' | 'MANUAL';
+  triggerConfig: {
+    eventName?: string;
+  };
+  allowReentry: boolean;
+  /** One more with every change of steps, transitions, trigger or exit rules */
+  version: number;
+  /** Events that end an execution, whatever it is doing */
+  exitRules: Array<ExitRule>;
+  /** Since then no step of its executions begins */
+  pausedAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type WorkflowGraph = {
+  id: string;
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  /** MANUAL: started only through the API */
+  triggerType: 'EVENT' | 'MANUAL';
+  triggerConfig: {
+    eventName?: string;
+  };
+  allowReentry: boolean;
+  /** One more with every change of steps, transitions, trigger or exit rules */
+  version: number;
+  /** Events that end an execution, whatever it is doing */
+  exitRules: Array<ExitRule>;
+  /** Since then no step of its executions begins */
+  pausedAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  steps: Array<{
+    id: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    name: string;
+    position: {
+      x: number;
+      y: number;
+    };
+    config: Record<string, unknown>;
+    templateId: string | null;
+    workflowId: string;
+    createdAt: string;
+    updatedAt: string;
+    template: {
+      id: string;
+      name: string;
+    } | null;
+    outgoingTransitions: Array<Transition>;
+    incomingTransitions: Array<Transition>;
+  }>;
+  transitions: Array<Transition>;
+};
+
+export type Transition = {
+  id: string;
+  fromStepId: string;
+  toStepId: string;
+  condition: {
+    branch: string;
+  } | null;
+  branch: string | null;
+  waitOutcome: 'EVENT' | 'TIMEOUT' | null;
+  priority: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type PortableGraph = {
+  name: string;
+  description: string | null;
+  allowReentry: boolean;
+  trigger: {
+    /** MANUAL: started only through the API */
+    type: 'EVENT' | 'MANUAL';
+    config: {
+      eventName?: string;
+    };
+  };
+  /** Events that end an execution, whatever it is doing */
+  exitRules: Array<ExitRule>;
+  steps: Array<{
+    /** Unique in the workflow; not changed by a new name */
+    key: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    name: string;
+    config: Record<string, unknown>;
+    template?: {
+      id: string;
+      name: string;
+    };
+    position: {
+      x: number;
+      y: number;
+    };
+  }>;
+  transitions: Array<{
+    /** Key of a step */
+    from: string;
+    to: string;
+    branch?: string;
+  }>;
+};
+
+export type Step = {
+  id: string;
+  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  name: string;
+  position: {
+    x: number;
+    y: number;
+  };
+  config: Record<string, unknown>;
+  templateId: string | null;
+  workflowId: string;
+  createdAt: string;
+  updatedAt: string;
+};

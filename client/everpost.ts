@@ -1,0 +1,234 @@
+import type { Api, ErrorAnswer } from './api.ts';
+import { EverpostError } from './error.ts';
+
+export { EverpostError } from './error.ts';
+export type * from './api.ts';
+
+export interface EverpostOptions {
+  /** Where the API is: `https://mail.example.com`. */
+  baseUrl: string;
+  /** A secret key (`sk_…`) for everything, a public one (`pk_…`) for `/v1/track` alone. */
+  apiKey?: string;
+  /** How often a request that failed is sent again, where that is safe: 3 by default. */
+  retries?: number;
+  /** How long one try may take, in milliseconds: 30,000 by default. */
+  timeoutMs?: number;
+  /** In place of the global `fetch`: for a proxy, a log, a test. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** What every request may have besides what its path takes. */
+export interface CallOptions {
+  /** Ends the request, its repeats and the pauses between them. */
+  signal?: AbortSignal;
+  headers?: Record<string, string>;
+}
+
+type Method = keyof Api;
+interface Shape {
+  request: object;
+  answer: unknown;
+}
+type Request<E> = E extends Shape ? E['request'] & CallOptions : never;
+type Answer<E> = E extends Shape ? E['answer'] : never;
+/** The request of a path, which may be left out where all of it may. */
+type Given<E> = object extends Request<E> ? [request?: Request<E>] : [request: Request<E>];
+
+interface Page<Item> {
+  data: Item[];
+  cursor?: string;
+  hasMore: boolean;
+}
+/** The paths that answer a page and the cursor of the next one. */
+export type ListPath = {
+  [P in keyof Api['get']]: Api['get'][P] extends { answer: Page<unknown> } ? P : never;
+}[keyof Api['get']];
+type ItemOf<P extends ListPath> = Api['get'][P] extends { answer: Page<infer Item> } ? Item : never;
+
+/** A request as the methods hand it on, when the types have done their work. */
+interface AnyRequest extends CallOptions {
+  path?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  idempotencyKey?: string;
+}
+
+/** Longer pauses than this, in seconds, are left to the caller: a window of the limits has 60. */
+const longestPause = 60;
+
+/**
+ * The API of an Everpost server, typed by path. Each method answers what the API does, and throws
+ * an `EverpostError` for any other answer, and when there was none.
+ */
+export class Everpost {
+  readonly #baseUrl: string;
+  readonly #apiKey: string | undefined;
+  readonly #retries: number;
+  readonly #timeoutMs: number;
+  readonly #fetch: NonNullable<EverpostOptions['fetch']>;
+
+  constructor({ baseUrl, apiKey, retries = 3, timeoutMs = 30_000, fetch }: EverpostOptions) {
+    this.#baseUrl = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
+    this.#apiKey = apiKey;
+    this.#retries = retries;
+    this.#timeoutMs = timeoutMs;
+    this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
+  }
+
+  get<P extends keyof Api['get']>(
+    path: P,
+    ...[request]: Given<Api['get'][P]>
+  ): Promise<Answer<Api['get'][P]>> {
+    return this.#call('get', path, request);
+  }
+
+  post<P extends keyof Api['post']>(
+    path: P,
+    ...[request]: Given<Api['post'][P]>
+  ): Promise<Answer<Api['post'][P]>> {
+    return this.#call('post', path, request);
+  }
+
+  put<P extends keyof Api['put']>(
+    path: P,
+    ...[request]: Given<Api['put'][P]>
+  ): Promise<Answer<Api['put'][P]>> {
+    return this.#call('put', path, request);
+  }
+
+  patch<P extends keyof Api['patch']>(
+    path: P,
+    ...[request]: Given<Api['patch'][P]>
+  ): Promise<Answer<Api['patch'][P]>> {
+    return this.#call('patch', path, request);
+  }
+
+  delete<P extends keyof Api['delete']>(
+    path: P,
+    ...[request]: Given<Api['delete'][P]>
+  ): Promise<Answer<Api['delete'][P]>> {
+    return this.#call('delete', path, request);
+  }
+
+  /** All items of a cursor list, one by one; the next page is asked for when it is needed. */
+  async *list<P extends ListPath>(
+    path: P,
+    ...[request]: Given<Api['get'][P]>
+  ): AsyncGenerator<ItemOf<P>, void, undefined> {
+    const { query, ...rest } = (request ?? {}) as AnyRequest;
+    let cursor = query?.['cursor'];
+    for (;;) {
+      const page: Page<ItemOf<P>> = await this.#call('get', path, {
+        ...rest,
+        query: { ...query, cursor },
+      });
+      yield* page.data;
+      if (!page.hasMore || page.cursor === undefined) return;
+      ({ cursor } = page);
+    }
+  }
+
+  /** Sends the request, and again while that is safe and may help. */
+  async #call<T>(method: Method, path: string, request: AnyRequest = {}): Promise<T> {
+    const { signal, idempotencyKey } = request;
+    const url = this.#baseUrl + filled(path, request.path ?? {}) + queryOf(request.query ?? {});
+    const isSafe = method === 'get' || idempotencyKey !== undefined;
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return (await this.#try(method, url, request)) as T;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!(error instanceof EverpostError) || repeats >= this.#retries) throw error;
+        if (!mayBeRepeated(error, isSafe)) throw error;
+        // Half to all of 0.5, 1, 2, … seconds, so that clients do not come back all at once.
+        const pause = error.retryAfter ?? 2 ** repeats * (0.25 + Math.random() / 4);
+        if (pause > longestPause) throw error;
+        await rest(pause, signal);
+      }
+    }
+  }
+
+  /** One try, of which the answer is read within the time limit, too. */
+  async #try(method: Method, url: string, request: AnyRequest): Promise<unknown> {
+    const limit = AbortSignal.timeout(this.#timeoutMs);
+    const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
+    let response: Response;
+    let body: unknown;
+    try {
+      const init = { method: method.toUpperCase(), ...this.#content(request), signal };
+      // A redirect would turn a POST into a GET, or show the key to another server.
+      response = await this.#fetch(url, { ...init, redirect: 'manual' });
+      body = bodyOf(response, await response.text());
+    } catch (cause) {
+      const code = limit.aborted ? 'TIMEOUT' : 'CONNECTION_FAILED';
+      const said = limit.aborted ? `no answer within ${this.#timeoutMs} ms` : 'no answer';
+      throw new EverpostError(`${method.toUpperCase()} ${url}: ${said}`, { code }, { cause });
+    }
+    if (response.ok) return body;
+    throw EverpostError.of(response, body as Partial<ErrorAnswer> | string | undefined);
+  }
+
+  #content({ body, idempotencyKey, headers }: AnyRequest) {
+    const isForm = body instanceof FormData;
+    return {
+      headers: {
+        ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        // A form says its own type, with the boundary of its parts.
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    };
+  }
+}
+
+/**
+ * Whether sending the same request again may help and cannot do the same thing twice. A request
+ * over the limits has done nothing; where the answer is lost, or the server failed, it may have.
+ */
+function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
+  if (status === 429) return true;
+  return isSafe && (status === 0 || status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS');
+}
+
+/** The path with its parameters. @throws TypeError when one of them would lead to another path */
+function filled(path: string, values: Record<string, string>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (typeof value !== 'string' || ['', '.', '..'].includes(value)) {
+      throw new TypeError(`${path} needs ${name}, and not ${JSON.stringify(value)}.`);
+    }
+    return encodeURIComponent(value);
+  });
+}
+
+function queryOf(values: Record<string, unknown>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return given.length === 0 ? '' : `?${query.toString()}`;
+}
+
+/** The parsed JSON; the text of anything else; nothing where there is none. */
+function bodyOf({ headers }: Response, text: string): unknown {
+  if (text === '') return undefined;
+  const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
+  return isJson ? JSON.parse(text) : text;
+}
+
+/** Resolves after the seconds; rejects at once, with the reason, when the signal is aborted. */
+function rest(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, seconds * 1000);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import { Problem, type ProblemCode } from '../domain/errors.ts';
+import { type Database, transact } from './database.ts';
+
+/**
+ * Runs queries whose cost a customer decides in one transaction, each for at most `ms` milliseconds.
+ * @throws Problem `problem` when one takes longer.
+ */
+export async function withinTime<Result>(
+  db: Database,
+  { ms, problem }: { ms: number; problem: ProblemCode },
+  work: (tx: Database) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await transact(db, async (tx) => {
+      await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(tx);
+      return work(tx);
+    });
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    // Statement timeout; or nested deeper than the server's stack allows.
+    if (code === '57014' || code === '54001') throw new Problem(problem);
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { bucketsOf, type SendingRates } from '../emails/send-rate.ts';
+import { readCircuit } from '../emails/provider-circuit.ts';
+import { isSent } from '../events/activity.ts';
+
+/** How the delivery of mail is going: what waits, what is under way, how fast it leaves. */
+
+/** Waiting messages that are counted; more cost more than they tell. */
+export const countedMax = 100_000;
+
+/** The mail of a project that has not left. */
+export interface WaitingMail {
+  /** That could leave now, and since when the oldest could. Paused campaigns have none. */
+  due: number;
+  oldestDueAt: Date | null;
+  /** Being handed over now. */
+  sending: number;
+  /** Of which nobody knows whether it left: its worker died, or the connection to the provider. */
+  unknown: number;
+  /** To be tried again later, after a passing failure. */
+  retry: number;
+  /** Not to leave before a later time, without having been tried. */
+  scheduled: number;
+}
+
+/** Of one campaign: what is still to leave, and since when the oldest could. */
+export interface CampaignMail {
+  waiting: number;
+  oldestDueAt: Date | null;
+}
+
+/** Counts what has not left, up to `countedMax` of each kind. Campaigns count by chunk. */
+export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
+  const own = sql`project_id = ${projectId}`;
+  const direct = sql`${own} and status = 'PENDING' and campaign_id is null`;
+  const count = (where: RawBuilder<unknown>, order = 'due_at') =>
+    sql`(select count(*) from (select from email where ${where}
+      order by ${sql.ref(order)} limit ${countedMax}) mail)`;
+  const chunked = (where: RawBuilder<unknown>) =>
+    sql`coalesce((select sum(cardinality(email_ids)) from campaign_chunk
+      where ${own} and ${where}), 0)`;
+  const isOpen = sql`attempt_id is null
+    and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
+  const claimed = sql`${own} and status = 'SENDING'`;
+  const { rows } = await sql<WaitingMail>`
+    select (${count(sql`${direct} and due_at <= now()`)}
+          + ${chunked(sql`${isOpen} and due_at <= now()`)})::int as due,
+        least((select min(due_at) from email where ${direct} and due_at <= now()),
+          (select min(due_at) from campaign_chunk
+            where ${own} and ${isOpen} and due_at <= now())) as "oldestDueAt",
+        (${count(sql`${claimed} and lease_until >= now()`, 'lease_until')}
+          + ${chunked(sql`attempt_id is not null and lease_until >= now()`)})::int as sending,
+        (${count(sql`${claimed} and lease_until < now()`, 'lease_until')}
+          + ${chunked(sql`attempt_id is not null and lease_until < now()`)})::int as unknown,
+        (${count(sql`${direct} and due_at > now() and attempts > 0`)}
+          + ${chunked(sql`${isOpen} and due_at > now()`)})::int as retry,
+        (${count(sql`${direct} and due_at > now() and attempts = 0`)})::int as scheduled
+    `.execute(db);
+  const [waiting] = rows;
+  if (!waiting) throw new Error('No row');
+  return waiting;
+}
+
+/** Counts what a campaign has still to send. */
+export async function countCampaignMail(db: Database, campaignId: string): Promise<CampaignMail> {
+  const { rows } = await sql<CampaignMail>`
+    select coalesce(sum(cardinality(email_ids)), 0)::int as waiting,
+        min(due_at) filter (where attempt_id is null and due_at <= now()) as "oldestDueAt"
+      from campaign_chunk where campaign_id = ${campaignId}`.execute(db);
+  return rows[0] ?? { waiting: 0, oldestDueAt: null };
+}
+
+/** Over how long the speed is measured, in seconds. */
+const measuredSeconds = 10;
+
+/** Messages per second that have left in the last seconds, of a project or of one of its campaigns. */
+export async function measureSpeed(
+  db: Database,
+  { projectId, campaignId }: { projectId: string; campaignId?: string },
+): Promise<number> {
+  const isRecent = sql`sent_at > now() - make_interval(secs => ${measuredSeconds})`;
+  const { rows } = await sql<{ sent: number; seconds: number; wasSending: boolean }>`
+    select (count(*) filter (where ${isRecent}))::int as sent,
+        coalesce(extract(epoch from now() - min(sent_at) filter (where ${isRecent})), 0)::float8
+          as seconds,
+        coalesce(bool_or(not ${isRecent}), false) as "wasSending"
+      from email
+      where project_id = ${projectId} and ${isSent}
+        and sent_at > now() - make_interval(secs => ${2 * measuredSeconds})
+        and ${campaignId === undefined ? sql`true` : sql`campaign_id = ${campaignId}`}`.execute(db);
+  const { sent = 0, seconds = 0, wasSending = false } = rows[0] ?? {};
+  // Of what has just begun, the first message is the beginning.
+  const speed = wasSending || sent < 2 ? sent / measuredSeconds : (sent - 1) / Math.max(1, seconds);
+  return Math.round(speed * 100) / 100;
+}
+
+/** What may hold back the mail of a project. */
+export interface SendingState {
+  /** The provider cannot take mail now. */
+  isProviderOut: boolean;
+  /** Tokens that are left; null: there is no such limit, or it was never needed. */
+  projectTokens: number | null;
+  serverTokens: number | null;
+}
+
+export async function readSendingState(
+  db: Database,
+  projectId: string,
+  { provider, rates }: { provider: string | null; rates: SendingRates },
+): Promise<SendingState> {
+  const circuit = provider === null ? null : await readCircuit(db, provider);
+  const buckets = bucketsOf(rates, projectId);
+  const { rows } = await sql<{ key: string; tokens: number }>`
+    select key, tokens + extract(epoch from clock_timestamp() - refilled_at)::float8 * rate as tokens
+      from token_bucket join unnest(${buckets.map(({ key }) => key)}::text[],
+        ${buckets.map(({ rate }) => rate)}::float8[]) as wanted(key, rate) using (key)`.execute(db);
+  const tokensOf = (key: string) => rows.find((row) => row.key === key)?.tokens ?? null;
+  return {
+    isProviderOut: circuit !== null && circuit.waitMs !== null,
+    projectTokens: tokensOf(`project ${projectId}`),
+    serverTokens: tokensOf('server'),
+  };
+}

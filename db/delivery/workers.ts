@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { SendingRates } from '../emails/send-rate.ts';
+
+/** Which worker processes live: each refreshes a row. */
+
+/** How often a worker refreshes its row, in milliseconds. */
+export const beatMs = 5_000;
+/** A worker that was not seen for so long is dead: it may have missed three times. In seconds. */
+const silenceMax = 20;
+
+export interface WorkerProcess {
+  id: string;
+  /** Of the mail provider that it sends through. */
+  provider: string;
+  rates: SendingRates;
+}
+
+/** Records that a worker lives. Its first call also removes those that are long gone. */
+export async function recordWorker(
+  db: Database,
+  { id, provider, rates }: WorkerProcess,
+  isFirst: boolean,
+): Promise<void> {
+  await sql`
+    insert into worker_process (id, provider, rate_per_second, rate_per_project_per_second)
+      values (${id}, ${provider}, ${rates.perSecond}, ${rates.perProjectPerSecond})
+      on conflict (id) do update set seen_at = now()`.execute(db);
+  if (!isFirst) return;
+  await sql`delete from worker_process where seen_at < now() - interval '1 day'`.execute(db);
+}
+
+/** Records that a worker has finished its work and polls for no more. */
+export async function recordWorkerStop(db: Database, id: string): Promise<void> {
+  await sql`
+    update worker_process set seen_at = now(), stopped_at = now() where id = ${id}`.execute(db);
+}
+
+/** The workers of this server. */
+export interface Fleet {
+  workers: number;
+  /** Since when none lives; null while one does, or when none has ever been seen. */
+  downSince: Date | null;
+  /** Whether any has been seen: the version before leaves no trace. */
+  isKnown: boolean;
+  /** What the newest of them sends through, and its limits. */
+  provider: string | null;
+  rates: SendingRates | null;
+}
+
+export async function findFleet(db: Database): Promise<Fleet> {
+  const { rows } = await sql<{
+    isAlive: boolean;
+    lastAt: Date;
+    provider: string;
+    perSecond: number;
+    perProjectPerSecond: number;
+  }>`
+    select stopped_at is null
+          and seen_at > now() - make_interval(secs => ${silenceMax}) as "isAlive",
+        coalesce(stopped_at, seen_at) as "lastAt", provider, rate_per_second as "perSecond",
+        rate_per_project_per_second as "perProjectPerSecond"
+      from worker_process order by "isAlive" desc, started_at desc`.execute(db);
+  const [newest] = rows;
+  const workers = rows.filter(({ isAlive }) => isAlive).length;
+  const last = Math.max(...rows.map(({ lastAt }) => lastAt.getTime()));
+  return {
+    workers,
+    downSince: newest && workers === 0 ? new Date(last) : null,
+    isKnown: newest !== undefined,
+    provider: newest?.provider ?? null,
+    rates: newest ?? null,
+  };
+}

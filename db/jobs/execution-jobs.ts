@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import {
+  type ExecutionJobData,
+  type ExecutionJobKind,
+  type ExecutionJobResults,
+  executionJobKinds,
+} from '../../domain/job.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { cancelJobs, insertJob, type JobRef, type JobRow, lockOpenJob } from './jobs.ts';
+
+/** Jobs on the executions of a workflow. */
+
+/** What a job was asked, and how far it is. */
+export interface ExecutionJobState<Asked> {
+  asked: Asked;
+  /** Where the next page begins; null: at the beginning. */
+  cursor: unknown;
+  /** Executions that it has to look at, about; for its progress. */
+  total: number;
+  /** The shortest time between the end of the last page and the next one, in milliseconds. */
+  pauseMs: number;
+}
+
+/** An open job, locked for the caller's transaction. */
+export interface LockedExecutionJob<Asked> {
+  id: string;
+  projectId: string;
+  workflowId: string;
+  createdAt: Date;
+  asked: Asked;
+  cursor: unknown;
+}
+
+/** What one page of a job did. */
+export interface ExecutionPage<Kind extends ExecutionJobKind> {
+  /** Executions it has looked at. */
+  looked: number;
+  /** To be added to the result. */
+  outcome: Partial<ExecutionJobResults[Kind]>;
+  /** Where the next page begins; null: this was the last one. */
+  cursor: object | null;
+  /** The shortest time before the next page, in milliseconds. */
+  pauseMs: number;
+}
+
+/** Accepts a job, in the caller's transaction, which holds the project and then the workflow. */
+export async function insertExecutionJob(
+  tx: Database,
+  { projectId, jobId }: JobRef,
+  job: Omit<ExecutionJobData, 'projectId'> & { asked: object },
+): Promise<void> {
+  const { asked, ...shown } = job;
+  const data: ExecutionJobData = { projectId, ...shown };
+  const request: ExecutionJobState<object> = { asked, cursor: null, total: 0, pauseMs: 0 };
+  const { workflowId, operation: kind } = shown;
+  await insertJob(tx, { id: jobId, projectId, kind, workflowId, data, request });
+}
+
+/** A job on the executions of this workflow, of any such kind. */
+export async function findExecutionJob(
+  db: Database,
+  { projectId, workflowId, jobId }: JobRef & { workflowId: string },
+): Promise<JobRow | undefined> {
+  return db
+    .selectFrom('job')
+    .select(columnsOf('job'))
+    .where('project_id', '=', projectId)
+    .where('workflow_id', '=', workflowId)
+    .where('kind', 'in', executionJobKinds)
+    .where('id', '=', jobId)
+    .executeTakeFirst();
+}
+
+/**
+ * The job, locked for the caller's transaction, or null when there is nothing left to do: see
+ * `lockOpenJob`. The workflow is locked before its job, as a deletion does; if that was done by a version
+ * that knows no such jobs, the job ends here.
+ */
+export async function lockOpenExecutionJob(tx: Database, ref: JobRef): Promise<JobRow | null> {
+  const workflow = await tx
+    .selectFrom('workflow')
+    .select('id')
+    .where('id', '=', (eb) =>
+      eb.selectFrom('job').select('workflow_id').where('id', '=', ref.jobId),
+    )
+    .forKeyShare()
+    .executeTakeFirst();
+  const job = await lockOpenJob(tx, ref);
+  if (!job || workflow) return job;
+  await cancelJobs(tx, { workflowIds: job.workflow_id === null ? [] : [job.workflow_id] });
+  return null;
+}
+
+/** How long a locked job has to pause yet before its next page, in milliseconds. */
+export async function findPause(tx: Database, job: JobRow): Promise<number> {
+  const { pauseMs } = job.request as unknown as ExecutionJobState<unknown>;
+  if (pauseMs === 0) return 0;
+  const { rows } = await sql<{ left: number }>`
+    select ceil(${pauseMs}::float8
+        - extract(epoch from clock_timestamp() - touched_at) * 1000)::float8 as left
+      from job where id = ${job.id}`.execute(tx);
+  return Math.max(0, rows[0]?.left ?? 0);
+}

@@ -1,0 +1,142 @@
+import { sql } from 'kysely';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import {
+  conditionBranches,
+  findStep,
+  type Graph,
+  type GraphStep,
+  stepAfter,
+  waitBranches,
+  waysOut,
+} from '../../domain/workflow/graph.ts';
+import { passOver, type StepMark } from '../../domain/workflow/place.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
+import { holdEnabledProject } from '../projects/projects.ts';
+import { type ExecutionRow, refuseActive } from '../workflows/executions.ts';
+import { findVersionGraph } from '../workflows/graphs.ts';
+import { lookWhenRunning } from '../workflows/looks.ts';
+import { listStepMarks } from '../workflows/starts.ts';
+import { lockExecutions } from './lock.ts';
+
+/**
+ * Skips the step at which an execution waits, that is to come next, or that has failed, in the
+ * caller's transaction: the flow goes on behind it, on the way of the branch. The run of a failed one is
+ * due to be started again: the caller does that after the commit (`startNow`).
+ * @returns its row, and whether it had failed
+ * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_SKIPPABLE, PROJECT_DISABLED;
+ *   EXECUTION_EXISTS when it has failed and the contact has another active one; VALIDATION_ERROR
+ */
+export async function skipStep(
+  tx: Database,
+  { id, projectId, branch }: { id: string; projectId: string; branch: string | null },
+): Promise<{ row: ExecutionRow; hasFailed: boolean }> {
+  await holdEnabledProject(tx, projectId);
+  const [execution] = await lockExecutions(tx, [id]);
+  if (!execution) throw notFound('EXECUTION', id);
+  const { workflow_id: workflowId, workflow_version: version } = execution;
+  const graph = found('WORKFLOW', workflowId, await findVersionGraph(tx, workflowId, version));
+  const hasFailed = execution.status === 'FAILED';
+  const marks = await listStepMarks(tx, id);
+  const step = findStep(graph, skippable(execution, marks)?.stepId ?? '');
+  if (!step) throw new Problem('EXECUTION_NOT_SKIPPABLE');
+  checkBranch(graph, step, branch);
+  if (hasFailed) await refuseActive(tx, execution);
+  await endWait(tx, id, step.id);
+  await tx
+    .updateTable('step_execution')
+    .set({
+      status: 'SKIPPED',
+      output: sql<string>`coalesce(output, '{}') || ${JSON.stringify({
+        skipped: true,
+        ...(branch !== null && { branch }),
+      })}::jsonb`,
+      started_at: sql<Date>`coalesce(started_at, clock_timestamp())`,
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('execution_id', '=', id)
+    .where('step_id', '=', step.id)
+    .execute();
+  const next = passOver(graph, stepAfter(graph, step.id, branch), marks);
+  const row = await tx
+    .updateTable('execution')
+    .set({
+      ...(next
+        ? { status: 'RUNNING', current_step_id: step.id, completed_at: null }
+        : {
+            status: 'COMPLETED',
+            current_step_id: null,
+            completed_at: sql<Date>`clock_timestamp()`,
+          }),
+      error: null,
+      held_at: null,
+      next_look_at: lookWhenRunning,
+      ...(hasFailed && { dispatch_generation: sql<number>`dispatch_generation + 1` }),
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .returning(columnsOf('execution'))
+    .executeTakeFirstOrThrow();
+  if (!hasFailed) await signalExecutions(tx, [row]);
+  else if (next) await enqueueExecutions(tx, 'start', [row], { isAwaited: true });
+  return { row, hasFailed };
+}
+
+/** The step of an execution that can be skipped now. */
+function skippable(
+  { status, current_step_id }: ExecutionRow,
+  marks: readonly StepMark[],
+): StepMark | undefined {
+  const current = marks.find(({ stepId }) => stepId === current_step_id);
+  const scheduled = marks.find((mark) => mark.status === 'SCHEDULED');
+  switch (status) {
+    case 'FAILED':
+      return current?.status === 'FAILED' ? current : undefined;
+    // In a delay, which is complete, or for an event.
+    case 'WAITING':
+      return current;
+    case 'RUNNING':
+      return scheduled;
+    default:
+      return undefined;
+  }
+}
+
+/** @throws Problem VALIDATION_ERROR when the step needs another branch. */
+function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void {
+  const ways = waysOut(graph, step.id);
+  const outcomes =
+    step.type === 'CONDITION' ? conditionBranches(step.config) : Object.values(waitBranches);
+  const branches = ways.some((way) => way.branch === null)
+    ? outcomes
+    : ways.flatMap((way) => way.branch ?? []);
+  const isBranching = ways.some((way) => way.branch !== null);
+  if (isBranching && branch === null) {
+    throw invalidField('branch', 'required', `Must be one of: ${branches.join(', ')}.`);
+  }
+  if (branch !== null && !(isBranching && branches.includes(branch))) {
+    throw invalidField('branch', 'not_allowed', `"${step.name}" has no way for this branch.`);
+  }
+}
+
+/**
+ * Ends what a step waits for: an open wait is forgotten; what comes after a delay is due now.
+ * @throws Problem EXECUTION_NOT_SKIPPABLE when its event has come.
+ */
+async function endWait(tx: Database, executionId: string, stepId: string): Promise<void> {
+  const wait = await tx
+    .deleteFrom('wait')
+    .where('execution_id', '=', executionId)
+    .returning('event_id')
+    .executeTakeFirst();
+  if (wait?.event_id) throw new Problem('EXECUTION_NOT_SKIPPABLE');
+  await tx
+    .updateTable('step_execution')
+    .set({ scheduled_for: sql<Date>`clock_timestamp()`, updated_at: sql<Date>`now()` })
+    .where('execution_id', '=', executionId)
+    .where('status', '=', 'SCHEDULED')
+    .where('step_id', '<>', stepId)
+    .execute();
+}

@@ -1,0 +1,16 @@
+import { sql } from 'kysely';
+
+/** Conditions on where an execution stands, for statements about it. */
+
+/** Whether an execution is on the version of a call. A call without one knows its own graph. */
+export const isOn = (version: number | null) =>
+  version === null ? sql`earlier_versions is null` : sql`workflow_version = ${version}`;
+
+/**
+ * How far the clocks of Temporal and the database may differ: a run may end a wait or a delay when at
+ * most this much of it is left.
+ */
+export const clockSkew = sql`interval '1 minute'`;
+
+export const isDue = (moment: ReturnType<typeof sql>) =>
+  sql`${moment} <= clock_timestamp() + ${clockSkew}`;

@@ -1,0 +1,250 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Graph } from '../../domain/workflow/graph.ts';
+import type { StepType } from '../../domain/workflow/step-types.ts';
+import { limits } from '../../domain/limits.ts';
+import { withinTime } from '../bounded.ts';
+import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
+
+/** Numbers of a workflow's executions, counted when they are asked for. */
+
+/** Which executions count. */
+export interface StatsPeriod {
+  /** The version they are on; undefined: any. */
+  version?: number | undefined;
+  /** When they started, both ends included. */
+  startDate?: Date | undefined;
+  endDate?: Date | undefined;
+}
+
+/** How many executions started, and what they are now. */
+export interface ExecutionCounts {
+  started: number;
+  /** Includes the paused ones. */
+  active: number;
+  /** Active, and paused singly. */
+  paused: number;
+  completed: number;
+  exited: number;
+  failed: number;
+  cancelled: number;
+}
+
+export interface MailCounts {
+  sent: number;
+  delivered: number;
+  opened: number;
+  clicked: number;
+  bounced: number;
+}
+
+export interface StepCounts {
+  /** How many executions have begun it. */
+  entered: number;
+  completed: number;
+  skipped: number;
+  failed: number;
+  /** How many active executions are at it now. */
+  waiting: number;
+  /** Between entering it and leaving it, of those that did both; null: of none. */
+  medianSeconds: number | null;
+  /** How many left it on each branch that was taken. */
+  branches: Map<string, number>;
+  /** Of a step that sends mail. */
+  emails?: MailCounts;
+}
+
+export interface WorkflowStats {
+  executions: ExecutionCounts;
+  /** By step id, all steps of the graph. */
+  steps: Map<string, StepCounts>;
+}
+
+/**
+ * The numbers of a workflow and of each step of a graph. PostgreSQL counts: this process holds one row for
+ * each step, however many executions there are. It takes time in proportion to their step executions,
+ * each statement `limits.statsTimeMs` at most. Of many executions, medians are those of a sample.
+ * @throws Problem STATS_TOO_HEAVY
+ */
+export async function findStats(
+  db: Database,
+  workflowId: string,
+  graph: Graph,
+  period: StatsPeriod,
+): Promise<WorkflowStats> {
+  return withinTime(db, { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' }, async (tx) => {
+    const counted = countedSql(workflowId, period);
+    const executions = await countExecutions(tx, counted);
+    const steps = new Map(graph.steps.map(({ id, type }) => [id, zeros(type === 'SEND_EMAIL')]));
+    const idsOf = (...types: StepType[]) =>
+      graph.steps.filter(({ type }) => types.includes(type)).map(({ id }) => id);
+    for (const row of await countSteps(tx, counted, idsOf('CONDITION', 'WAIT_FOR_EVENT'))) {
+      const step = steps.get(row.stepId);
+      if (step) add(step, row);
+    }
+    const sampled = sampledSql(counted, executions.started);
+    const found: ({ stepId: string } & Partial<StepCounts>)[] = [
+      ...(await countWaiting(tx, counted)),
+      ...(await findMedians(tx, sampled)),
+      ...(await findDelayMedians(tx, sampled, idsOf('DELAY'))),
+      ...(await countMails(tx, counted, idsOf('SEND_EMAIL'))),
+    ];
+    for (const { stepId, ...counts } of found) {
+      const step = steps.get(stepId);
+      if (step) Object.assign(step, counts);
+    }
+    return { executions, steps };
+  });
+}
+
+function zeros(sendsMail: boolean): StepCounts {
+  const emails = { sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0 };
+  return {
+    entered: 0,
+    completed: 0,
+    skipped: 0,
+    failed: 0,
+    waiting: 0,
+    medianSeconds: null,
+    branches: new Map(),
+    ...(sendsMail && { emails }),
+  };
+}
+
+/** Whether a row of `execution` counts. */
+function countedSql(workflowId: string, { version, startDate, endDate }: StatsPeriod) {
+  return sql<boolean>`execution.workflow_id = ${workflowId}
+    ${version === undefined ? sql`` : sql`and execution.workflow_version = ${version}`}
+    ${startDate ? sql`and execution.started_at >= ${startDate}` : sql``}
+    ${endDate ? sql`and execution.started_at <= ${endDate}` : sql``}`;
+}
+
+async function countExecutions(
+  tx: Database,
+  counted: RawBuilder<boolean>,
+): Promise<ExecutionCounts> {
+  const { rows } = await sql<ExecutionCounts>`
+    select count(*)::int as started,
+        count(*) filter (where status in ('RUNNING', 'WAITING'))::int as active,
+        (select count(*)::int from execution where ${counted} and paused_at is not null
+          and status in ('RUNNING', 'WAITING')) as paused,
+        count(*) filter (where status = 'COMPLETED')::int as completed,
+        count(*) filter (where status = 'EXITED')::int as exited,
+        count(*) filter (where status = 'FAILED')::int as failed,
+        count(*) filter (where status = 'CANCELLED')::int as cancelled
+      from execution where ${counted}`.execute(tx);
+  const [row] = rows;
+  if (!row) throw new Error('Nothing was counted.');
+  return row;
+}
+
+type OfStep<T> = { stepId: string } & T;
+
+/** What became of a step, so many times. */
+interface StepCount {
+  status: string;
+  isBegun: boolean;
+  branch: string | null;
+  times: number;
+}
+
+async function countSteps(
+  tx: Database,
+  counted: RawBuilder<boolean>,
+  branching: readonly string[],
+): Promise<OfStep<StepCount>[]> {
+  // One pass, in few groups: they need no sorting.
+  const { rows } = await sql<OfStep<StepCount>>`
+    select step.step_id as "stepId", step.status, step.started_at is not null as "isBegun",
+        case when step.status in ('COMPLETED', 'SKIPPED') and step.step_id = ${anyOf(branching)}
+          then coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')) end as branch,
+        count(*)::int as times
+      from execution join step_execution step on step.execution_id = execution.id
+      where ${counted}
+      group by 1, 2, 3, 4`.execute(tx);
+  return rows;
+}
+
+function add(step: StepCounts, { status, isBegun, branch, times }: StepCount): void {
+  if (isBegun) step.entered += times;
+  if (status === 'COMPLETED') step.completed += times;
+  if (status === 'SKIPPED') step.skipped += times;
+  if (status === 'FAILED') step.failed += times;
+  if (branch !== null) step.branches.set(branch, (step.branches.get(branch) ?? 0) + times);
+}
+
+/** Executions of which medians are taken, about. */
+const sampleMax = 100_000;
+
+/** All that count, or of more than `sampleMax` an even sample, the same each time. */
+function sampledSql(counted: RawBuilder<boolean>, started: number): RawBuilder<boolean> {
+  const nth = Math.ceil(started / sampleMax);
+  return nth <= 1 ? counted : sql<boolean>`${counted} and uuid_hash(execution.id) % ${nth} = 0`;
+}
+
+/**
+ * Median of the seconds between two moments, to the millisecond: some columns have more digits than
+ * others.
+ */
+const medianSeconds = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) =>
+  sql`percentile_cont(0.5) within group (
+    order by extract(epoch from ${to}::timestamptz(3) - ${from})::float8)`;
+
+type Median = OfStep<Pick<StepCounts, 'medianSeconds'>>;
+
+async function findMedians(tx: Database, sampled: RawBuilder<boolean>): Promise<Median[]> {
+  const { rows } = await sql<Median>`
+    select step.step_id as "stepId",
+        ${medianSeconds(sql`step.started_at`, sql`step.completed_at`)} as "medianSeconds"
+      from execution join step_execution step on step.execution_id = execution.id
+      where ${sampled} and step.status = 'COMPLETED'
+      group by 1`.execute(tx);
+  return rows;
+}
+
+/**
+ * The medians of delays. Their step is complete when it begins to wait; it is left when it is skipped,
+ * when the next step begins, or when the execution completes.
+ */
+async function findDelayMedians(
+  tx: Database,
+  sampled: RawBuilder<boolean>,
+  delays: readonly string[],
+): Promise<Median[]> {
+  if (delays.length === 0) return [];
+  const { rows } = await sql<Median>`
+    select delay.step_id as "stepId",
+        ${medianSeconds(sql`delay.started_at`, sql`left_at`)} as "medianSeconds"
+      from execution join step_execution delay on delay.execution_id = execution.id
+      cross join lateral (
+        select coalesce(case when delay.status = 'SKIPPED' then delay.completed_at end,
+          (select min(next.started_at) from step_execution next
+            where next.execution_id = execution.id and next.started_at > delay.started_at),
+          case when execution.status = 'COMPLETED' then execution.completed_at end) as left_at
+      ) leaving
+      where ${sampled} and delay.step_id = ${anyOf(delays)}
+        and delay.status in ('COMPLETED', 'SKIPPED')
+      group by 1`.execute(tx);
+  return rows;
+}
+
+async function countWaiting(tx: Database, counted: RawBuilder<boolean>) {
+  const { rows } = await sql<OfStep<Pick<StepCounts, 'waiting'>>>`
+    select current_step_id as "stepId", count(*)::int as waiting from execution
+      where ${counted} and status in ('RUNNING', 'WAITING') and current_step_id is not null
+      group by 1`.execute(tx);
+  return rows;
+}
+
+async function countMails(tx: Database, counted: RawBuilder<boolean>, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<OfStep<MailCounts>>`
+    select step.step_id as "stepId", count(email.sent_at)::int as sent,
+        count(email.delivered_at)::int as delivered, count(email.opened_at)::int as opened,
+        count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced
+      from execution join step_execution step on step.execution_id = execution.id
+      join email on email.workflow_step_execution_id = step.id
+      where ${counted} and step.step_id = ${anyOf(ids)}
+      group by 1`.execute(tx);
+  return rows.map(({ stepId, ...emails }) => ({ stepId, emails }));
+}

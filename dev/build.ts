@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { cp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { builtBundle, bundleWorkflows } from '../worker/bundle.ts';
+
+const root = join(import.meta.dirname, '..');
+const target = join(root, 'dist');
+
+/**
+ * Makes what production runs, in `dist/`: each of our files as JavaScript, the migrations, the documentation, and the
+ * bundle of the workflow code. A process that runs from there is ready sooner, and holds about 180
+ * MB less: neither the loader of TypeScript nor the bundler is in it.
+ * @throws Error with what the compiler or the bundler says.
+ */
+export async function build(): Promise<void> {
+  await rm(target, { recursive: true, force: true });
+  await compile();
+  for (const folder of ['db/migrations', 'docs']) {
+    await cp(join(root, folder), join(target, folder), { recursive: true });
+  }
+  const { code } = await bundleWorkflows();
+  await writeFile(join(target, 'worker', builtBundle), code);
+}
+
+async function compile(): Promise<void> {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const args = [compiler, '--project', join(root, 'tsconfig.build.json'), '--outDir', target];
+  await promisify(execFile)(process.execPath, args).catch((error: { stdout?: string }) => {
+    throw new Error(`The code cannot be compiled.\n${error.stdout}`, { cause: error });
+  });
+}
+
+if (process.argv[1] === import.meta.filename) await build();

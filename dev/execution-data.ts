@@ -1,0 +1,109 @@
+import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common';
+import { findContact } from '../db/contacts/contacts.ts';
+import type { Database } from '../db/database.ts';
+import { findExecutionState, type KnownExecution } from '../db/workflows/execution-state.ts';
+import { pictureOfExecution } from '../domain/picture/graph-picture.ts';
+import { layOut } from '../domain/picture/layout.ts';
+import { pictureStepsMax } from '../domain/picture/picture.ts';
+import { svgOf } from '../domain/picture/svg.ts';
+import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import { shownConfig } from '../domain/workflow/webhook-secrets.ts';
+import type { HistoryLine } from '../worker/history-events.ts';
+import { type FoundRun, NoHistory } from './history-source.ts';
+
+/** What the database knows of an execution, beside the history of its run. */
+
+/**
+ * The execution of a run, as its rows have it.
+ * @throws NoHistory when it is the run of something else, or its execution was deleted.
+ */
+export async function executionOf(
+  db: Database,
+  { workflowId, history }: FoundRun,
+): Promise<KnownExecution> {
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  if (started?.workflowType?.name !== 'customerWorkflow') {
+    throw new NoHistory(`${workflowId} is no execution: it has no steps of a workflow.`);
+  }
+  const { executionId } = fromPayloadsAtIndex<ExecutionStart>(
+    defaultPayloadConverter,
+    0,
+    started.input?.payloads,
+  );
+  const known = await findExecutionState(db, executionId);
+  if (!known) throw new NoHistory(`The database has no execution ${executionId} (any more).`);
+  return known;
+}
+
+/** The way of an execution as SVG, as the API draws it. @throws NoHistory when it is too large. */
+export function drawExecution({ graph, state }: KnownExecution): string {
+  if (graph.steps.length > pictureStepsMax) {
+    throw new NoHistory(`A picture has at most ${pictureStepsMax} steps.`);
+  }
+  return svgOf(layOut(pictureOfExecution(graph, state)));
+}
+
+/** What a step was given, and what came of it. Holds a customer's data. */
+export interface StepData {
+  stepId: string;
+  /** As the lines of a history name it: `WEBHOOK "Call"`. */
+  step: string;
+  status: string;
+  attempts: number;
+  input: Record<string, unknown>;
+  output: unknown;
+  error: string | null;
+}
+
+export interface ExecutionData {
+  contact: unknown;
+  context: unknown;
+  steps: StepData[];
+}
+
+/** The inputs and outputs of an execution. Header values that are credentials are masked. */
+export async function dataOf(db: Database, known: KnownExecution): Promise<ExecutionData> {
+  const { graph, stepExecutions, projectId, contactId, context } = known;
+  const contact = await findContact(db, projectId, contactId);
+  return {
+    contact: contact && {
+      id: contact.id,
+      email: contact.email,
+      subscribed: contact.subscribed,
+      data: contact.data,
+    },
+    context,
+    steps: stepExecutions.flatMap(({ step_id: stepId, status, attempts, output, error }) => {
+      const step = graph.steps.find(({ id }) => id === stepId);
+      if (!step) return [];
+      const { config, templateId } = step;
+      const input = { ...shownConfig(config), ...(templateId !== null && { templateId }) };
+      const name = `${step.type} "${step.name}"`;
+      return [{ stepId, step: name, status, attempts, input, output, error }];
+    }),
+  };
+}
+
+/** The lines of a history, and below the last one about a step what it was given and has given. */
+export function linesWithData(lines: readonly HistoryLine[], data: ExecutionData): string[] {
+  const about = ({ text }: HistoryLine, { step }: StepData) => text.includes(step);
+  const shown = (step: StepData): string[] => [
+    `    in        ${JSON.stringify(step.input)}`,
+    `    out       ${JSON.stringify(step.output)}`,
+    ...(step.error === null ? [] : [`    error     ${step.error}`]),
+  ];
+  const [first, ...rest] = lines.flatMap((line, index) => {
+    const told = data.steps.filter(
+      (step) => about(line, step) && !lines.slice(index + 1).some((later) => about(later, step)),
+    );
+    return [`${line.at}  ${line.text}`, ...told.flatMap(shown)];
+  });
+  const untold = data.steps.filter((step) => !lines.some((line) => about(line, step)));
+  return [
+    first ?? '',
+    `    contact   ${JSON.stringify(data.contact)}`,
+    `    context   ${JSON.stringify(data.context)}`,
+    ...untold.flatMap((step) => [`    ${step.step} ${step.status}`, ...shown(step)]),
+    ...rest,
+  ];
+}

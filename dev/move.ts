@@ -1,0 +1,191 @@
+import { createReadStream } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { CsvError, type Info, parse } from 'csv-parse';
+import { readCell } from '../domain/contact/csv.ts';
+import { readStackFile } from './servers/stack-file.ts';
+
+/**
+ * `npm run move`: takes the contacts of another platform over, from the CSV file that it exports,
+ * through the public API. It may be repeated: a contact is found again by its address, and who has
+ * opted out since is not subscribed again.
+ */
+
+const usage = `Usage: npm run move -- plunk|listmonk FILE [--dry-run]
+
+Needs SECRET_KEY, the secret key of a project, and API_URL, unless "npm start" runs here.
+--dry-run prints the contacts and sends nothing.`;
+
+/** What is sent to `POST /contacts`. */
+interface Contact {
+  email: string;
+  /** Absent: new contacts are subscribed, others stay as they are. */
+  subscribed?: false;
+  data: Record<string, unknown>;
+}
+
+type Cells = Record<string, string>;
+
+/** Requests under way at once. */
+const lanes = 4;
+const attemptsMax = 6;
+
+/** What each platform's columns mean; all others are data. */
+const platforms: Record<string, { toContact(cells: Cells): Contact; dropped: string[] }> = {
+  /** `email`, `subscribed`, and a column for each field of data. */
+  plunk: {
+    dropped: ['id', 'createdAt', 'updatedAt', 'projectId'],
+    toContact: ({ email = '', subscribed = '', ...rest }) =>
+      contactOf(email, !/^(false|0|no)$/i.test(subscribed), dataOf(rest, ['data'])),
+  },
+  /** `uuid,email,name,attributes,status,created_at,updated_at`; attributes are a JSON object. */
+  listmonk: {
+    dropped: ['uuid', 'created_at', 'updated_at'],
+    toContact: ({ email = '', status = '', ...rest }) =>
+      contactOf(email, status === '' || status === 'enabled', dataOf(rest, ['attributes'])),
+  },
+};
+
+function contactOf(email: string, isSubscribed: boolean, data: Contact['data']): Contact {
+  return { email, ...(isSubscribed ? {} : { subscribed: false }), data };
+}
+
+/**
+ * Cells as values: those of the columns in `objects` are JSON objects, whose keys become data.
+ * @throws SyntaxError when such a cell holds anything else.
+ */
+function dataOf(cells: Cells, objects: string[]): Contact['data'] {
+  const values = Object.entries(cells).flatMap(([name, cell]): [string, unknown][] => {
+    if (cell === '') return [];
+    return objects.includes(name)
+      ? Object.entries(objectOf(name, cell))
+      : [[name, readCell(name, cell)]];
+  });
+  return Object.fromEntries(values);
+}
+
+function objectOf(name: string, cell: string): object {
+  const value: unknown = JSON.parse(cell);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new SyntaxError(`The cell "${name}" is not a JSON object.`);
+}
+
+interface Row {
+  /** The line of the file that the row ends in, from 1. */
+  line: number;
+  contact: Contact;
+}
+
+/** The rows of an exported file, in order. `refuse` is told of those that cannot be read. */
+async function* readRows(
+  file: string,
+  { toContact, dropped }: (typeof platforms)[string],
+  refuse: (line: number, reason: string) => void,
+): AsyncGenerator<Row, void, undefined> {
+  const columns = (names: string[]) => {
+    const trimmed = names.map((name) => name.trim());
+    if (!trimmed.includes('email')) throw new Error('The file has no column "email".');
+    return trimmed;
+  };
+  const rows = createReadStream(file).pipe(
+    parse({
+      columns,
+      bom: true,
+      trim: true,
+      skip_empty_lines: true,
+      relax_column_count: true,
+      info: true,
+    }),
+  );
+  for await (const { record, info } of rows as AsyncIterable<{ record: Cells; info: Info }>) {
+    const kept = Object.entries(record).filter(([name]) => !dropped.includes(name));
+    try {
+      yield { line: info.lines, contact: toContact(Object.fromEntries(kept)) };
+    } catch (error) {
+      refuse(info.lines, String(error));
+    }
+  }
+}
+
+/**
+ * Sends a contact, again where that may help.
+ * @returns what became of it, or why the API refuses it.
+ * @throws Error when the API takes no contact at all.
+ */
+async function send(
+  contact: Contact,
+  { api, key }: { api: string; key: string },
+): Promise<'created' | 'updated' | { refused: string }> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetch(`${api}/contacts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(contact),
+      signal: AbortSignal.timeout(30_000),
+    }).catch((error: unknown) => new Error(`${api} does not answer: ${String(error)}`));
+    if (!(answer instanceof Error)) {
+      if (answer.ok) return answer.status === 201 ? 'created' : 'updated';
+      const { error } = (await answer.json()) as {
+        error: { message: string; errors?: { field: string; message: string }[] };
+      };
+      const reason = error.errors?.map(({ field, message }) => `${field}: ${message}`).join(' ');
+      if (answer.status === 401 || answer.status === 403) throw new Error(error.message);
+      if (answer.status !== 429 && answer.status < 500) return { refused: reason ?? error.message };
+      if (answer.status === 429) {
+        // A limit per minute is no failure: wait for as long as it takes.
+        attempt = 0;
+        await sleep(Number(answer.headers.get('retry-after') ?? 1) * 1000);
+        continue;
+      }
+    }
+    if (attempt === attemptsMax) {
+      throw answer instanceof Error ? answer : new Error(`${api} answers ${answer.status}.`);
+    }
+    await sleep(2 ** attempt * 250);
+  }
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'dry-run': { type: 'boolean', default: false }, help: { type: 'boolean' } },
+  });
+  const [name = '', file] = positionals;
+  const platform = Object.hasOwn(platforms, name) ? platforms[name] : undefined;
+  if (values.help || !platform || file === undefined) throw new Error(usage);
+
+  const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
+  const api = process.env['API_URL'] ?? stack?.apiUrl;
+  const key = process.env['SECRET_KEY'];
+  if (!values['dry-run'] && (!api || !key)) throw new Error(usage);
+
+  const counts = { created: 0, updated: 0, refused: 0 };
+  const refuse = (line: number, reason: string) => {
+    counts.refused += 1;
+    console.error(`Line ${line}: ${reason}`);
+  };
+  const rows = readRows(file, platform, refuse);
+  const work = async () => {
+    for await (const { line, contact } of rows) {
+      if (values['dry-run']) console.log(JSON.stringify(contact));
+      else {
+        const outcome = await send(contact, { api: api ?? '', key: key ?? '' });
+        if (typeof outcome === 'object') refuse(line, outcome.refused);
+        else counts[outcome] += 1;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, work));
+  const { created, updated, refused } = counts;
+  if (!values['dry-run']) console.log(`${created} new, ${updated} updated, ${refused} refused`);
+  if (refused > 0) process.exitCode = 1;
+}
+
+try {
+  await main();
+} catch (error) {
+  const place =
+    error instanceof CsvError && 'lines' in error ? `Line ${String(error['lines'])}: ` : '';
+  console.error(`${place}${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+}

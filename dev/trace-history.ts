@@ -1,0 +1,152 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { localActivityType } from '../worker/describe-run.ts';
+import {
+  asked,
+  attempts,
+  ending,
+  firstPayload,
+  type HistoryEvent,
+  timeOf,
+} from '../worker/history-events.ts';
+
+/** One workflow task of a run: why its code ran, and what it did then. */
+export interface TraceTask {
+  /** ISO 8601, when it had run. */
+  at: string;
+  /** Number of the event that completed it; null: it has not run yet. */
+  eventId: number | null;
+  /** What woke it, in order. */
+  woken: string[];
+  /** Its commands with their results, in order; results of activities wake a later task. */
+  did: string[];
+}
+
+/** Characters of a value; the whole one is in the history. */
+const valueCharsMax = 2_000;
+
+/** The tasks of a recorded run, oldest first: what a debugger would stop at, one after the other. */
+export function traceHistory({ events }: History): TraceTask[] {
+  const tasks: TraceTask[] = [];
+  const byId = new Map((events ?? []).map((event) => [Number(event.eventId), event]));
+  let woken: string[] = [];
+  for (const event of events ?? []) {
+    const task = tasks.at(-1);
+    const command = commandOf(event, byId);
+    if (event.workflowTaskCompletedEventAttributes) {
+      tasks.push({ at: timeOf(event), eventId: Number(event.eventId), woken, did: [] });
+      woken = [];
+    } else if (command !== null) task?.did.push(command);
+    else woken.push(...wakingOf(event, byId));
+  }
+  const [last] = (events ?? []).slice(-1);
+  // What has come since, or has ended it from outside.
+  if (last && woken.length > 0) tasks.push({ at: timeOf(last), eventId: null, woken, did: [] });
+  return tasks;
+}
+
+/** The tasks in lines. */
+export function traceLines(tasks: readonly TraceTask[]): string[] {
+  return tasks.flatMap(({ at, eventId, woken, did }) => [
+    `${at}  ${eventId === null ? 'not run yet' : `task completed (event ${eventId})`}`,
+    ...woken.map((text) => `    woken by  ${text}`),
+    ...did.map((text) => `    did       ${text}`),
+  ]);
+}
+
+type EventsById = ReadonlyMap<number, HistoryEvent>;
+
+/** What the code did, when this event says so. */
+function commandOf(event: HistoryEvent, byId: EventsById): string | null {
+  const scheduled = event.activityTaskScheduledEventAttributes;
+  if (scheduled) {
+    const input = shown(firstPayload(scheduled.input?.payloads));
+    return `call ${scheduled.activityType?.name}${summaryOf(event)}${input}`;
+  }
+  const timer = event.timerStartedEventAttributes;
+  if (timer) return `start a timer of ${secondsOf(timer.startToFireTimeout)} s${summaryOf(event)}`;
+  const cancelled = event.timerCanceledEventAttributes;
+  if (cancelled) return `cancel ${timerName(byId.get(Number(cancelled.startedEventId)))}`;
+  const marker = event.markerRecordedEventAttributes;
+  if (marker) return markerText(event, marker);
+  const attributes = event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes;
+  if (attributes) {
+    const set = Object.entries(attributes.indexedFields ?? {}).map(
+      ([key, payload]) => `${key} = ${textOf(defaultPayloadConverter.fromPayload(payload))}`,
+    );
+    return `set ${set.join(', ')}`;
+  }
+  // Termination and a deadline come from outside.
+  const isOwn = !event.workflowExecutionTerminatedEventAttributes;
+  const end = isOwn ? ending(event) : null;
+  return end === null ? null : `end: ${end}`;
+}
+
+function markerText(
+  event: HistoryEvent,
+  marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>,
+): string {
+  if (marker.markerName !== 'core_local_activity') {
+    return `mark ${marker.markerName}${shown(firstPayload(marker.details?.['patch-data']?.payloads))}`;
+  }
+  const call = `perform ${localActivityType(marker)}${summaryOf(event)}`;
+  if (marker.failure) return `${call}, which failed: ${marker.failure.message}`;
+  return `${call}${shown(firstPayload(marker.details?.['result']?.payloads), ' → ')}`;
+}
+
+/** What wakes the code, when this event does. */
+function wakingOf(event: HistoryEvent, byId: EventsById): string[] {
+  const started = event.workflowExecutionStartedEventAttributes;
+  if (started) return [`the start${shown(firstPayload(started.input?.payloads))}`];
+  const fired = event.timerFiredEventAttributes;
+  if (fired) return [`${timerName(byId.get(Number(fired.startedEventId)))}, which is over`];
+  const signal = event.workflowExecutionSignaledEventAttributes;
+  if (signal) {
+    return [`the signal "${signal.signalName}"${shown(firstPayload(signal.input?.payloads))}`];
+  }
+  const task = event.workflowTaskFailedEventAttributes;
+  if (task) return [`a task that failed: ${task.failure?.message}`];
+  if (event.workflowTaskTimedOutEventAttributes) return ['a task that took too long'];
+  const text = activityEnd(event, byId) ?? asked(event) ?? ending(event);
+  return text === null ? [] : [text];
+}
+
+function activityEnd(event: HistoryEvent, byId: EventsById): string | null {
+  const done = event.activityTaskCompletedEventAttributes;
+  const failed =
+    event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
+  const ended = done ?? failed ?? event.activityTaskCanceledEventAttributes;
+  if (!ended) return null;
+  const scheduled = byId.get(Number(ended.scheduledEventId));
+  const begun = byId.get(Number(ended.startedEventId))?.activityTaskStartedEventAttributes;
+  const { name } = scheduled?.activityTaskScheduledEventAttributes?.activityType ?? {};
+  const what = `${name}${scheduled ? summaryOf(scheduled) : ''}${begun ? attempts(begun) : ''}`;
+  if (done) return `${what}, done${shown(firstPayload(done.result?.payloads), ' → ')}`;
+  return failed ? `${what}, failed: ${failed.failure?.message}` : `${what}, cancelled`;
+}
+
+function timerName(event: HistoryEvent | undefined): string {
+  const duration = event?.timerStartedEventAttributes?.startToFireTimeout;
+  return `the timer of ${secondsOf(duration)} s${event ? summaryOf(event) : ''}`;
+}
+
+function secondsOf(
+  duration: { seconds?: unknown; nanos?: number | null } | null | undefined,
+): number {
+  return Number(duration?.seconds ?? 0) + (duration?.nanos ?? 0) / 1e9;
+}
+
+/** The text that operators see beside it, such as the name of a step. */
+function summaryOf({ userMetadata }: HistoryEvent): string {
+  const { summary } = userMetadata ?? {};
+  return summary ? ` [${String(defaultPayloadConverter.fromPayload(summary))}]` : '';
+}
+
+function shown(value: unknown, before = ': '): string {
+  return value === undefined || value === null ? '' : `${before}${textOf(value)}`;
+}
+
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > valueCharsMax ? `${text.slice(0, valueCharsMax)} …` : text;
+}

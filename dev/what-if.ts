@@ -1,0 +1,128 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { findContact } from '../db/contacts/contacts.ts';
+import type { Database } from '../db/database.ts';
+import { findProject } from '../db/projects/projects.ts';
+import { listSecretNames } from '../db/projects/secrets.ts';
+import type { KnownExecution } from '../db/workflows/execution-state.ts';
+import { findTemplateMail } from '../db/workflows/mails.ts';
+import { unitMs } from '../domain/filter/filter.ts';
+import { simulate } from '../domain/simulation/simulate.ts';
+import { type Simulation, TooManySteps } from '../domain/simulation/simulation.ts';
+import { conditionBranches, type GraphStep, waitBranches } from '../domain/workflow/graph.ts';
+import { createRenderer } from '../providers/rendering/renderer.ts';
+import { NoHistory } from './history-source.ts';
+
+/** Other outcomes of a step than the one that an execution had, played in memory. */
+
+/** How far ahead it looks. */
+const horizonDays = 400;
+/** As the servers do by default. */
+const webhookAttemptsMax = 5;
+
+/**
+ * Plays an execution on from one of its steps, as if that had taken this branch: from the moment it was
+ * left, with the contact and the context as they are now, receivers that answer 200, and no events.
+ * Nothing is stored, sent or called.
+ * @param given `<step>=<branch>`, the step by its id or its name
+ * @throws NoHistory when there is no such step or branch.
+ */
+export async function playWhatIf(
+  db: Database,
+  known: KnownExecution,
+  given: string,
+): Promise<Simulation> {
+  const { step, branch } = choiceOf(known, given);
+  const { projectId, workflowId, contactId, context, graph, state } = known;
+  const [contact, project, secretNames] = [
+    await findContact(db, projectId, contactId),
+    await findProject(db, projectId),
+    await listSecretNames(db, projectId),
+  ];
+  if (!contact || !project) throw new NoHistory('Its contact was deleted.');
+  const done = state.steps.find(({ stepId }) => stepId === step.id);
+  const startAt = done?.completedAt ?? done?.startedAt ?? state.completedAt ?? new Date();
+  const renderer = createRenderer();
+  try {
+    return await simulate(
+      {
+        workflow: { id: workflowId, name: state.workflowName },
+        graph,
+        behind: { stepId: step.id, branch },
+        triggerEventName: null,
+        contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
+        context,
+        project,
+        events: [],
+        receivers: new Map(),
+        startAt,
+        stopAt: new Date(startAt.getTime() + horizonDays * unitMs.days),
+      },
+      {
+        apiUrl: process.env['API_URL'] ?? 'http://localhost:8080',
+        renderer,
+        billed: false,
+        webhookAttemptsMax,
+        findMail: (templateId) => findTemplateMail(db, projectId, templateId),
+        secretNames: new Set(secretNames),
+        mark: randomBytes(16).toString('hex'),
+        newId: randomUUID,
+        breathe: () => nextTurn(),
+      },
+    );
+  } catch (error) {
+    if (error instanceof TooManySteps) throw new NoHistory('It would have too many steps.');
+    throw error;
+  } finally {
+    await renderer.close();
+  }
+}
+
+function choiceOf({ graph }: KnownExecution, given: string): { step: GraphStep; branch: string } {
+  const at = given.lastIndexOf('=');
+  if (at < 1) throw new NoHistory('--what-if takes "<step>=<branch>", such as "Paid?=timeout".');
+  const [name, branch] = [given.slice(0, at), given.slice(at + 1)];
+  const found = graph.steps.filter((step) => step.id === name || step.name === name);
+  const [step, second] = found;
+  if (second) {
+    const ids = found.map(({ id }) => `\n  ${id}`).join('');
+    throw new NoHistory(`Several steps are named "${name}". Name one by its id:${ids}`);
+  }
+  if (!step) {
+    const names = graph.steps.map((one) => `\n  ${one.name}`).join('');
+    throw new NoHistory(`The execution's graph has no step "${name}". Its steps:${names}`);
+  }
+  const branches = branchesOf(step);
+  if (branches.includes(branch)) return { step, branch };
+  const known = branches.length === 0 ? 'It has no branches.' : `It has: ${branches.join(', ')}.`;
+  throw new NoHistory(`"${step.name}" has no branch "${branch}". ${known}`);
+}
+
+function branchesOf({ type, config }: GraphStep): string[] {
+  if (type === 'CONDITION') return conditionBranches(config);
+  return type === 'WAIT_FOR_EVENT' ? Object.values(waitBranches) : [];
+}
+
+/** What would have happened, in lines. */
+export function whatIfLines(given: string, played: Simulation): string[] {
+  const steps = played.path.map(({ enteredAt, type, name, branch, leftAt }) => {
+    const way = branch === null ? '' : ` takes the way "${branch}"`;
+    const open = leftAt === null ? ' is not left' : '';
+    return { at: enteredAt, text: `${type} "${name}"${way}${open}` };
+  });
+  const mails = played.emails.map(({ at, to, subject, outcome, reason }) => {
+    const not = outcome === 'send' ? '' : ` (${outcome}: ${reason})`;
+    return { at, text: `    mail to ${to}: ${subject}${not}` };
+  });
+  const calls = played.webhooks.map(({ at, method, url }) => ({
+    at,
+    text: `    ${method} ${url}`,
+  }));
+  const lines = [...steps, ...mails, ...calls]
+    .toSorted((one, other) => one.at.getTime() - other.at.getTime())
+    .map(({ at, text }) => `${at.toISOString()}  ${text}`);
+  const { status, exitReason, error, endedAt } = played;
+  const why = exitReason ?? error;
+  const end = `${endedAt ? `${endedAt.toISOString()}  ` : ''}${status}${why === null ? '' : `: ${why}`}`;
+  return ['', `What if ${given}? (nothing is stored, sent or called)`, ...lines, end];
+}

@@ -1,0 +1,37 @@
+/**
+ * Jobs: work on many rows that continues after the response. `import` and `bulk` are on contacts, the
+ * others on the executions of a workflow.
+ */
+export type JobKind = 'import' | 'bulk' | ExecutionJobKind;
+
+export const executionJobKinds = ['migrate', 'move-waits', 'retry-all'] as const;
+
+export type ExecutionJobKind = (typeof executionJobKinds)[number];
+
+export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
+
+/** What a time slice of a job has left. */
+export interface JobProgress {
+  state: JobState;
+  done: number;
+  total: number;
+  failedReason: string | null;
+  /** Before the next slice, in milliseconds: the job must not go faster. Missing: none. */
+  pauseMs?: number;
+}
+
+/** A job on executions as shown; `totalRequested` is known when it has ended, or its ids were given. */
+export interface ExecutionJobData {
+  projectId: string;
+  workflowId: string;
+  operation: ExecutionJobKind;
+  stepId: string | null;
+  totalRequested: number | null;
+}
+
+/** How many executions had which outcome. */
+export interface ExecutionJobResults {
+  migrate: Record<'migrated' | 'unchanged' | 'unmappable' | 'cancelled' | 'finished', number>;
+  'move-waits': Record<'moved' | 'skipped', number>;
+  'retry-all': Record<'retried' | 'refused', number>;
+}

@@ -1,0 +1,96 @@
+import { isJsonEqual } from '../filter/value.ts';
+import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
+import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
+import { passOver, type StepMark } from '../workflow/place.ts';
+import { delayOf, waitEnd } from '../workflow/step-rules.ts';
+import type { StepConfig } from '../workflow/steps.ts';
+
+/** How an execution goes on in another version of its workflow. */
+
+/** What an execution does at its current step. */
+export type Rest =
+  /** It is in a delay, or waits for an event that has not come; `beganAt`: since when. */
+  | { kind: 'delay' | 'wait'; beganAt: Date }
+  /** It is between two steps, or its step is at work or has failed. */
+  | { kind: 'none' };
+
+/** What changes for an execution that is moved. Steps are those of the other graph. */
+export interface Move {
+  currentStepId: string;
+  /** The steps it has begun that have another id there. */
+  renamed: { from: string; to: string }[];
+  /** When its delay is over, counted anew; undefined: as before. */
+  resumeAt?: Date;
+  /** What its delay says then, but for that time. */
+  delayOutput?: Record<string, unknown>;
+  /** What comes after its delay, which is under way; null: nothing. */
+  scheduledStepId?: string | null;
+  /** What it waits for from now on; undefined: for the same. */
+  wait?: { eventName: string; expiresAt: Date | null };
+}
+
+/**
+ * What changes for an execution that is moved from one graph to another; null: its current step has no
+ * counterpart of its type there, or one that stands for another step that it has begun. A delay or wait
+ * keeps its beginning: where its config differs, its end is counted anew from that.
+ * @param marks of all steps it has begun or scheduled
+ */
+export function planMove(
+  [graph, other]: readonly [Graph, Graph],
+  execution: { currentStepId: string | null; marks: readonly StepMark[]; rest: Rest },
+  mapping: Mapping,
+): Move | null {
+  const { rest } = execution;
+  const current = findStep(graph, execution.currentStepId ?? '');
+  const target = current && counterpartOf(current, other, mapping).step;
+  if (!target) return null;
+  const begun = execution.marks.filter(hasBegun).map((mark) => {
+    const step = findStep(graph, mark.stepId);
+    const there = step && counterpartOf(step, other, mapping).step;
+    return { from: mark.stepId, mark: { ...mark, stepId: there?.id ?? mark.stepId } };
+  });
+  const isTaken = begun.some(({ from, mark }) => from !== current.id && mark.stepId === target.id);
+  if (isTaken) return null;
+  const move: Move = { currentStepId: target.id, renamed: renames(begun) };
+  const isSame = isJsonEqual(ownConfig(current), ownConfig(target));
+  if (rest.kind === 'delay') {
+    move.scheduledStepId = nextOf(other, target, begun);
+    if (!isSame) {
+      const { ms, output } = delayOf(target.config as StepConfig<'DELAY'>);
+      move.resumeAt = new Date(rest.beganAt.getTime() + ms);
+      move.delayOutput = output;
+    }
+  }
+  if (rest.kind === 'wait' && !isSame) {
+    const config = target.config as StepConfig<'WAIT_FOR_EVENT'>;
+    move.wait = { eventName: config.eventName, expiresAt: waitEnd(config, rest.beganAt) };
+  }
+  return move;
+}
+
+interface Begun {
+  /** Its id in the former graph. */
+  from: string;
+  /** With its id in the other one. */
+  mark: StepMark;
+}
+
+/** A step that was to come next, and was left out when the run was ended, has not begun. */
+function hasBegun({ status, startedAt }: StepMark): boolean {
+  return status !== 'SCHEDULED' && !(status === 'SKIPPED' && startedAt === null);
+}
+
+function nextOf(other: Graph, { id }: GraphStep, begun: readonly Begun[]): string | null {
+  const marks = begun.map(({ mark }) => mark);
+  return passOver(other, stepAfter(other, id, null), marks)?.id ?? null;
+}
+
+/** The mapping may give two steps one counterpart: then the execution has begun that one all the same. */
+function renames(begun: readonly Begun[]): { from: string; to: string }[] {
+  const ids = new Set<string>();
+  return begun.flatMap(({ from, mark: { stepId: to } }) => {
+    const isFirst = !ids.has(to);
+    ids.add(to);
+    return isFirst && to !== from ? [{ from, to }] : [];
+  });
+}

@@ -1,0 +1,41 @@
+/** What holds back mail that could leave, for operators. */
+export const deliveryLimits = [
+  'project_rate',
+  'server_rate',
+  'campaign_rate',
+  'provider',
+  'no_worker',
+] as const;
+
+export type DeliveryLimit = (typeof deliveryLimits)[number];
+
+/** Who sends at this part of a rate is held back by it, although a token may just be there. */
+const nearly = 0.8;
+
+/**
+ * The limit that mail waits for; null when nothing waits, or it is sent as fast as it can be.
+ * @param state.perSecond messages of the project that have left per second
+ * @param state.rates in messages per second; 0: no limit
+ * @param state.projectTokens tokens that are left, null where none were ever taken
+ */
+export function limitOf(state: {
+  workers: number;
+  due: number;
+  perSecond: number;
+  isProviderOut: boolean;
+  projectTokens: number | null;
+  serverTokens: number | null;
+  rates: { perSecond: number; perProjectPerSecond: number };
+}): DeliveryLimit | null {
+  if (state.workers === 0) return 'no_worker';
+  if (state.due === 0) return null;
+  if (state.isProviderOut) return 'provider';
+  const isReached = (rate: number, tokens: number | null) =>
+    rate > 0 && ((tokens !== null && tokens < 1) || state.perSecond >= nearly * rate);
+  const { perSecond: server, perProjectPerSecond: project } = state.rates;
+  const isProject = isReached(project, state.projectTokens);
+  const isServer = isReached(server, state.serverTokens);
+  // Both are empty at once where they are equal, or where others have taken the server's.
+  if (isServer && (!isProject || (server > 0 && server < project))) return 'server_rate';
+  return isProject ? 'project_rate' : null;
+}

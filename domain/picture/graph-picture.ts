@@ -1,0 +1,227 @@
+import { type Graph, type GraphStep, type GraphTransition, waysByStep } from '../workflow/graph.ts';
+import type { Picture, PictureStep, StepState } from './picture.ts';
+
+/** What the pictures of a workflow and of an execution show. */
+
+/** Numbers of a step, as its statistics have them. */
+export interface StepNumbers {
+  entered: number;
+  waiting: number;
+  failed: number;
+}
+
+/** The picture of a graph, with numbers on its steps where they are given. */
+export function pictureOfGraph(
+  graph: Graph,
+  { name, subtitle }: { name: string; subtitle: string },
+  numbers: ReadonlyMap<string, StepNumbers> | null,
+): Picture {
+  return {
+    title: name,
+    subtitle,
+    steps: graph.steps.map(({ id, type, name: stepName }) => {
+      const counts = numbers?.get(id);
+      const notes = counts ? [numbersText(counts)] : [];
+      return { id, type, name: stepName, state: null, word: null, notes, fault: null };
+    }),
+    ways: waysOf(graph, () => null),
+  };
+}
+
+function numbersText({ entered, waiting, failed }: StepNumbers): string {
+  const parts = [`${grouped(entered)} entered`];
+  if (waiting > 0) parts.push(`${grouped(waiting)} waiting`);
+  if (failed > 0) parts.push(`${grouped(failed)} failed`);
+  return parts.join(' · ');
+}
+
+const grouped = (count: number) => count.toLocaleString('en-US');
+
+/** An execution, as its rows have it. */
+export interface ExecutionState {
+  workflowName: string;
+  version: number;
+  status: string;
+  currentStepId: string | null;
+  /** Held back, by its own pause or by that of its workflow. */
+  isPaused: boolean;
+  error: string | null;
+  exitReason: string | null;
+  startedAt: Date;
+  completedAt: Date | null;
+  steps: readonly StepDone[];
+}
+
+/** What an execution did at a step. */
+export interface StepDone {
+  stepId: string;
+  status: string;
+  startedAt: Date | null;
+  completedAt: Date | null;
+  scheduledFor: Date | null;
+  executeAfter: Date | null;
+  output: Record<string, unknown> | null;
+  error: string | null;
+}
+
+/** The picture of an execution: its graph, and the way it has taken. Other steps it did are left out. */
+export function pictureOfExecution(graph: Graph, execution: ExecutionState): Picture {
+  const done = new Map(execution.steps.map((step) => [step.stepId, step]));
+  const failedAt = failedStepOf(execution);
+  const ways = waysByStep(graph);
+  /** The way on which it left a step, if it has come to where that leads. */
+  const wayFrom = (step: StepDone | undefined): GraphTransition | undefined => {
+    const out = (step && ways.get(step.stepId)) ?? [];
+    const branch = branchOf(step);
+    const way = out.find((one) => one.branch === branch) ?? out.find((one) => one.branch === null);
+    return way && done.has(way.toStepId) ? way : undefined;
+  };
+  return {
+    title: execution.workflowName,
+    subtitle: subtitleOf(execution),
+    steps: graph.steps.map((step) => {
+      const its = done.get(step.id);
+      const state = its ? stateOf(its, execution, failedAt) : 'untouched';
+      return pictureStep(step, state, its, execution, done.get(wayFrom(its)?.toStepId ?? ''));
+    }),
+    ways: waysOf(graph, (way) => way === wayFrom(done.get(way.fromStepId))),
+  };
+}
+
+function subtitleOf({
+  version,
+  status,
+  exitReason,
+  startedAt,
+  completedAt,
+  isPaused,
+}: ExecutionState) {
+  const reason = exitReason === null ? '' : ` (${exitReason})`;
+  const parts = [`Version ${version}`, `${status}${isPaused ? ', paused' : ''}${reason}`];
+  parts.push(`started ${timeText(startedAt)} UTC`);
+  if (completedAt) parts.push(`${durationText(startedAt, completedAt)} in all`);
+  return parts.join(' · ');
+}
+
+/** The step whose failure ended the execution: also one that ended by its run, without a failed step. */
+function failedStepOf({ status, steps, currentStepId }: ExecutionState): string | null {
+  if (status !== 'FAILED') return null;
+  return steps.find((step) => step.status === 'FAILED')?.stepId ?? currentStepId;
+}
+
+function stateOf(
+  { stepId, status, startedAt }: StepDone,
+  execution: ExecutionState,
+  failedAt: string | null,
+): StepState {
+  if (stepId === failedAt || status === 'FAILED') return 'failed';
+  if (status === 'SKIPPED') return 'skipped';
+  const isActive = execution.status === 'RUNNING' || execution.status === 'WAITING';
+  if (isActive && stepId === execution.currentStepId) return 'current';
+  if (status === 'SCHEDULED') return 'scheduled';
+  return startedAt === null && status !== 'COMPLETED' ? 'untouched' : 'done';
+}
+
+function pictureStep(
+  { id, type, name }: GraphStep,
+  state: StepState,
+  done: StepDone | undefined,
+  execution: ExecutionState,
+  next: StepDone | undefined,
+): PictureStep {
+  const base = { id, type, name, state };
+  if (!done) return { ...base, word: null, notes: [], fault: null };
+  return {
+    ...base,
+    word: state === 'current' ? currentWord(execution) : state,
+    notes: timesOf(state, done, type === 'DELAY' ? endOfDelay(execution, next) : null),
+    fault: done.error ?? (state === 'failed' ? execution.error : null),
+  };
+}
+
+/** A delay lasts until the next step begins, or is given up; the last one until the execution ends. */
+function endOfDelay({ completedAt }: ExecutionState, next: StepDone | undefined): DelayEnd {
+  return {
+    isAt: next ? (next.startedAt ?? next.completedAt) : completedAt,
+    willBeAt: next?.scheduledFor ?? null,
+  };
+}
+
+interface DelayEnd {
+  isAt: Date | null;
+  willBeAt: Date | null;
+}
+
+function currentWord({ isPaused, status }: ExecutionState): string {
+  if (isPaused) return 'paused';
+  return status === 'WAITING' ? 'waiting' : 'running';
+}
+
+/** When it began, and how long it took or until when it lasts. */
+function timesOf(state: StepState, step: StepDone, delay: DelayEnd | null): string[] {
+  const { startedAt, completedAt, scheduledFor, executeAfter, output } = step;
+  if (state === 'scheduled') return scheduledFor ? [`from ${timeText(scheduledFor)}`] : [];
+  if (startedAt === null) return completedAt ? [timeText(completedAt)] : [];
+  if (state === 'current') {
+    const until = delay ? (delay.willBeAt ?? momentOf(output?.['resumeAt'])) : executeAfter;
+    return [`since ${timeText(startedAt)}`, ...(until ? [`until ${timeText(until)}`] : [])];
+  }
+  const end = delay && state !== 'skipped' ? delay.isAt : completedAt;
+  return [`${timeText(startedAt)}${end ? ` · ${durationText(startedAt, end)}` : ''}`];
+}
+
+function momentOf(text: unknown): Date | null {
+  return typeof text === 'string' && Number.isFinite(Date.parse(text)) ? new Date(text) : null;
+}
+
+/** The branch that a step has taken, as its output says; null: it has none. */
+function branchOf(step: StepDone | undefined): string | null {
+  const { branch, waitOutcome } = step?.output ?? {};
+  if (typeof branch === 'string') return branch;
+  return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
+}
+
+function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null): Picture['ways'] {
+  const steps = new Map(graph.steps.map((step) => [step.id, step]));
+  return [...waysByStep(graph).values()].flat().flatMap((way) => {
+    const [from, to] = [steps.get(way.fromStepId), steps.get(way.toStepId)];
+    if (!from || !to) return [];
+    const label = way.branch === null ? null : branchName(from, way.branch);
+    return [{ from: from.id, to: to.id, label, isTaken: isTaken(way) }];
+  });
+}
+
+/** A branch of several has a name of its own. */
+function branchName({ config }: GraphStep, branch: string): string {
+  const branches = Array.isArray(config['branches']) ? config['branches'] : [];
+  const named = branches.find(({ id }: { id: string }) => id === branch) as
+    | { name: string }
+    | undefined;
+  return named?.name ?? branch;
+}
+
+/** UTC, to the second. */
+function timeText(moment: Date): string {
+  return moment.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+const units = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** The two largest units: `2 d 3 h`. */
+function durationText(from: Date, to: Date): string {
+  const ms = Math.max(0, to.getTime() - from.getTime());
+  if (ms < 1_000) return `${ms} ms`;
+  let rest = Math.round(ms / 1_000);
+  const parts: string[] = [];
+  for (const [unit, seconds] of units) {
+    const count = Math.floor(rest / seconds);
+    if (count > 0) parts.push(`${count} ${unit}`);
+    rest -= count * seconds;
+  }
+  return parts.slice(0, 2).join(' ');
+}

@@ -1,0 +1,72 @@
+/**
+ * Widths of texts that nobody has drawn yet: fonts differ, so this is an estimate on the wide side of
+ * common sans-serif fonts.
+ */
+
+export interface Font {
+  /** In pixels. */
+  size: number;
+  bold?: boolean;
+}
+
+const narrow = /[ilIjtfr.,:;'|!()[\]/\\ ]/;
+const wide = /[mwMW@%&—…]/;
+const capital = /[A-Z0-9ÄÖÜ_<>=+~#$?-]/;
+
+/** Width of a text, in pixels. */
+export function textWidth(text: string, { size, bold = false }: Font): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width * size * (bold ? 1.12 : 1);
+}
+
+function characterWidth(character: string): number {
+  if (narrow.test(character)) return 0.36;
+  if (wide.test(character)) return 0.98;
+  // Chinese, Japanese, Korean, symbols and emoji are as wide as they are high.
+  if ((character.codePointAt(0) ?? 0) >= 0x1100) return 1.1;
+  return capital.test(character) ? 0.7 : 0.6;
+}
+
+/** The text as one line of at most this width, in pixels: else its beginning and an ellipsis. */
+export function cut(text: string, width: number, font: Font): string {
+  const line = oneLine(text);
+  if (textWidth(line, font) <= width) return line;
+  return `${beginning(line, width - textWidth('…', font), font).trimEnd()}…`;
+}
+
+/** The text in lines of at most this width, in pixels; the last is cut. */
+export function wrapped(text: string, width: number, font: Font, linesMax: number): string[] {
+  const lines: string[] = [];
+  let rest = oneLine(text);
+  while (rest !== '' && lines.length < linesMax - 1 && textWidth(rest, font) > width) {
+    const fitting = beginning(rest, width, font);
+    const space = rest[fitting.length] === ' ' ? fitting.length : fitting.lastIndexOf(' ');
+    // A word that is too long for a line is broken.
+    const line = space > 0 ? fitting.slice(0, space) : fitting;
+    if (line === '') break;
+    lines.push(line);
+    rest = rest.slice(line.length).trimStart();
+  }
+  return rest === '' ? lines : [...lines, cut(rest, width, font)];
+}
+
+/** As much of the beginning as fits. */
+function beginning(text: string, width: number, font: Font): string {
+  let end = 0;
+  let used = 0;
+  for (const { index, segment } of graphemes.segment(text)) {
+    used += textWidth(segment, font);
+    if (used > width) break;
+    end = index + segment.length;
+  }
+  return text.slice(0, end);
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Longer texts are cut before they are measured: none fits in a box anyway. */
+const measuredMax = 2_000;
+
+function oneLine(text: string): string {
+  return text.slice(0, measuredMax).replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,412 @@
+import { contactDataFault, planContactData } from '../contact/data.ts';
+import { evaluateStepCondition } from '../filter/step.ts';
+import { isJsonEqual } from '../filter/value.ts';
+import { localeOf, optOutUrls } from '../mail/content.ts';
+import type { TemplateVariables } from '../template/render.ts';
+import {
+  begin,
+  type Command,
+  decide,
+  type Doing,
+  type Outcome,
+  runOrComplete,
+  waitOutcome,
+} from '../workflow/decide.ts';
+import { exitReasonOf } from '../workflow/exit-rules.ts';
+import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
+import {
+  type SimulatedContact,
+  type SimulatedEvent,
+  type SimulatedMail,
+  type SimulatedReceiver,
+  type SimulatedStep,
+  type SimulatedWebhook,
+  type Simulation,
+  type SimulationInput,
+  type SimulationServices,
+  simulatedStepsMax,
+  TooManySteps,
+} from './simulation.ts';
+import { composeStepMail, mailOutput } from '../workflow/step-mail.ts';
+import {
+  delayOf,
+  exitOf,
+  renderedUpdates,
+  StepFailure,
+  subscribedAfter,
+  triggerOutput,
+  waitEnd,
+  waitOutput,
+} from '../workflow/step-rules.ts';
+import type { StepConfig } from '../workflow/steps.ts';
+import { retryAfterAttempt, webhookOutput, type WebhookOutcome } from '../workflow/webhook.ts';
+import { renderWebhook } from '../workflow/webhook-render.ts';
+import { hidden } from '../workflow/webhook-secrets.ts';
+
+/**
+ * Plays one execution in memory, with a clock that jumps from one moment to the next. What a step
+ * does is decided by the functions that executions use.
+ */
+
+/**
+ * Plays one execution.
+ * @throws TooManySteps
+ */
+export function simulate(
+  input: SimulationInput,
+  services: SimulationServices,
+): Promise<Simulation> {
+  return new Player(input, services).play();
+}
+
+/** The execution ends, whatever it is doing. */
+class Exited extends Error {
+  readonly reason: string;
+  constructor(reason: string) {
+    super();
+    this.reason = reason;
+  }
+}
+
+/** The time is over at which to look. */
+class StillWaiting extends Error {}
+
+class Player {
+  readonly #input: SimulationInput;
+  readonly #services: SimulationServices;
+  readonly #executionId: string;
+  #now: Date;
+  #contact: SimulatedContact;
+  #context: Record<string, unknown> | null;
+  #nextEvent = 0;
+  /** Of an exit rule that was met while a step was at work. */
+  #exit: string | null = null;
+  readonly #path: SimulatedStep[] = [];
+  readonly #emails: SimulatedMail[] = [];
+  readonly #webhooks: SimulatedWebhook[] = [];
+
+  constructor(input: SimulationInput, services: SimulationServices) {
+    this.#input = input;
+    this.#services = services;
+    this.#executionId = services.newId();
+    this.#now = input.startAt;
+    this.#contact = input.contact;
+    this.#context = input.context;
+  }
+
+  async play(): Promise<Simulation> {
+    try {
+      return this.#ended(await this.#walk(), {});
+    } catch (error) {
+      if (error instanceof Exited) return this.#ended('EXITED', { exitReason: error.reason });
+      if (error instanceof StillWaiting) return this.#ended('WAITING', {});
+      if (!(error instanceof StepFailure)) throw error;
+      this.#leave(null, error.output);
+      if (this.#exit !== null) return this.#ended('EXITED', { exitReason: this.#exit });
+      return this.#ended('FAILED', { error: error.message });
+    }
+  }
+
+  #ended(status: Simulation['status'], end: { exitReason?: string; error?: string }): Simulation {
+    return {
+      status,
+      exitReason: end.exitReason ?? null,
+      error: end.error ?? null,
+      startedAt: this.#input.startAt,
+      endedAt: status === 'WAITING' ? null : this.#now,
+      path: this.#path,
+      emails: this.#emails,
+      webhooks: this.#webhooks,
+      contact: this.#contact,
+      context: this.#context,
+    };
+  }
+
+  async #walk(): Promise<'COMPLETED'> {
+    const { graph } = this.#input;
+    let command: Command = this.#begin();
+    while (command.do !== 'complete' && command.do !== 'stop') {
+      const outcome = await this.#perform(command);
+      command = decide(graph, command, outcome);
+    }
+    return 'COMPLETED';
+  }
+
+  /** The first command, after the trigger or the step that it goes on from. */
+  #begin(): Command {
+    const { graph, behind, triggerEventName, startAt } = this.#input;
+    const left = behind && findStep(graph, behind.stepId);
+    if (left) {
+      this.#enter(left);
+      this.#leave(behind.branch, null);
+      return runOrComplete(stepAfter(graph, left.id, behind.branch));
+    }
+    const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
+    if (trigger) {
+      this.#enter(trigger);
+      this.#leave(null, triggerOutput(triggerEventName, startAt));
+    }
+    return begin(graph, null);
+  }
+
+  async #perform(command: Doing): Promise<Outcome> {
+    const { step } = command;
+    switch (command.do) {
+      case 'run':
+        await this.#services.breathe();
+        this.#advance(this.#now);
+        this.#enter(step);
+        return this.#endStep(await this.#run(step));
+      case 'sleep':
+        this.#advance(new Date(command.until));
+        this.#last().leftAt = this.#now;
+        return { kind: 'resumed' };
+      case 'await':
+        return this.#awaitEvent(step, command.until === null ? null : new Date(command.until));
+      case 'settle':
+        throw new Error('A simulated wait is settled when it ends.');
+    }
+  }
+
+  /** A step at work finishes before an exit rule ends its execution. */
+  #endStep(outcome: Outcome): Outcome {
+    if (this.#exit !== null) throw new Exited(this.#exit);
+    return outcome;
+  }
+
+  #enter({ id: stepId, name, type }: GraphStep): void {
+    if (this.#path.length >= simulatedStepsMax) throw new TooManySteps();
+    const enteredAt = this.#now;
+    this.#path.push({ stepId, name, type, enteredAt, leftAt: null, branch: null, output: null });
+  }
+
+  #last(): SimulatedStep {
+    const last = this.#path.at(-1);
+    if (!last) throw new Error('No step was entered.');
+    return last;
+  }
+
+  #leave(branch: string | null, output: Record<string, unknown> | null): void {
+    Object.assign(this.#last(), { leftAt: this.#now, branch, output });
+  }
+
+  async #run(step: GraphStep): Promise<Outcome> {
+    switch (step.type) {
+      case 'SEND_EMAIL':
+        return this.#done(await this.#sendEmail(step));
+      case 'UPDATE_CONTACT':
+        return this.#done(await this.#updateContact(step));
+      case 'WEBHOOK':
+        return this.#done(await this.#callWebhook(step));
+      case 'CONDITION':
+        return this.#decide(step);
+      case 'EXIT': {
+        const { reason, output } = exitOf(step.config);
+        this.#leave(null, output);
+        throw new Exited(reason);
+      }
+      case 'DELAY': {
+        const { ms, output } = delayOf(step.config as StepConfig<'DELAY'>);
+        const resumeAt = new Date(this.#now.getTime() + ms).toISOString();
+        this.#last().output = { ...output, resumeAt };
+        return { kind: 'resting', until: resumeAt };
+      }
+      case 'WAIT_FOR_EVENT': {
+        const until = waitEnd(step.config as StepConfig<'WAIT_FOR_EVENT'>, this.#now);
+        return { kind: 'waiting', until: until?.toISOString() ?? null };
+      }
+      case 'TRIGGER':
+        throw new Error('The trigger is not performed.');
+    }
+  }
+
+  #done(output: Record<string, unknown>): Outcome {
+    this.#leave(null, output);
+    return { kind: 'done' };
+  }
+
+  #decide({ config }: GraphStep): Outcome {
+    const scope = { contact: this.#contact, context: this.#context };
+    const decision = evaluateStepCondition(config as StepConfig<'CONDITION'>, scope);
+    this.#leave(decision.branch, { ...decision });
+    return { kind: 'branch', branch: decision.branch };
+  }
+
+  /** An event at the moment of the time-out is too late, as for `recordEvents`. */
+  #awaitEvent({ config }: GraphStep, until: Date | null): Outcome {
+    const { eventName } = config as StepConfig<'WAIT_FOR_EVENT'>;
+    for (;;) {
+      const event = this.#input.events[this.#nextEvent];
+      if (!event || event.at > this.#input.stopAt || (until && event.at >= until)) break;
+      this.#advance(event.at, 1);
+      if (event.name !== eventName) continue;
+      if (event.data) this.#context = { ...this.#context, ...event.data };
+      return this.#endWait('EVENT', waitOutput(eventName, { data: event.data, at: event.at }));
+    }
+    if (until === null) throw this.#stillWaiting();
+    this.#advance(until);
+    return this.#endWait('TIMEOUT', waitOutput(eventName, null));
+  }
+
+  #endWait(result: 'EVENT' | 'TIMEOUT', output: Record<string, unknown>): Outcome {
+    const outcome = waitOutcome(result);
+    this.#leave(outcome.kind === 'branch' ? outcome.branch : null, output);
+    return outcome;
+  }
+
+  #stillWaiting(): StillWaiting {
+    this.#now = this.#input.stopAt;
+    return new StillWaiting();
+  }
+
+  /**
+   * Moves the clock, and plays the events up to then.
+   * @param max at most so many events: those of a wait come one by one.
+   */
+  #advance(to: Date, max = Infinity): void {
+    const { events, stopAt } = this.#input;
+    const last = to > stopAt ? stopAt : to;
+    for (let played = 0; played < max; played++) {
+      const event = events[this.#nextEvent];
+      if (!event || event.at > last) break;
+      this.#nextEvent += 1;
+      if (event.at > this.#now) this.#now = event.at;
+      this.#record(event);
+    }
+    if (to > stopAt) throw this.#stillWaiting();
+    if (to > this.#now) this.#now = to;
+  }
+
+  /** What recording an event does to the contact, and to an execution at rest. */
+  #record({ name, given, data }: SimulatedEvent): void {
+    // Too much data: such an event is refused when it is tracked.
+    if (this.#write(planContactData(given), undefined) !== null) return;
+    this.#meet(name, data);
+    if (this.#exit !== null && this.#isAtRest()) {
+      this.#last().leftAt = this.#now;
+      throw new Exited(this.#exit);
+    }
+  }
+
+  #meet(name: string, data: Record<string, unknown> | null): void {
+    const { exitRules = [] } = this.#input.graph;
+    this.#exit ??= exitReasonOf(exitRules, { name, data }, this.#contact);
+  }
+
+  #isAtRest(): boolean {
+    const { type, leftAt } = this.#last();
+    return leftAt !== null || type === 'DELAY' || type === 'WAIT_FOR_EVENT';
+  }
+
+  /**
+   * Changes the contact, by the rules of `recordContact`. Returns the limit that its data would exceed,
+   * and changes nothing then.
+   */
+  #write(
+    { set, remove }: { set: Record<string, unknown>; remove: readonly string[] },
+    subscribed: boolean | undefined,
+  ): string | null {
+    const merged = { ...this.#contact.data, ...set };
+    for (const key of remove) delete merged[key];
+    const data = Object.keys(merged).length === 0 ? null : merged;
+    const fault = contactDataFault(data);
+    if (fault !== null) return fault;
+    const before = this.#contact;
+    const after = { data, subscribed: subscribed ?? before.subscribed };
+    const isChanged =
+      after.subscribed !== before.subscribed || !isJsonEqual(after.data, before.data);
+    if (isChanged) this.#contact = { ...before, ...after, updatedAt: this.#now };
+    return null;
+  }
+
+  #variables(): TemplateVariables {
+    const { project } = this.#input;
+    return {
+      owner: project.id,
+      contact: this.#contact,
+      context: this.#context,
+      locale: localeOf(this.#contact.data, project.language),
+      urls: optOutUrls(this.#services.apiUrl, this.#contact.id, this.#services.newId()),
+    };
+  }
+
+  async #sendEmail(step: GraphStep): Promise<Record<string, unknown>> {
+    const { renderer, billed, findMail } = this.#services;
+    const found = step.templateId === null ? noMail : await findMail(step.templateId);
+    const source = { contact: this.#contact, project: this.#input.project, ...found };
+    const mail = await composeStepMail(renderer, step, source, this.#variables(), billed);
+    this.#emails.push({
+      stepId: step.id,
+      at: this.#now,
+      to: mail.recipient.email,
+      from: mail.from.email,
+      subject: mail.content.subject,
+      body: mail.content.body,
+      messageClass: mail.messageClass,
+      outcome: mail.withheld === null ? 'send' : 'withheld',
+      reason: mail.withheld,
+    });
+    return mailOutput(mail, null, this.#now);
+  }
+
+  async #updateContact({ config }: GraphStep): Promise<Record<string, unknown>> {
+    const { updates = {}, subscriptionAction = 'none' } = config as StepConfig<'UPDATE_CONTACT'>;
+    const rendered = await renderedUpdates(updates, this.#variables(), this.#services.renderer);
+    const before = this.#contact.subscribed;
+    const fault = this.#write(planContactData(rendered), subscribedAfter[subscriptionAction]);
+    if (fault !== null) throw new StepFailure(fault);
+    const { subscribed, data } = this.#contact;
+    if (subscribed !== before) {
+      const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
+      this.#meet(name, { source: 'workflow' });
+    }
+    return { updated: true, updates: rendered, newData: data, subscriptionAction, subscribed };
+  }
+
+  async #callWebhook(step: GraphStep): Promise<Record<string, unknown>> {
+    const { workflow, startAt, receivers } = this.#input;
+    const { renderer, mark, webhookAttemptsMax: attemptsMax } = this.#services;
+    const config = step.config as StepConfig<'WEBHOOK'>;
+    const variables = {
+      ...this.#variables(),
+      workflow,
+      execution: { id: this.#executionId, startedAt: startAt.toISOString() },
+    };
+    const rendered = await renderWebhook(renderer, config, variables, mark);
+    const missing = rendered.secretNames.find((name) => !this.#services.secretNames.has(name));
+    if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
+    const request = rendered.build(() => hidden);
+    if ('fault' in request) throw new StepFailure(request.fault);
+    const receiver = receivers.get(step.id) ?? { statusCode: 200, failures: 0 };
+    for (let attempts = 1; ; attempts++) {
+      const outcome = answerOf(receiver, attempts);
+      const delayMs = retryAfterAttempt(attempts, outcome, { attemptsMax, now: this.#now });
+      if (delayMs !== null) {
+        this.#advance(new Date(this.#now.getTime() + delayMs));
+        continue;
+      }
+      const headers = { ...request.headers };
+      for (const name of Object.keys(config.headers ?? {})) headers[name] = hidden;
+      const { method, url, body } = request;
+      this.#webhooks.push({ stepId: step.id, at: this.#now, attempts, method, url, headers, body });
+      const output = webhookOutput(request, outcome, attempts);
+      if (output.success || config.onFailure !== 'fail') return output;
+      throw new StepFailure(output.error ?? '', output);
+    }
+  }
+}
+
+const noMail = { template: null, domainStatus: null };
+
+function answerOf(receiver: SimulatedReceiver, attempt: number): WebhookOutcome {
+  const isFailure = attempt <= receiver.failures;
+  const { response } = receiver;
+  return {
+    kind: 'answered',
+    statusCode: isFailure ? 503 : receiver.statusCode,
+    contentType: 'application/json',
+    retryAfter: null,
+    text: isFailure || response === undefined ? '' : JSON.stringify(response),
+    isCut: false,
+  };
+}

@@ -1,0 +1,123 @@
+import type { Renderer } from '../template/render.ts';
+import type { Graph } from '../workflow/graph.ts';
+import type { StepMailSource } from '../workflow/step-mail.ts';
+import type { StepType } from '../workflow/step-types.ts';
+
+/** What goes into a simulated execution, and what comes of it. */
+
+/** Steps of one simulation, the trigger included. */
+export const simulatedStepsMax = 200;
+
+/** More steps than a simulation plays. */
+export class TooManySteps extends Error {}
+
+export interface SimulatedContact {
+  id: string;
+  email: string;
+  subscribed: boolean;
+  createdAt: Date;
+  updatedAt: Date;
+  data: Record<string, unknown> | null;
+}
+
+/** Something the contact does: its data reaches the contact, as with `/v1/track`. */
+export interface SimulatedEvent {
+  name: string;
+  at: Date;
+  /** As it was sent. */
+  given: Record<string, unknown> | null;
+  /** As the event has it: see `eventData`. */
+  data: Record<string, unknown> | null;
+}
+
+/** What the receiver of a webhook answers. */
+export interface SimulatedReceiver {
+  statusCode: number;
+  /** Any JSON; undefined: no body. */
+  response?: unknown;
+  /** Answers of 503 before. */
+  failures: number;
+}
+
+export interface SimulationInput {
+  workflow: { id: string; name: string };
+  graph: Graph;
+  /** Where it goes on: this step has been left on this branch. Absent: it begins. */
+  behind?: { stepId: string; branch: string };
+  /** The event that starts it; null: it is started by hand. */
+  triggerEventName: string | null;
+  contact: SimulatedContact;
+  context: Record<string, unknown> | null;
+  project: { id: string; name: string; language: string; subscription: string | null };
+  /** In the order of their times. */
+  events: readonly SimulatedEvent[];
+  /** By step id. Others answer 200 without a body. */
+  receivers: ReadonlyMap<string, SimulatedReceiver>;
+  startAt: Date;
+  /** An execution that goes on for longer is still WAITING. */
+  stopAt: Date;
+}
+
+export interface SimulationServices {
+  apiUrl: string;
+  renderer: Renderer;
+  /** Whether this server bills. */
+  billed: boolean;
+  webhookAttemptsMax: number;
+  /** A template of the project with the state of its sender's domain. */
+  findMail(templateId: string): Promise<Pick<StepMailSource, 'template' | 'domainStatus'>>;
+  /** Of the project's secrets. */
+  secretNames: ReadonlySet<string>;
+  /** A text that nobody can guess. */
+  mark: string;
+  /** A new id. */
+  newId(): string;
+  /** Gives others a turn. */
+  breathe(): Promise<void>;
+}
+
+export interface SimulatedStep {
+  stepId: string;
+  name: string;
+  type: StepType;
+  enteredAt: Date;
+  leftAt: Date | null;
+  branch: string | null;
+  output: Record<string, unknown> | null;
+}
+
+export interface SimulatedMail {
+  stepId: string;
+  at: Date;
+  to: string;
+  from: string;
+  subject: string;
+  body: string;
+  messageClass: string;
+  outcome: 'send' | 'withheld';
+  reason: string | null;
+}
+
+export interface SimulatedWebhook {
+  stepId: string;
+  /** Of its last attempt. */
+  at: Date;
+  attempts: number;
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+export interface Simulation {
+  status: 'COMPLETED' | 'EXITED' | 'FAILED' | 'WAITING';
+  exitReason: string | null;
+  error: string | null;
+  startedAt: Date;
+  endedAt: Date | null;
+  path: SimulatedStep[];
+  emails: SimulatedMail[];
+  webhooks: SimulatedWebhook[];
+  contact: SimulatedContact;
+  context: Record<string, unknown> | null;
+}

@@ -1,0 +1,143 @@
+import { AssertionError, LiquidError } from 'liquidjs';
+import { readTemplate } from './source.ts';
+
+/** Where something stands in a template: both count from 1, and are null where that is unknown. */
+export interface Place {
+  line: number | null;
+  column: number | null;
+}
+
+/** Why a template cannot be rendered. Mail with it is sent with plain replacement. */
+export interface TemplateFault extends Place {
+  code: 'liquid_syntax' | 'liquid_limit';
+  message: string;
+}
+
+const nowhere: Place = { line: null, column: null };
+
+/** The fault of a template that is longer than one may be. */
+export const tooLong: TemplateFault = {
+  code: 'liquid_limit',
+  message: 'The template is longer than 2 MB.',
+  ...nowhere,
+};
+
+/** The fault of a rendering that had to be stopped. */
+export const stopped: TemplateFault = {
+  code: 'liquid_limit',
+  message: 'Rendering takes longer, or more memory, than it may.',
+  ...nowhere,
+};
+
+/** The fault of a template that cannot be parsed within the time for it. */
+export const unread: TemplateFault = {
+  code: 'liquid_limit',
+  message: 'The template takes too long to be read.',
+  ...nowhere,
+};
+
+/** What liquidjs says of its limits, and what we say. */
+const limitMessages: readonly (readonly [RegExp, string])[] = [
+  [/^template render limit/, 'Rendering takes longer than a second.'],
+  [/^memory alloc limit/, 'Rendering makes more than 10 MB of text.'],
+];
+
+/** The fault that an error of liquidjs means, thrown while `source` was parsed or rendered. */
+export function faultOf(error: unknown, source: string): TemplateFault {
+  const place = LiquidError.is(error) ? placeOf(error, source) : nowhere;
+  const cause = LiquidError.is(error) ? (error.originalError ?? error) : error;
+  const written = cause instanceof Error ? cause.message : 'Not valid Liquid.';
+  if (cause instanceof AssertionError && written.endsWith('limit exceeded')) {
+    const known = limitMessages.find(([pattern]) => pattern.test(written));
+    return { code: 'liquid_limit', message: known?.[1] ?? stopped.message, ...place };
+  }
+  // Of the engine itself: too long a text, too deep a nesting.
+  if (cause instanceof RangeError) return { ...stopped, ...place };
+  const message = written.replace(/, line:\d+, col:\d+$/, '');
+  return { code: 'liquid_syntax', message: asSentence(message), ...place };
+}
+
+/** A fault in one line, for those who see only a message. */
+export function faultText({ message, line, column }: TemplateFault): string {
+  return line === null ? message : `${message} (line ${line}, column ${column})`;
+}
+
+function asSentence(text: string): string {
+  return text === '' ? 'Not valid Liquid.' : `${text[0]!.toUpperCase()}${text.slice(1)}`;
+}
+
+function placeOf({ token }: LiquidError, source: string): Place {
+  const map = new PlaceMap(source);
+  // A part that was tokenized by itself has positions of its own.
+  return token.input === map.liquid ? map.at(token.begin) : nowhere;
+}
+
+/**
+ * Finds the place in the written template of what liquidjs has found in its translation.
+ * @param omitted pieces to leave out of the translation.
+ */
+export class PlaceMap {
+  /** The translation. */
+  readonly liquid: string;
+  readonly #source: string;
+  /** The start of each piece in the translation and in the source. */
+  readonly #pieces: { liquid: number; written: number; isExact: boolean }[] = [];
+  #lines: number[] | undefined;
+
+  constructor(
+    source: string,
+    omitted: (piece: ReturnType<typeof readTemplate>[number]) => boolean = () => false,
+  ) {
+    this.#source = source;
+    const texts: string[] = [];
+    let liquid = 0;
+    let written = 0;
+    for (const piece of readTemplate(source)) {
+      const text = omitted(piece) ? '' : piece.liquid;
+      const isTagOfOneLine = /^\{[{%]/.test(text) && !text.includes('\n');
+      this.#pieces.push({ liquid, written, isExact: text === piece.written && !isTagOfOneLine });
+      texts.push(text);
+      liquid += text.length;
+      written += piece.written.length;
+    }
+    this.liquid = texts.join('');
+  }
+
+  /** @param at offset in the translation. A place in a tag of one line is where the tag begins. */
+  at(at: number): Place {
+    const piece = lastAt(this.#pieces, at, ({ liquid }) => liquid);
+    if (!piece) return { line: 1, column: 1 };
+    return this.inSource(piece.written + (piece.isExact ? at - piece.liquid : 0));
+  }
+
+  /** @param at offset in the written template. */
+  inSource(at: number): Place {
+    this.#lines ??= lineStarts(this.#source);
+    const lines = this.#lines;
+    const line = lastIndexAt(lines, at, (start) => start);
+    return { line: line + 1, column: at - (lines[line] ?? 0) + 1 };
+  }
+}
+
+/** The offsets at which the lines of a text begin. */
+export function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+function lastAt<T>(items: readonly T[], at: number, start: (item: T) => number): T | undefined {
+  return items[lastIndexAt(items, at, start)];
+}
+
+/** The index of the last of the ordered items that starts at or before an offset; -1: none. */
+function lastIndexAt<T>(items: readonly T[], at: number, start: (item: T) => number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (start(items[middle]!) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

@@ -1,0 +1,147 @@
+import { containsOptOutLink } from './html.ts';
+import { lineStarts, type Place, type TemplateFault } from './faults.ts';
+import type { Inspection } from './inspect.ts';
+import { type TemplateVariables, templateScope } from './render.ts';
+
+/** What a customer should know of a template before it is sent. */
+export interface TemplateWarning extends Place {
+  code: (typeof warningCodes)[number];
+  message: string;
+}
+
+export const warningCodes = [
+  'liquid_syntax',
+  'liquid_limit',
+  'unknown_filter',
+  'unknown_variable',
+  'missing_unsubscribe_link',
+  'large_message',
+  'image_without_alt',
+  'http_link',
+] as const;
+
+/** A part of a mail: its template, what was read of it, and why it was rendered plainly. */
+interface Part {
+  name: 'subject' | 'body';
+  source: string;
+  inspection: Inspection;
+  fault: TemplateFault | null;
+}
+
+/** What is said of one template at most: a list of ten thousand names helps nobody. */
+const warningsMax = 100;
+/** Bytes of HTML from which on Gmail clips a message and hides its end. */
+export const clippedBytes = 102 * 1024;
+
+/** The faults of both parts of a mail as warnings, each once. */
+export function faultWarnings(faults: {
+  subject: TemplateFault | null;
+  body: TemplateFault | null;
+}): TemplateWarning[] {
+  return (['subject', 'body'] as const).flatMap((name) => {
+    const fault = faults[name];
+    return fault === null ? [] : [{ ...fault, message: inPart(name, fault.message) }];
+  });
+}
+
+/** All warnings of a mail that was rendered, those of the subject first, at most 100. */
+export function mailWarnings(mail: {
+  parts: readonly Part[];
+  variables: TemplateVariables;
+  messageClass: string;
+  /** The rendered body, and the bytes of the document that would be sent. */
+  body: string;
+  bytes: number;
+}): TemplateWarning[] {
+  const { variables, body } = mail;
+  const values = templateScope(variables).values;
+  const warnings = mail.parts.flatMap((part): TemplateWarning[] => {
+    const { name, inspection } = part;
+    const fault = part.fault ?? inspection.fault;
+    return [
+      ...(fault ? faultWarnings({ subject: null, body: null, [name]: fault }) : []),
+      ...inspection.unknownFilters.map(({ name: filter, ...place }) => ({
+        code: 'unknown_filter' as const,
+        message: inPart(name, `There is no filter "${filter}": the value stays as it is.`),
+        ...place,
+      })),
+      ...inspection.names
+        .filter(({ path }) => !isKnown(path, values))
+        .map(({ path, ...place }) => ({
+          code: 'unknown_variable' as const,
+          message: inPart(name, `Nothing is named "${path.join('.')}": it stays empty.`),
+          ...place,
+        })),
+      ...(name === 'body' ? markupWarnings(part.source, body) : []),
+    ];
+  });
+  const whole = (code: TemplateWarning['code'], message: string, isSo: boolean) => {
+    if (isSo) warnings.push({ code, message, line: null, column: null });
+  };
+  const hasOptOut = containsOptOutLink(body, variables.contact.id);
+  whole(
+    'missing_unsubscribe_link',
+    'A HEADLESS mail has no footer, and this one has no opt-out link of its own.',
+    mail.messageClass === 'HEADLESS' && !hasOptOut,
+  );
+  whole(
+    'large_message',
+    'The HTML has more than 102 KB: Gmail shows only its beginning.',
+    mail.bytes > clippedBytes,
+  );
+  return warnings.slice(0, warningsMax);
+}
+
+function inPart(name: Part['name'], message: string): string {
+  return name === 'subject' ? `In the subject: ${message}` : message;
+}
+
+/** Properties of lists and texts in Liquid. */
+const ownProperties = ['size', 'first', 'last'];
+
+function isKnown(path: readonly string[], values: Record<string, unknown>): boolean {
+  let value: unknown = values;
+  for (const [depth, key] of path.entries()) {
+    // Inside lists and texts, and below what has no value, the path itself is known.
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
+    if (depth > 0 && ownProperties.includes(key)) return true;
+    if (!Object.hasOwn(value, key)) return false;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return true;
+}
+
+/** What is looked for in HTML. Each match ends before the next tag, so a text is read once. */
+const markup = [
+  {
+    code: 'image_without_alt',
+    message: 'An image has no alt text: who does not see it learns nothing.',
+    pattern: /<img\b[^<>]*/gi,
+    isFault: (found: string) => !/\salt(?=[\s=/]|$)/i.test(found),
+  },
+  {
+    code: 'http_link',
+    message: 'A link begins with http://: it is not encrypted.',
+    pattern: /\bhref\s{0,9}=\s{0,9}["']?http:\/\//gi,
+    isFault: () => true,
+  },
+] as const;
+
+/** Where they stand in the template; what only its values bring is named without a place. */
+function markupWarnings(source: string, rendered: string): TemplateWarning[] {
+  const starts = lineStarts(source);
+  return markup.flatMap(({ code, message, pattern, isFault }) => {
+    const found: TemplateWarning[] = [];
+    for (const match of source.matchAll(pattern)) {
+      if (!isFault(match[0])) continue;
+      const line = starts.findLastIndex((start) => start <= match.index);
+      found.push({ code, message, line: line + 1, column: match.index - (starts[line] ?? 0) + 1 });
+      if (found.length === warningsMax) return found;
+    }
+    if (found.length > 0) return found;
+    for (const match of rendered.matchAll(pattern)) {
+      if (isFault(match[0])) return [{ code, message, line: null, column: null }];
+    }
+    return found;
+  });
+}

@@ -1,0 +1,80 @@
+import { isJsonEqual } from '../filter/value.ts';
+import { findStep, type Graph, type GraphStep, reachableFrom, waysByStep } from './graph.ts';
+
+/** What another graph means for an execution at a step of its own. */
+
+/** Why an execution would go another way: the first of these that holds. */
+export const differences = ['config', 'next_step', 'branches', 'template', 'exit_rules'] as const;
+
+export type Difference = (typeof differences)[number];
+
+/** The step of the other graph that stands for a step of this one, by its id or by a given mapping. */
+export type Counterpart =
+  | { reason: 'same_id' | 'mapping'; step: GraphStep }
+  | { reason: 'step_gone' | 'type_changed'; step: null };
+
+/** Step ids of the other graph by those of this one, where they are not the same. */
+export type Mapping = Readonly<Record<string, string>>;
+
+/** The counterpart of a step. A step without one of its type cannot be left for the other graph. */
+export function counterpartOf(step: GraphStep, other: Graph, mapping: Mapping): Counterpart {
+  const found = findStep(other, mappedId(step, mapping));
+  if (!found) return { reason: 'step_gone', step: null };
+  if (found.type !== step.type) return { reason: 'type_changed', step: null };
+  return { reason: Object.hasOwn(mapping, step.id) ? 'mapping' : 'same_id', step: found };
+}
+
+/**
+ * The first difference between what can be reached from a step and from its counterpart, both
+ * included; null: none. Names do not count. The exit rules are those of the whole graphs.
+ */
+export function differenceFrom(
+  [graph, other]: readonly [Graph, Graph],
+  [step, target]: readonly [GraphStep, GraphStep],
+  mapping: Mapping,
+): Difference | null {
+  const [rules, otherRules] = [graph.exitRules ?? [], other.exitRules ?? []];
+  const met = new Set<Difference>(isJsonEqual(rules, otherRules) ? [] : ['exit_rules']);
+  const [here, there] = [indexed(graph), indexed(other)];
+  const counterpart = (one: GraphStep | undefined) => {
+    const two = one && there.steps.get(mappedId(one, mapping));
+    return one && two?.type === one.type ? two : undefined;
+  };
+  const reachable = reachableFrom(other, target.id);
+  for (const id of reachableFrom(graph, step.id)) {
+    const one = here.steps.get(id);
+    const two = counterpart(one);
+    // Gone or elsewhere: then a way before it is not the same.
+    if (!one || !two || !reachable.has(two.id)) continue;
+    if (!isJsonEqual(ownConfig(one), ownConfig(two))) met.add('config');
+    if (one.templateId !== two.templateId) met.add('template');
+    const [to, toOther] = [targets(here, id), targets(there, two.id)];
+    for (const branch of new Set([...to.keys(), ...toOther.keys()])) {
+      const next = counterpart(here.steps.get(to.get(branch) ?? ''));
+      if (!next || next.id !== toOther.get(branch)) {
+        met.add(branch === null ? 'next_step' : 'branches');
+      }
+    }
+  }
+  return differences.find((difference) => met.has(difference)) ?? null;
+}
+
+/** Of large graphs: each step is looked up many times. */
+function indexed(graph: Graph) {
+  return { steps: new Map(graph.steps.map((step) => [step.id, step])), ways: waysByStep(graph) };
+}
+
+/** Where a step leads, by branch. */
+function targets({ ways }: ReturnType<typeof indexed>, stepId: string): Map<string | null, string> {
+  return new Map((ways.get(stepId) ?? []).map(({ branch, toStepId }) => [branch, toStepId]));
+}
+
+function mappedId({ id }: GraphStep, mapping: Mapping): string {
+  return (Object.hasOwn(mapping, id) ? mapping[id] : undefined) ?? id;
+}
+
+/** Without the copy of the template's id. */
+export function ownConfig({ config }: Pick<GraphStep, 'config'>): Record<string, unknown> {
+  const { templateId: _, ...own } = config;
+  return own;
+}

@@ -1,0 +1,74 @@
+import { firstStep } from './decide.ts';
+import { findStep, type Graph, type GraphStep, stepAfter } from './graph.ts';
+
+/** Where an execution goes on, told by its row and those of its steps. */
+
+/** A step execution. Times are to the microsecond, as texts that have one order. */
+export interface StepMark {
+  stepId: string;
+  status: string;
+  /** The branch that it took, if it chose one. */
+  branch: string | null;
+  startedAt: string | null;
+  endedAt: string | null;
+  /** When it was due, if it was SCHEDULED. */
+  dueAt: string | null;
+  /** It is a delay whose time is over. */
+  isOver: boolean;
+}
+
+/** An execution that has not ended. */
+export interface Standing {
+  currentStepId: string | null;
+  startedAt: string;
+  marks: readonly StepMark[];
+}
+
+/** The step that an execution goes on at, and since when that one counts events. */
+export interface Place {
+  /** None: nothing is left to do. */
+  step: GraphStep | undefined;
+  since: string;
+}
+
+/** Where an execution goes on: at its current step, or behind it when that is done. */
+export function placeOf(graph: Graph, standing: Standing): Place {
+  const step = stepAt(graph, standing);
+  const ends = standing.marks.flatMap(({ stepId, endedAt }) =>
+    endedAt !== null && stepId !== step?.id ? [endedAt] : [],
+  );
+  const due = standing.marks.find(({ stepId }) => stepId === step?.id)?.dueAt ?? [];
+  const since = [standing.startedAt, ...ends].concat(due).toSorted().at(-1);
+  return { step, since: since ?? standing.startedAt };
+}
+
+function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | undefined {
+  const scheduled = marks.find((mark) => mark.status === 'SCHEDULED');
+  const current = currentStepId === null ? undefined : findStep(graph, currentStepId);
+  const mark = marks.find(({ stepId }) => stepId === currentStepId);
+  const isDone = mark?.status === 'COMPLETED' || mark?.status === 'SKIPPED';
+  // A delay is complete from its beginning on: its execution waits there all the same.
+  const isResting = current?.type === 'DELAY' && mark?.status === 'COMPLETED' && !mark.isOver;
+  if (current && current.type !== 'TRIGGER' && (!isDone || isResting)) return current;
+  if (scheduled) return findStep(graph, scheduled.stepId);
+  if (!current) return firstStep(graph, null);
+  return passOver(graph, stepAfter(graph, current.id, mark?.branch ?? null), marks);
+}
+
+/**
+ * The first step from this one on that an execution has not begun. Only one that was moved to another
+ * version meets steps it has begun: it passes over them, where they branch by the way they took.
+ */
+export function passOver(
+  graph: Graph,
+  from: GraphStep | undefined,
+  marks: readonly StepMark[],
+): GraphStep | undefined {
+  for (let step = from; step;) {
+    const { id } = step;
+    const mark = marks.find(({ stepId }) => stepId === id);
+    if (!mark || mark.status === 'SCHEDULED') return step;
+    step = stepAfter(graph, id, mark.branch);
+  }
+  return undefined;
+}

@@ -1,0 +1,116 @@
+import { isBodyTooLarge, type RenderedMail, renderMailWith } from '../mail/content.ts';
+import { domainOf, normaliseEmail } from '../mail/email-address.ts';
+import { type MessageClass, needsSubscription } from '../mail/headers.ts';
+import { compileTemplate, type Renderer, type TemplateVariables } from '../template/render.ts';
+import type { GraphStep } from './graph.ts';
+import { StepFailure } from './step-rules.ts';
+import type { StepConfig } from './steps.ts';
+
+/** What the mail of a step is made of. */
+export interface StepMailSource {
+  contact: { email: string; subscribed: boolean };
+  project: { name: string; subscription: string | null };
+  /** null: it is gone. */
+  template: StepTemplate | null;
+  /** Of the template's sender; null: the project has no such domain. */
+  domainStatus: string | null;
+}
+
+export interface StepTemplate {
+  id: string;
+  type: string;
+  subject: string;
+  body: string;
+  fromEmail: string | null;
+  fromName: string | null;
+  replyTo: string | null;
+}
+
+export interface StepMail extends RenderedMail {
+  messageClass: MessageClass;
+  templateId: string;
+  from: { email: string; name: string };
+  replyTo: string | null;
+  recipient: { type: 'CONTACT' | 'CUSTOM'; email: string };
+  /** Why it is not sent; null: it is. */
+  withheld: 'contact_unsubscribed' | 'message_too_large' | null;
+}
+
+/**
+ * Makes the mail of a SEND_EMAIL step.
+ * @param billed whether this server bills: then mail without a subscription has a badge.
+ * @throws StepFailure when there is no template or no usable sender.
+ */
+export async function composeStepMail(
+  renderer: Renderer,
+  step: GraphStep,
+  { contact, project, template, domainStatus }: StepMailSource,
+  variables: TemplateVariables,
+  billed: boolean,
+): Promise<StepMail> {
+  if (!template) throw new StepFailure('The template of this step no longer exists.');
+  const from = requireSender(template.fromEmail, domainStatus);
+  const recipient = await recipientOf(step, contact.email, variables, renderer);
+  const messageClass = template.type as MessageClass;
+  const { content, warnings } = await renderMailWith(renderer, {
+    subject: compileTemplate(template.subject),
+    body: compileTemplate(template.body),
+    messageClass,
+    sourceType: 'WORKFLOW',
+    variables,
+    hasBadge: billed && project.subscription === null,
+  });
+  // Mail to a custom address goes to somebody else: the contact's subscription is irrelevant.
+  const isUnwanted =
+    needsSubscription(messageClass, 'WORKFLOW') &&
+    recipient.type === 'CONTACT' &&
+    !contact.subscribed;
+  const isTooLarge = isBodyTooLarge(content.body);
+  return {
+    content,
+    warnings,
+    messageClass,
+    templateId: template.id,
+    from: { email: from, name: template.fromName ?? project.name },
+    replyTo: template.replyTo,
+    recipient,
+    withheld: isUnwanted ? 'contact_unsubscribed' : isTooLarge ? 'message_too_large' : null,
+  };
+}
+
+/** @param emailId null: it is not stored. */
+export function mailOutput(
+  { recipient, warnings }: StepMail,
+  emailId: string | null,
+  at: Date,
+): Record<string, unknown> {
+  return {
+    emailId,
+    sentAt: at.toISOString(),
+    recipientType: recipient.type,
+    recipientEmail: recipient.email,
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+}
+
+function requireSender(from: string | null, domainStatus: string | null): string {
+  if (!from) throw new StepFailure('The template of this step has no sender.');
+  if (domainStatus !== 'verified') {
+    throw new StepFailure(`The sender domain ${domainOf(from)} is not verified.`);
+  }
+  return from;
+}
+
+async function recipientOf(
+  step: GraphStep,
+  contactEmail: string,
+  variables: TemplateVariables,
+  renderer: Renderer,
+): Promise<StepMail['recipient']> {
+  const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
+  if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT', email: contactEmail };
+  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], variables);
+  const email = normaliseEmail(written);
+  if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
+  return { type: 'CUSTOM', email };
+}

@@ -1,0 +1,43 @@
+import type { Renderer } from '../template/render.ts';
+import type { StepConfig } from './steps.ts';
+import {
+  buildWebhook,
+  type WebhookCall,
+  webhookSources,
+  type WebhookVariables,
+} from './webhook.ts';
+import { markSecrets, revealed } from './webhook-secrets.ts';
+
+/** The request of a WEBHOOK step, rendered but for its secrets. */
+export interface RenderedWebhook {
+  /** Names of the secrets in it. */
+  secretNames: string[];
+  /** The request with `valueOf(name)` in place of each secret. A `fault` is an error in the step. */
+  build(valueOf: (name: string) => string): WebhookCall | { fault: string };
+}
+
+/**
+ * Renders the request of a WEBHOOK step.
+ * @param mark stands for a secret meanwhile: a text that nobody can guess.
+ */
+export async function renderWebhook(
+  renderer: Renderer,
+  config: StepConfig<'WEBHOOK'>,
+  variables: WebhookVariables,
+  mark: string,
+): Promise<RenderedWebhook> {
+  const sources = webhookSources(config, variables);
+  const marked = sources.map((source) => markSecrets(source, mark));
+  const texts = await renderer.renderTexts(
+    marked.map(({ text }) => text),
+    variables,
+  );
+  const rendered = new Map(sources.map((source, index) => [source, texts[index] ?? '']));
+  return {
+    secretNames: [...new Set(marked.flatMap(({ names }) => names))],
+    build: (valueOf) =>
+      buildWebhook(config, variables, (source) =>
+        revealed(rendered.get(source) ?? '', mark, valueOf),
+      ),
+  };
+}

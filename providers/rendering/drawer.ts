@@ -1,0 +1,48 @@
+import { Problem } from '../../domain/errors.ts';
+import { type Picture, pictureStepsMax } from '../../domain/picture/picture.ts';
+import { ThreadPool } from './thread-pool.ts';
+
+export interface Drawer {
+  /**
+   * The picture as SVG.
+   * @throws Problem PICTURE_TOO_LARGE when it has too many steps, or takes too long;
+   *   RATE_LIMIT_EXCEEDED when too many pictures of this owner are to be drawn already.
+   */
+  draw(picture: Picture, owner: string): Promise<string>;
+  /** Ends the thread and aborts what it is drawing. */
+  close(): Promise<void>;
+}
+
+/** Time for one picture, in milliseconds: the most tangled one of 1,000 steps takes nine seconds. */
+const drawMsDefault = 15_000;
+const megabytes = 512;
+/** Pictures of one owner at once: each may be a megabyte. */
+const waitingMax = 20;
+
+/**
+ * Draws pictures in a thread, where a graph that is built to take long can be stopped, and holds up
+ * no other request meanwhile. Owners take turns.
+ */
+export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {
+  const threads = new ThreadPool<Picture>('draw-worker', 1, megabytes);
+  const waiting = new Map<string, number>();
+
+  return {
+    async draw(picture, owner) {
+      if (picture.steps.length > pictureStepsMax) throw new Problem('PICTURE_TOO_LARGE');
+      const before = waiting.get(owner) ?? 0;
+      if (before >= waitingMax) throw new Problem('RATE_LIMIT_EXCEEDED');
+      waiting.set(owner, before + 1);
+      try {
+        const svg = await threads.run(owner, picture, drawMs);
+        if (typeof svg === 'string') return svg;
+        throw new Problem('PICTURE_TOO_LARGE');
+      } finally {
+        const left = (waiting.get(owner) ?? 1) - 1;
+        if (left === 0) waiting.delete(owner);
+        else waiting.set(owner, left);
+      }
+    },
+    close: () => threads.close(),
+  };
+}

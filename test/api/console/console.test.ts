@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { consolePages } from '../../../api/console/console.ts';
+import { useApi } from '../../support/api.ts';
+
+const api = await useApi();
+const ada = await api.signUp();
+const password = 'a password';
+const project = await api.createProject(ada.cookie, 'Ada & <sons>');
+const bob = await api.signUp();
+await api.createProject(bob.cookie);
+const home = `/console/${project.id}`;
+
+const call = (method: string, path: string, body?: unknown) =>
+  api.request(method, path, { key: project.secretKey, body });
+
+/** On one line, as a browser reads it. */
+const inOne = (page: string) => page.replaceAll(/\s+/g, ' ');
+
+/** A page, and what a browser that has seen it sends with the next form. */
+async function open(path: string, cookie = ada.cookie) {
+  const { status, headers, body } = await api.request('GET', path, { cookie });
+  const secret = /everpost_console=\w+/.exec(headers.get('set-cookie') ?? '')?.[0] ?? '';
+  const token = /name="token" value="([\w-]+)"/.exec(inOne(body))?.[1] ?? '';
+  return { status, headers, html: inOne(body as string), token, cookie: `${cookie}; ${secret}` };
+}
+
+/** Sends a form of a page. */
+function press(path: string, fields: Record<string, string>, cookie: string) {
+  return api.request('POST', path, {
+    cookie,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  });
+}
+
+describe('the console', () => {
+  it('asks who is there before it shows anything', async () => {
+    for (const path of ['/console', home, `${home}/failures`]) {
+      const { status, html, headers } = await open(path, 'a=b');
+      expect([path, status, headers.get('content-type')]).toEqual([
+        path,
+        401,
+        'text/html; charset=utf-8',
+      ]);
+      expect(html).toContain(`<input type="hidden" name="next" value="${path}" />`);
+    }
+  });
+
+  it('lets in who knows the password, to the page that was asked for', async () => {
+    const email = 'carl@users.test';
+    await api.request('POST', '/auth/signup', { body: { email, password } });
+    const { token, cookie } = await open('/console', 'a=b');
+    const wrong = await press(
+      '/console/log-in',
+      { token, email, password: 'not it, is it', next: home },
+      cookie,
+    );
+    expect([wrong.status, wrong.body.includes('role="alert"')]).toEqual([401, true]);
+    expect(inOne(wrong.body)).toContain(`name="next" value="${home}"`);
+    const right = await press('/console/log-in', { token, email, password, next: home }, cookie);
+    expect([right.status, right.headers.get('location')]).toEqual([303, home]);
+    expect(right.headers.get('set-cookie')).toContain('everpost_session=');
+  });
+
+  it.each([
+    'https://evil.example/console',
+    '//evil.example',
+    '/console/../auth/logout',
+    '/console\\@evil.example',
+    '',
+  ])('never leads to %s', async (next) => {
+    const email = `next${Math.abs(next.length)}@users.test`;
+    await api.request('POST', '/auth/signup', { body: { email, password } });
+    const { token, cookie } = await open('/console', 'a=b');
+    const { status, headers } = await press(
+      '/console/log-in',
+      { token, email, password, next },
+      cookie,
+    );
+    expect([status, headers.get('location')]).toEqual([303, '/console']);
+  });
+
+  it('begins with the overview of the only project, whose name is text', async () => {
+    const { status, html } = await open('/console');
+    expect(status).toBe(200);
+    expect(html).toContain('<h1>Ada &amp; &lt;sons&gt;</h1>');
+    expect((await open(home)).html).toContain('<h1>Ada &amp; &lt;sons&gt;</h1>');
+  });
+
+  it('shows nothing of a project to who is no member of it', async () => {
+    for (const path of [
+      '',
+      '/failures',
+      '/contacts?email=a@b.test',
+      '/workflows',
+      '/campaigns',
+      '/templates',
+    ]) {
+      const { status, html } = await open(`${home}${path}`, bob.cookie);
+      expect([path, status, html.includes('PROJECT_NOT_FOUND')]).toEqual([path, 404, true]);
+      expect(html).not.toContain('Ada');
+    }
+  });
+
+  it('takes no form without the token of its page and session', async () => {
+    const made = await call('POST', '/workflows', { name: 'Onboarding', eventName: 'joined' });
+    const path = `${home}/workflows/${made.body.id}/pause`;
+    const { token, cookie } = await open(home);
+    const other = await open('/console', bob.cookie);
+    const attempts = [
+      await press(path, {}, cookie),
+      await press(path, { token: `${token}x` }, cookie),
+      await press(path, { token }, ada.cookie),
+      await press(path, { token: other.token }, cookie),
+    ];
+    expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect((await call('GET', `/workflows/${made.body.id}`)).body.pausedAt).toBeNull();
+
+    const right = await press(path, { token }, cookie);
+    expect([right.status, right.headers.get('location')]).toEqual([
+      303,
+      `${home}/workflows/${made.body.id}?done=paused`,
+    ]);
+    expect((await call('GET', `/workflows/${made.body.id}`)).body.pausedAt).not.toBeNull();
+    expect((await open(`${home}/workflows/${made.body.id}?done=paused`)).html).toContain('Paused.');
+  });
+
+  it('needs a token for each of its forms', async () => {
+    const { cookie } = await open(home);
+    const id = '00000000-0000-4000-8000-000000000000';
+    const forms = consolePages.filter(({ method }) => method === 'POST');
+    expect(forms.length).toBeGreaterThan(8);
+    for (const { path } of forms) {
+      const filled = path.replace('{projectId}', project.id).replaceAll(/\{\w+\}/g, id);
+      expect([path, (await press(filled, {}, cookie)).status]).toEqual([path, 403]);
+    }
+  });
+
+  it('says only what it knows to say', async () => {
+    const { html } = await open(`${home}?done=Your+account+is+closed`);
+    expect(html).not.toContain('closed');
+    expect((await open(`${home}?done=constructor`)).status).toBe(200);
+  });
+
+  it('shows what a customer wrote as text', async () => {
+    const name = '<script>alert(1)</script>';
+    const { body } = await call('POST', '/contacts', {
+      email: 'eve@shop.test',
+      data: { name, [`<b>${name}`]: 1 },
+    });
+    const { html } = await open(`${home}/contacts?email=eve@shop.test`);
+    expect(html).toContain('&lt;script&gt;alert(1)');
+    expect(html).not.toContain('<script');
+    expect((await open(`${home}/contacts/${body.id}`)).html).not.toContain('<script');
+  });
+
+  it('allows its pages nothing but their own style and forms', async () => {
+    const { headers } = await open(home);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('tells errors of the API as a page', async () => {
+    const { status, html } = await open(`${home}/workflows/00000000-0000-4000-8000-000000000000`);
+    expect([status, html.includes('WORKFLOW_NOT_FOUND')]).toEqual([404, true]);
+    expect((await open(`${home}/workflows/x`)).status).toBe(422);
+  });
+
+  it('ends the session of the page, and no other', async () => {
+    const { cookie: session, email } = await api.signUp();
+    await api.createProject(session);
+    const again = await api.request('POST', '/auth/login', { body: { email, password } });
+    const other = again.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const { token, cookie } = await open('/console', session);
+    const { status, headers } = await press('/console/log-out', { token }, cookie);
+    expect([status, headers.get('location')]).toEqual([303, '/console']);
+    expect((await open('/console', session)).status).toBe(401);
+    expect((await open('/console', other)).status).toBe(200);
+  });
+
+  it('is not there where it is switched off', async () => {
+    const without = await useApi({ CONSOLE: 'false' });
+    for (const path of ['/console', home]) {
+      const { status, body } = await without.request('GET', path);
+      expect([status, body.error.code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+    }
+  });
+});

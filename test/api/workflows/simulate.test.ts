@@ -1,0 +1,399 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
+import { errorFields } from '../../support/projects/workflow-api.ts';
+
+/** One execution played in memory. */
+
+const shop = await useShop();
+const { db } = shop.api;
+const day = 86_400_000;
+
+const { body: workflow } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
+const path = `/workflows/${workflow.id}/simulate`;
+
+type Step = [type: string, config?: object, more?: object];
+
+/** A graph of steps named and identified by the keys; without `ways` each leads to the next. */
+function graphOf(steps: Record<string, Step>, ways?: [string, string, string?][]) {
+  const ids = ['start', ...Object.keys(steps)];
+  const inLine = ids.slice(1).map((id, index): [string, string] => [ids[index] ?? '', id]);
+  return {
+    steps: [
+      { id: 'start', type: 'TRIGGER', name: 'Start', config: { eventName: 'e' } },
+      ...Object.entries(steps).map(([id, [type, config = {}, more]]) => ({
+        id,
+        type,
+        name: id,
+        config,
+        ...more,
+      })),
+    ],
+    transitions: (ways ?? inLine).map(([fromStepId, toStepId, branch]) => ({
+      fromStepId,
+      toStepId,
+      ...(branch === undefined ? {} : { branch }),
+    })),
+  };
+}
+
+const days = (amount: number): Step => ['DELAY', { amount, unit: 'days' }];
+
+async function play(given: object) {
+  const person = { contact: { email: newAddress() } };
+  const { status, body } = await shop.call('POST', path, { ...person, ...given });
+  expect([status, body.error]).toEqual([200, undefined]);
+  expect(body.success).toBe(true);
+  return body.data;
+}
+
+async function refused(given: object) {
+  const person = { contact: { email: newAddress() } };
+  const { status, body } = await shop.call('POST', path, { ...person, ...given });
+  return [status, body.error?.code, ...(body.error?.errors ? errorFields(body) : [])];
+}
+
+const idsOf = ({ path: steps }: { path: { stepId: string }[] }) => steps.map((s) => s.stepId);
+const lasted = (played: { startedAt: string; endedAt: string }) =>
+  Date.parse(played.endedAt) - Date.parse(played.startedAt);
+
+/** Rows of the project in every table that an execution writes. */
+async function rowCounts() {
+  const { rows } = await sql`
+    select (select count(*)::int from contact) as contacts, (select count(*)::int from email) as mails,
+      (select count(*)::int from event) as events, (select count(*)::int from execution) as executions,
+      (select count(*)::int from step_execution) as steps, (select count(*)::int from outbox) as runs,
+      (select count(*)::int from workflow_version) as versions`.execute(db);
+  return rows[0];
+}
+
+describe('a simulation', () => {
+  it('plays a month at once, and leaves nothing behind', async () => {
+    const templateId = await shop.createTemplate({ subject: 'Hello {{plan}}', body: '<p>Hi</p>' });
+    const graph = graphOf(
+      {
+        mail: ['SEND_EMAIL', {}, { templateId }],
+        wait: days(30),
+        plan: ['CONDITION', { field: 'data.plan', operator: 'equals', value: 'pro' }],
+        a: ['EXIT', { reason: 'a' }],
+        b: ['EXIT', { reason: 'b' }],
+      },
+      [
+        ['start', 'mail'],
+        ['mail', 'wait'],
+        ['wait', 'plan'],
+        ['plan', 'a', 'yes'],
+        ['plan', 'b', 'no'],
+      ],
+    );
+    const before = await rowCounts();
+    const contact = { email: newAddress(), data: { plan: 'pro' } };
+    const played = await play({ contact, graph, startAt: '2026-11-01T08:00:00Z' });
+    expect(played).toMatchObject({
+      status: 'EXITED',
+      exitReason: 'a',
+      error: null,
+      truncated: false,
+      startedAt: '2026-11-01T08:00:00.000Z',
+      endedAt: '2026-12-01T08:00:00.000Z',
+      contact: { ...contact, subscribed: true },
+      context: null,
+      webhooks: [],
+    });
+    expect(idsOf(played)).toEqual(['start', 'mail', 'wait', 'plan', 'a']);
+    expect(played.path[0].output).toEqual({
+      triggered: true,
+      eventName: 'e',
+      timestamp: '2026-11-01T08:00:00.000Z',
+    });
+    expect(played.path[2]).toMatchObject({
+      enteredAt: '2026-11-01T08:00:00.000Z',
+      leftAt: '2026-12-01T08:00:00.000Z',
+      output: { delayAmount: 30, delayUnit: 'days', resumeAt: '2026-12-01T08:00:00.000Z' },
+    });
+    expect(played.path[3]).toMatchObject({ branch: 'yes', output: { result: true } });
+    expect(played.emails).toEqual([
+      {
+        stepId: 'mail',
+        at: '2026-11-01T08:00:00.000Z',
+        to: contact.email,
+        from: `template@${shop.domain}`,
+        subject: 'Hello pro',
+        body: expect.stringContaining('<p>Hi</p>'),
+        messageClass: 'TRANSACTIONAL',
+        outcome: 'send',
+        reason: null,
+        heldUntil: null,
+      },
+    ]);
+    expect(await rowCounts()).toEqual(before);
+  });
+
+  it('of a stored workflow and contact: as it is drawn, or a version of it', async () => {
+    const { body: made } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'x' });
+    const step = { type: 'EXIT', name: 'End', config: { reason: 'old' } };
+    const { body: end } = await shop.call('POST', `/workflows/${made.id}/steps`, step);
+    await shop.call('PATCH', `/workflows/${made.id}`, { enabled: true });
+    const { body: contact } = await shop.call('POST', '/contacts', { email: newAddress() });
+    await shop.call('POST', `/workflows/${made.id}/executions`, { contactId: contact.id });
+    const { body: old } = await shop.call('GET', `/workflows/${made.id}`);
+    const config = { reason: 'new' };
+    await shop.call('PATCH', `/workflows/${made.id}/steps/${end.id}`, { config });
+    const ask = async (given: object) =>
+      (
+        await shop.call('POST', `/workflows/${made.id}/simulate`, {
+          contactId: contact.id,
+          ...given,
+        })
+      ).body;
+    expect((await ask({})).data).toMatchObject({
+      exitReason: 'new',
+      contact: { email: contact.email },
+    });
+    expect((await ask({ version: old.version })).data.exitReason).toBe('old');
+    expect(errorFields(await ask({ version: 99 }))).toEqual(['version not_found']);
+  });
+
+  it('waits for an event, or for its time-out', async () => {
+    const graph = graphOf(
+      {
+        wait: ['WAIT_FOR_EVENT', { eventName: 'paid', timeout: 7 * 86_400 }],
+        yes: ['EXIT'],
+        no: ['EXIT'],
+      },
+      [
+        ['start', 'wait'],
+        ['wait', 'yes', 'event'],
+        ['wait', 'no', 'timeout'],
+      ],
+    );
+    const context = { source: 'ad' };
+    const paid = { name: 'paid', after: 3 * 86_400, data: { amount: 5 } };
+    const met = await play({ graph, context, events: [paid] });
+    expect(met.path[1]).toMatchObject({
+      branch: 'event',
+      output: { waitOutcome: 'EVENT', eventData: { amount: 5 } },
+    });
+    expect(met.context).toEqual({ source: 'ad', amount: 5 });
+    expect(met.contact.data).toEqual({ amount: 5 });
+    expect(lasted(met)).toBe(3 * day);
+    for (const events of [[], [{ ...paid, after: 0 }], [{ ...paid, after: 7 * 86_400 }]]) {
+      const missed = await play({ graph, events });
+      expect(missed.path[1]).toMatchObject({ branch: 'timeout', output: { timedOut: true } });
+      expect(Date.parse(missed.path[1].leftAt) - Date.parse(missed.startedAt)).toBe(7 * day);
+    }
+  });
+
+  it('plays events in the order of their times, whatever the order of the request', async () => {
+    const startAt = '2026-11-01T00:00:00.000Z';
+    const graph = graphOf(
+      {
+        one: days(1),
+        plan: ['CONDITION', { field: 'data.plan', operator: 'equals', value: 'b' }],
+        end: ['EXIT'],
+      },
+      [
+        ['start', 'one'],
+        ['one', 'plan'],
+        ['plan', 'end', 'yes'],
+      ],
+    );
+    const events = [
+      { name: 'x', at: '2026-11-01T02:00:00Z', data: { plan: 'b' } },
+      { name: 'x', after: 3600, data: { plan: 'a' } },
+    ];
+    expect(await play({ graph, events, startAt })).toMatchObject({ status: 'EXITED' });
+  });
+
+  it('is still waiting at the time to which it looks', async () => {
+    const graph = graphOf({ wait: days(30) });
+    const startAt = '2026-11-01T00:00:00.000Z';
+    const until = '2026-11-30T00:00:00.000Z';
+    const waiting = { status: 'WAITING', endedAt: null };
+    const played = await play({ graph, startAt, until });
+    expect(played).toMatchObject(waiting);
+    expect(played.path[1]).toMatchObject({ stepId: 'wait', leftAt: null });
+    expect(await play({ graph, startAt, horizonDays: 29 })).toMatchObject(waiting);
+    expect(await play({ graph, startAt, horizonDays: 30 })).toMatchObject({ status: 'COMPLETED' });
+    const forever = graphOf({ wait: ['WAIT_FOR_EVENT', { eventName: 'never' }] });
+    expect(await play({ graph: forever })).toMatchObject(waiting);
+  });
+
+  it('calls nobody: it plays the answers of receivers', async () => {
+    const headers = { Authorization: 'Bearer x', 'X-Plan': 'pro' };
+    const hook: Step = ['WEBHOOK', { url: 'https://x.test/{{id}}', headers, body: { a: 'b' } }];
+    const graph = graphOf({ hook });
+    const webhooks = { hook: { failures: 2, response: { ok: true } } };
+    const played = await play({ graph, webhooks });
+    expect(played.webhooks).toMatchObject([
+      {
+        stepId: 'hook',
+        attempts: 3,
+        method: 'POST',
+        headers: { Authorization: '•••', 'X-Plan': '•••', 'Content-Type': 'application/json' },
+        body: { a: 'b' },
+      },
+    ]);
+    expect(played.path[1].output).toMatchObject({
+      success: true,
+      attempts: 3,
+      response: { ok: true },
+    });
+    // The pauses between attempts: 2 s and 4 s.
+    expect(lasted(played)).toBe(6_000);
+    const failing = graphOf({ hook: ['WEBHOOK', { ...hook[1], onFailure: 'fail' }] });
+    expect(await play({ graph: failing, webhooks: { hook: { statusCode: 404 } } })).toMatchObject({
+      status: 'FAILED',
+      error: 'The receiver answered 404.',
+      path: [{}, { output: { statusCode: 404, success: false, attempts: 1 } }],
+    });
+  });
+
+  it('shows no secret, and fails without the one it needs', async () => {
+    const graph = graphOf({ hook: ['WEBHOOK', { url: 'https://x.test/?key={{secret.KEY}}' }] });
+    expect(await play({ graph })).toMatchObject({ status: 'FAILED', error: 'unknown secret: KEY' });
+    await shop.call('PUT', '/secrets/KEY', { value: 'hush' });
+    const played = await play({ graph });
+    expect(played.status).toBe('COMPLETED');
+    expect(JSON.stringify(played)).not.toContain('hush');
+    expect(played.webhooks[0].url).toContain('•••');
+  });
+
+  it('changes its contact only in memory, and withholds what is unwanted', async () => {
+    const templateId = await shop.createTemplate({ type: 'MARKETING', subject: 'Now {{n}}' });
+    const graph = graphOf({
+      update: [
+        'UPDATE_CONTACT',
+        { updates: { n: 2, gone: null }, subscriptionAction: 'unsubscribe' },
+      ],
+      mail: ['SEND_EMAIL', {}, { templateId }],
+    });
+    const contact = { email: newAddress(), data: { n: 1, gone: true } };
+    const { body: stored } = await shop.call('POST', '/contacts', contact);
+    const played = await play({ contact: undefined, contactId: stored.id, graph });
+    expect(played.contact).toEqual({ email: contact.email, subscribed: false, data: { n: 2 } });
+    expect(played.emails).toMatchObject([
+      { subject: 'Now 2', outcome: 'withheld', reason: 'contact_unsubscribed' },
+    ]);
+    expect((await shop.contact(contact.email))?.data).toEqual(contact.data);
+  });
+});
+
+describe('a simulation with exit rules', () => {
+  const rule = { eventName: 'bought', reason: 'customer' };
+  const where = [{ field: 'event.amount', operator: 'greaterThan', value: 10 }];
+  const bought = (amount: number, after = 3_600) => ({ name: 'bought', after, data: { amount } });
+
+  it.each([
+    ['DELAY', days(2)],
+    ['WAIT_FOR_EVENT', ['WAIT_FOR_EVENT', { eventName: 'bought' }] as Step],
+  ])('ends in a %s, when the event meets one', async (_, rest) => {
+    const graph = { ...graphOf({ rest, end: ['EXIT'] }), exitRules: [{ ...rule, where }] };
+    const events = [bought(20, 7_200), { name: 'other', after: 60 }];
+    const played = await play({ graph, events });
+    expect(played).toMatchObject({ status: 'EXITED', exitReason: 'customer' });
+    expect([idsOf(played), lasted(played)]).toEqual([['start', 'rest'], 7_200_000]);
+    expect((await play({ graph, events: [bought(5)] })).exitReason).not.toBe('customer');
+  });
+
+  it('ends when the step at work has finished, by what the step itself did', async () => {
+    const graph = {
+      ...graphOf({
+        leave: ['UPDATE_CONTACT', { subscriptionAction: 'unsubscribe' }],
+        end: ['EXIT'],
+      }),
+      exitRules: [
+        { eventName: 'contact.unsubscribed', reason: 'left' },
+        { eventName: 'contact.unsubscribed', reason: 'second' },
+      ],
+    };
+    const played = await play({ graph });
+    expect(played).toMatchObject({ status: 'EXITED', exitReason: 'left' });
+    expect(played.path[1].output).toMatchObject({ updated: true, subscribed: false });
+    const calling = {
+      ...graphOf({
+        hook: ['WEBHOOK', { url: 'https://x.test', onFailure: 'fail' }],
+        end: ['EXIT'],
+      }),
+      exitRules: [rule],
+    };
+    const webhooks = { hook: { failures: 2, statusCode: 404 } };
+    const failed = await play({ graph: calling, webhooks, events: [bought(1, 3)] });
+    expect(failed).toMatchObject({ status: 'EXITED', exitReason: 'customer', error: null });
+    expect(failed.webhooks[0].attempts).toBe(3);
+  });
+
+  it('is refused when they are wrong', async () => {
+    const graph = graphOf({ end: ['EXIT'] });
+    const wrong = [{ ...rule, where: [{ ...where[0], field: 'workflow.amount' }] }];
+    expect(await refused({ graph: { ...graph, exitRules: wrong } })).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'graph.exitRules.0.where.0.field unsupported_field',
+    ]);
+  });
+});
+
+describe('a simulation is refused', () => {
+  const end = graphOf({ end: ['EXIT'] });
+
+  it('when it is too large', async () => {
+    const delays = (count: number) =>
+      graphOf(Object.fromEntries(Array.from({ length: count }, (_, n) => [`s${n}`, days(1)])));
+    expect(await refused({ graph: delays(200) })).toEqual([422, 'SIMULATION_TOO_LARGE']);
+    const largest = await play({ graph: delays(199) });
+    expect([largest.status, largest.path.length]).toEqual(['COMPLETED', 200]);
+  });
+
+  it('when the graph cannot run, or breaks a rule', async () => {
+    const mail = graphOf({ mail: ['SEND_EMAIL'] });
+    expect(await refused({ graph: mail })).toEqual([422, 'WORKFLOW_INVALID', 'steps.mail custom']);
+    const { steps, transitions } = graphOf({ a: days(1), b: days(2) });
+    const way = (fromStepId: string, toStepId: string) => ({ fromStepId, toStepId });
+    const loop = { steps, transitions: [...transitions, way('b', 'a')] };
+    expect(await refused({ graph: loop })).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'graph.transitions.2 custom',
+    ]);
+    const second = { steps, transitions: [...transitions, way('start', 'b')] };
+    expect((await refused({ graph: second }))[2]).toBe('graph.transitions.2 custom');
+    const nowhere = { steps, transitions: [way('start', 'c')] };
+    expect((await refused({ graph: nowhere }))[2]).toBe('graph.transitions.0.toStepId not_found');
+    const twice = { steps: [...steps, { ...steps[1] }], transitions };
+    expect((await refused({ graph: twice }))[2]).toBe('graph.steps.3.id custom');
+    const broken = graphOf({ a: ['DELAY', { amount: 0, unit: 'days' }] });
+    expect((await refused({ graph: broken }))[2]).toBe('graph.steps.1.config.amount too_small');
+  });
+
+  it('when the request is wrong', async () => {
+    const event = { name: 'x', after: 1 };
+    expect(await refused({ graph: end, events: Array.from({ length: 201 }, () => event) })).toEqual(
+      [422, 'VALIDATION_ERROR', 'events too_big'],
+    );
+    expect((await refused({ graph: end, events: [{ name: 'x' }] }))[2]).toBe(
+      'events.0.after required',
+    );
+    expect((await refused({ graph: end, contact: undefined }))[2]).toBe('contactId required');
+    expect((await refused({ graph: end, webhooks: { no: {} } }))[2]).toBe('webhooks.no not_found');
+    expect((await refused({ graph: end, until: '2027-01-01', horizonDays: 2 }))[2]).toBe(
+      'horizonDays not_allowed',
+    );
+    expect((await refused({ graph: end, version: 1 }))[2]).toBe('graph not_allowed');
+  });
+
+  it('for what is not of the project', async () => {
+    const key = shop.other.secretKey;
+    const contact = { email: newAddress() };
+    const foreign = await shop.api.request('POST', path, { key, body: { contact, graph: end } });
+    expect([foreign.status, foreign.body.error.code]).toEqual([404, 'WORKFLOW_NOT_FOUND']);
+    const { body: other } = await shop.api.request('POST', '/contacts', { key, body: contact });
+    expect(await refused({ contact: undefined, contactId: other.id, graph: end })).toEqual([
+      404,
+      'CONTACT_NOT_FOUND',
+    ]);
+    expect((await shop.api.request('POST', path, { body: {} })).status).toBe(401);
+    const publicKey = shop.project.publicKey;
+    expect((await shop.api.request('POST', path, { key: publicKey, body: {} })).status).toBe(401);
+  });
+});

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { act, campaignIn, createCampaign, insertContacts } from '../support/projects/campaigns.ts';
+import { useEngine } from '../support/engine.ts';
+import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
+import { useWorkerProcess } from '../support/processes/processes.ts';
+
+/** One campaign's run has four senders: activities that any worker takes. */
+
+const recipients = 1_000;
+
+it('sends one campaign from two worker processes, each message once', async () => {
+  const engine = await useEngine({}, { worker: false });
+  // A server for each, which tells who has sent what.
+  const sinks = [await useSmtpSink(), await useSmtpSink()];
+  await Promise.all(
+    sinks.map(({ port }) =>
+      useWorkerProcess(engine, {
+        SMTP_HOST: '127.0.0.1',
+        SMTP_PORT: String(port),
+        EMAIL_RATE_LIMIT_PER_SECOND: '0',
+        EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
+        // Neither could run all four.
+        EMAIL_WORKER_CONCURRENCY: '2',
+      }),
+    ),
+  );
+  await insertContacts(engine, recipients);
+  const id = await createCampaign(engine);
+  await act(engine, id, 'send');
+  await campaignIn(engine, id, 'SENT', 120_000);
+
+  const sent = sinks.map(({ messages }) => messages.map(({ to }) => to));
+  expect(new Set(sent.flat()).size).toBe(recipients);
+  expect(sent.flat()).toHaveLength(recipients);
+  for (const { length } of sent) expect(length).toBeGreaterThan(0);
+}, 180_000);

@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { claimFreePort } from '../../dev/servers/ports.ts';
+import { useEngine } from '../support/engine.ts';
+import { useDnsServer } from '../support/fakes/dns-server.ts';
+import { useReceiver } from '../support/fakes/receiver.ts';
+import { blocksOf, differenceOf, type GuideBlock, isLike } from '../support/guide.ts';
+import { atEnd, useFolder } from '../support/use.ts';
+
+/**
+ * Every guide, as its reader does it, in a project of its own: each `sh` block is run, one after
+ * the other in one shell, and the `json` or `text` block behind it is what it must answer. The
+ * words after the language mean:
+ *
+ * - `file=NAME`: the block is written to a file.
+ * - `until`: what it answers takes a moment; it is asked again until the answer is as shown.
+ * - `needs=python`, `needs=go`: left out where the machine does not have it.
+ * - `dns`: the records that it prints (`name type value`) are published.
+ * - `helpers`: of the quick start; every guide has them.
+ * - `no-run`: cannot be done here.
+ */
+
+const root = join(import.meta.dirname, '../..');
+const guides = join(root, 'docs/guides');
+const receiver = await useReceiver();
+const dns = await useDnsServer();
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: dns.address });
+const names = (await readdir(guides)).filter((name) => name.endsWith('.md'));
+
+/** Programs that a guide may need and a machine may not have. */
+const languages: Record<string, string> = { python: 'python3', go: 'go' };
+
+/** A shell that remembers what was done in it, for a new project with a domain. */
+async function openShell() {
+  const folder = await useFolder();
+  const { cookie } = await engine.api.signUp();
+  const [name, value] = cookie.split('=', 2);
+  // As curl keeps them: host, subdomains, path, secure, expiry, name and value.
+  const { hostname } = new URL(engine.api.url);
+  const jar = [hostname, 'FALSE', '/', 'FALSE', '0', name, value].join('\t');
+  await writeFile(join(folder, 'cookies.txt'), `${jar}\n`);
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const project = await engine.api.createProject(cookie);
+  const { port, release } = await claimFreePort();
+  atEnd(release);
+  const domain = `${randomUUID()}.test`;
+  await engine.api.request('POST', '/domains', { key: project.secretKey, body: { domain } });
+  const shell = spawn('bash', [], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      API: engine.api.url,
+      SECRET_KEY: project.secretKey,
+      PUBLIC_KEY: project.publicKey,
+      DOMAIN: domain,
+      RECEIVER: receiver.url,
+      ROOT: root,
+      PORT: String(port),
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A process group of its own, which ends with all that a guide has left in the background.
+    detached: true,
+  });
+  atEnd(() => {
+    if (shell.pid && shell.exitCode === null) process.kill(-shell.pid);
+  });
+  const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
+  let errors = '';
+  shell.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  const end = `end-of-block-${process.pid}`;
+  return {
+    folder,
+    /** What the commands print, and what the last of them complains of if it fails. */
+    async run({ code, line }: GuideBlock): Promise<{ answered: string; fault: string | null }> {
+      errors = '';
+      shell.stdin.write(`${code}\nprintf '\\n%s %s\\n' ${end} $?\n`);
+      const printed: string[] = [];
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`Line ${line}: the shell has ended. ${errors}`);
+        if (value.startsWith(end)) {
+          const answered = printed.join('\n').trim();
+          const fault = value === `${end} 0` ? null : `failed: ${answered}\n${errors}`;
+          return { answered, fault };
+        }
+        printed.push(value);
+      }
+    },
+  };
+}
+
+/** Where an answer differs from what the guide shows; null: nowhere. */
+function differenceFrom(shown: GuideBlock, answered: string): string | null {
+  if (shown.language === 'json') {
+    try {
+      return differenceOf(JSON.parse(shown.code), JSON.parse(answered));
+    } catch (error) {
+      return `${String(error)}: ${answered}`;
+    }
+  }
+  return isLike(shown.code.trim(), answered) ? null : `answered: ${answered}`;
+}
+
+const isAnswer = ({ language, info }: GuideBlock) =>
+  (language === 'json' || language === 'text') && !/\bfile=/.test(info);
+
+/** Does at the DNS provider what a guide says: one record a line. */
+function publish(records: string): void {
+  for (const record of records.split('\n')) {
+    const [, name = '', type = '', value = ''] = /^(\S+) +(\w+) +(.+)$/.exec(record) ?? [];
+    if (type === 'CNAME') dns.publish(name, type, value);
+    else if (type === 'TXT') dns.publish(name, type, value);
+    else if (type === 'MX') {
+      const [preference, exchange = ''] = value.split(' ');
+      dns.publish(name, type, { preference: Number(preference), exchange });
+    } else throw new Error(`This is no record that can be published: ${record}`);
+  }
+}
+
+type Shell = Awaited<ReturnType<typeof openShell>>;
+
+/** Runs a block of a guide; `shown` is what it must answer, if the guide says so. */
+async function follow(shell: Shell, block: GuideBlock, shown: GuideBlock | null): Promise<void> {
+  const ask = async () => {
+    const { answered, fault } = await shell.run(block);
+    if (/\bdns\b/.test(block.info)) publish(answered);
+    return fault ?? (shown && differenceFrom(shown, answered));
+  };
+  const patience = Date.now() + (/\buntil\b/.test(block.info) ? 30_000 : 0);
+  let difference = await ask();
+  while (difference !== null && Date.now() < patience) {
+    await sleep(250);
+    difference = await ask();
+  }
+  const at = `line ${(shown ?? block).line}`;
+  expect([at, difference]).toEqual([at, null]);
+}
+
+const helpers = blocksOf(await readFile(join(guides, 'quick-start.md'), 'utf8')).filter(
+  ({ info }) => info === 'helpers',
+);
+
+describe.each(names)('%s', (name) => {
+  it('does what it says', { timeout: 240_000 }, async () => {
+    const blocks = blocksOf(await readFile(join(guides, name), 'utf8'));
+    const shell = await openShell();
+    for (const block of helpers) await follow(shell, block, null);
+    for (const [at, block] of blocks.entries()) {
+      const { language, info, code } = block;
+      const file = /\bfile=(\S+)/.exec(info)?.[1];
+      const needs = languages[/\bneeds=(\w+)/.exec(info)?.[1] ?? ''];
+      const next = blocks[at + 1];
+      if (file) await writeFile(join(shell.folder, file), code);
+      else if (language === 'sh' && !/\bno-run\b/.test(info) && (!needs || isInstalled(needs))) {
+        await follow(shell, block, next && isAnswer(next) ? next : null);
+      }
+    }
+  });
+
+  it('shows no answer that nothing is compared with', async () => {
+    const blocks = blocksOf(await readFile(join(guides, name), 'utf8'));
+    const lonely = blocks.filter(
+      (block, at) =>
+        isAnswer(block) && !/\bno-run\b/.test(block.info) && blocks[at - 1]?.language !== 'sh',
+    );
+    expect(lonely.map(({ line }) => line)).toEqual([]);
+  });
+
+  it('leads to pages that are there', async () => {
+    const text = await readFile(join(guides, name), 'utf8');
+    const links = [...text.matchAll(/\]\(([^)#]+\.md)[^)]*\)/g)].map(([, link]) => link ?? '');
+    for (const link of links) expect([link, existsSync(join(guides, link))]).toEqual([link, true]);
+  });
+});
+
+function isInstalled(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, program)));
+}

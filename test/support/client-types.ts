@@ -1,0 +1,185 @@
+/**
+ * The types of the client (`client/api.ts`), made from the OpenAPI document: what each path takes
+ * and answers, by method. Pages, redirects, images and files are for browsers, and left out.
+ */
+
+interface Schema {
+  $ref?: string;
+  const?: unknown;
+  enum?: unknown[];
+  type?: string | string[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  not?: Schema;
+  description?: string;
+}
+
+interface Content {
+  content?: Record<string, { schema: Schema }>;
+}
+
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  required: boolean;
+  description: string;
+  schema: Schema;
+}
+
+interface Operation {
+  summary: string;
+  parameters: Parameter[];
+  requestBody?: Content & { required: boolean };
+  responses: Record<string, Content>;
+}
+
+/** What is read of an OpenAPI 3.1 document, as JSON. */
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+/** Names of the document that would hide JavaScript's own. */
+const renamed: Record<string, string> = { Error: 'ErrorAnswer' };
+
+/** The source of `client/api.ts`. @throws Error about a schema that no type is known for */
+export function clientTypes({ paths, components }: OpenApi): string {
+  const named = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      `${comment(schema.description)}export type ${nameOf(name)} = ${typeOf(schema)};`,
+  );
+  const methods = ['get', 'post', 'put', 'patch', 'delete'].map((method) => {
+    const entries = Object.entries(paths).flatMap(([path, operations]) => {
+      const operation = operations[method];
+      const answer = operation && answerOf(operation);
+      return operation && answer
+        ? [
+            `${comment(operation.summary)}${quoted(path)}: {
+              request: ${requestOf(operation)};
+              answer: ${answer};
+            };`,
+          ]
+        : [];
+    });
+    return `${method}: {\n${entries.join('\n')}\n};`;
+  });
+  return indented(
+    `// Made from the OpenAPI document by \`npm run golden\`: not to be edited.
+
+/** What each path takes and answers, by method. */
+export interface Api {
+${methods.join('\n')}
+}
+
+${named.join('\n\n')}
+`,
+  );
+}
+
+/** The fields of a request, with those of the body and of the query in one place each. */
+function requestOf({ parameters, requestBody }: Operation): string {
+  const fields = ['path', 'query'].flatMap((place) => {
+    const own = parameters.filter((parameter) => parameter.in === place);
+    if (own.length === 0) return [];
+    const mark = own.some(({ required }) => required) ? '' : '?';
+    const properties = Object.fromEntries(
+      own.map(({ name, description, schema }) => [name, { ...schema, description }]),
+    );
+    const required = own.filter((parameter) => parameter.required).map(({ name }) => name);
+    return [`${place}${mark}: ${typeOf({ type: 'object', properties, required })};`];
+  });
+  if (requestBody) {
+    const { 'application/json': json } = requestBody.content ?? {};
+    const mark = requestBody.required ? '' : '?';
+    fields.push(`body${mark}: ${json ? typeOf(json.schema) : 'FormData'};`);
+  }
+  if (parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'))) {
+    fields.push('idempotencyKey?: string;');
+  }
+  return braced(fields);
+}
+
+/** What the operation answers when it succeeds; nothing for what is for browsers. */
+function answerOf({ responses }: Operation): string | undefined {
+  const types = Object.entries(responses)
+    .filter(([status]) => status.startsWith('2'))
+    .flatMap(([status, { content = {} }]) => {
+      if (status === '204') return ['undefined'];
+      if (content['application/json']) return [typeOf(content['application/json'].schema)];
+      return content['image/svg+xml'] ? ['string'] : [];
+    });
+  return types.length === 0 ? undefined : [...new Set(types)].join(' | ');
+}
+
+function typeOf(schema: Schema): string {
+  const { $ref, type } = schema;
+  if ($ref !== undefined) return nameOf($ref.split('/').at(-1) ?? '');
+  if ('const' in schema) return literal(schema.const);
+  if (schema.enum) return union(schema.enum.map(literal));
+  // What else is said of a type narrows it by a rule that TypeScript does not have.
+  if (type !== undefined) return union([type].flat().map((one) => typeNamed(one, schema)));
+  if (schema.anyOf ?? schema.oneOf) return union(alternatives(schema).map(typeOf));
+  if (schema.not && Object.keys(schema.not).length === 0) return 'never';
+  const said = Object.keys(schema).filter((key) => !annotations.has(key));
+  if (said.length > 0) throw new Error(`No type is known for ${JSON.stringify(schema)}.`);
+  return 'unknown';
+}
+
+/** The schemas that are joined by "or", those within others too. */
+function alternatives(schema: Schema): Schema[] {
+  const joined = schema.type === undefined ? (schema.anyOf ?? schema.oneOf) : undefined;
+  return joined ? joined.flatMap(alternatives) : [schema];
+}
+
+const annotations = new Set(['$schema', 'title', 'description', 'default', 'examples']);
+
+function typeNamed(type: string, schema: Schema): string {
+  if (type === 'array') return `Array<${typeOf(schema.items ?? {})}>`;
+  if (type === 'object') return objectOf(schema);
+  if (type === 'integer') return 'number';
+  return type;
+}
+
+function objectOf({ properties = {}, required = [], additionalProperties }: Schema): string {
+  const fields = Object.entries(properties).map(([name, property]) => {
+    const mark = required.includes(name) ? '' : '?';
+    return `${comment(property.description)}${quoted(name)}${mark}: ${typeOf(property)};`;
+  });
+  if (fields.length === 0 && typeof additionalProperties === 'object') {
+    return `Record<string, ${typeOf(additionalProperties)}>`;
+  }
+  if (fields.length === 0 && additionalProperties !== false) return 'Record<string, unknown>';
+  // An index of another type would have to hold for the named fields, too.
+  return braced(additionalProperties ? [...fields, '[key: string]: unknown;'] : fields);
+}
+
+const nameOf = (name: string) => renamed[name] ?? name;
+const literal = (value: unknown) =>
+  typeof value === 'string' ? `'${value.replaceAll(/['\\]/g, '\\$&')}'` : JSON.stringify(value);
+const union = (types: string[]) => [...new Set(types)].join(' | ');
+const quoted = (name: string) => (/^[a-z_]\w*$/i.test(name) ? name : literal(name));
+const braced = (fields: string[]) => (fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n}`);
+const comment = (text: string | undefined) =>
+  text ? `/** ${text.replaceAll('*/', '*\\/').replaceAll('\n', ' ')} */\n` : '';
+
+/** The lines with two spaces for each brace that is open. */
+function indented(source: string): string {
+  let depth = 0;
+  const lines = source.split('\n').map((line) => {
+    const text = line.trim();
+    if (text.startsWith('/')) return ' '.repeat(2 * depth) + text;
+    const closes = /^[}\])>]/.test(text);
+    const before = closes ? depth - 1 : depth;
+    for (const sign of text.replaceAll(/'[^']*'/g, '')) {
+      if (sign === '{') depth++;
+      if (sign === '}') depth--;
+    }
+    return text === '' ? '' : ' '.repeat(2 * before) + text;
+  });
+  return lines.join('\n');
+}

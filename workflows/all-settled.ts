@@ -1,0 +1,9 @@
+/**
+ * Waits for all, even if one fails: what was handed over must be recorded.
+ * @throws the error of the first in the list that failed
+ */
+export async function allSettled(activities: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(activities);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
