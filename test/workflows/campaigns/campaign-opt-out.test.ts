@@ -8,13 +8,13 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** So few mails a second that every machine is held back, and that there is time to opt out. */
+/** So few mails a second that there is time to opt out, on any machine. */
 const perSecond = 20;
 const recipients = 300;
 
 const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: String(perSecond) });
 
-it('withholds the mail of who opts out before its turn, and tells that it was held back', async () => {
+it('withholds the mail of who opts out before its turn, and tells which were held back', async () => {
   await insertContacts(engine, recipients);
   const id = await createCampaign(engine);
   await act(engine, id, 'send');
@@ -40,10 +40,16 @@ it('withholds the mail of who opts out before its turn, and tells that it was he
   expect(await campaignIn(engine, id, 'SENT', 90_000)).toMatchObject({ sentCount: recipients - 1 });
   const { body: email } = await engine.call('GET', `/emails/${last.id}`);
   expect(email).toMatchObject({ status: 'FAILED', error: 'contact_unsubscribed' });
-  expect(email.trace.map(({ state }: { state: string }) => state)).toEqual([
-    'queued',
-    'throttled',
-    'withheld',
-  ]);
+  const states = email.trace.map(({ state }: { state: string }) => state);
+  // Whether its chunk was the one that met the rate depends on the machine's pace.
+  expect(states.filter((state: string) => state !== 'throttled')).toEqual(['queued', 'withheld']);
+  const page = await engine.call('GET', `/emails?campaignId=${id}&limit=100`);
+  const traces = await Promise.all(
+    page.body.data.map(async (mail: { id: string }) => {
+      const { body } = await engine.call('GET', `/emails/${mail.id}`);
+      return body.trace.map(({ state }: { state: string }) => state);
+    }),
+  );
+  expect(traces).toContainEqual(expect.arrayContaining(['throttled']));
   expect(email.trace.at(-1).detail).toEqual({ reason: 'contact_unsubscribed' });
 }, 180_000);
