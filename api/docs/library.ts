@@ -53,9 +53,12 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
 
 let pages: Promise<ReadonlyMap<string, DocsPage>> | undefined;
 
-/** All pages by their slug, read once in the life of the process. */
+/** All pages by their slug, read once in the life of the process; again when that has failed. */
 export function docsPages(): Promise<ReadonlyMap<string, DocsPage>> {
-  pages ??= readPages();
+  pages ??= readPages().catch((error: unknown) => {
+    pages = undefined;
+    throw error;
+  });
   return pages;
 }
 

@@ -1,13 +1,11 @@
 import { sql } from 'kysely';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import {
-  conditionBranches,
   findStep,
   type Graph,
   type GraphStep,
+  resultsOf,
   stepAfter,
-  waitBranches,
-  waysOut,
 } from '../../domain/workflow/graph.ts';
 import { passOver, type StepMark } from '../../domain/workflow/place.ts';
 import { columnsOf } from '../columns.ts';
@@ -106,17 +104,11 @@ function skippable(
 
 /** @throws Problem VALIDATION_ERROR when the step needs another branch. */
 function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void {
-  const ways = waysOut(graph, step.id);
-  const outcomes =
-    step.type === 'CONDITION' ? conditionBranches(step.config) : Object.values(waitBranches);
-  const branches = ways.some((way) => way.branch === null)
-    ? outcomes
-    : ways.flatMap((way) => way.branch ?? []);
-  const isBranching = ways.some((way) => way.branch !== null);
-  if (isBranching && branch === null) {
+  const branches = resultsOf(graph, step);
+  if (branches.length > 0 && branch === null) {
     throw invalidField('branch', 'required', `Must be one of: ${branches.join(', ')}.`);
   }
-  if (branch !== null && !(isBranching && branches.includes(branch))) {
+  if (branch !== null && !branches.includes(branch)) {
     throw invalidField('branch', 'not_allowed', `"${step.name}" has no way for this branch.`);
   }
 }

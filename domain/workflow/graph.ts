@@ -125,6 +125,17 @@ export function conditionBranches(config: Record<string, unknown>): string[] {
 }
 
 /**
+ * The results that a step can have by its outgoing transitions: those that are named, or, where a
+ * transition without a branch takes the rest, all. None: whatever its result, one way leads on.
+ */
+export function resultsOf(graph: Graph, step: GraphStep): string[] {
+  const named = waysOut(graph, step.id).map((way) => way.branch);
+  if (named.every((branch) => branch === null)) return [];
+  if (!named.includes(null)) return named.flatMap((branch) => branch ?? []);
+  return step.type === 'CONDITION' ? conditionBranches(step.config) : Object.values(waitBranches);
+}
+
+/**
  * The step that a new one is linked to automatically: the newest leaf reachable from TRIGGER that
  * is neither CONDITION nor EXIT. `graph.steps` is in order of creation.
  */

@@ -162,6 +162,29 @@ describe.runIf(browser).each([
     expect(faults).toEqual([]);
   });
 
+  it('skips a step, on the way that its reader chooses', async () => {
+    const { id } = await createWorkflow(engine, {
+      steps: [
+        { type: 'WAIT_FOR_EVENT', name: 'Paid', config: { eventName: 'paid', timeout: 86_400 } },
+        { type: 'EXIT', name: 'Thanked', config: { reason: 'paid' } },
+      ],
+      ways: [
+        ['TRIGGER', 'Paid'],
+        ['Paid', 'Thanked', 'event'],
+      ],
+    });
+    const execution = await startByHand(engine, id, await createContact(engine, newAddress()));
+    await executionIn(engine, id, execution, 'WAITING');
+    const page = await openConsole(javaScriptEnabled);
+    await page.goto(`${api.url}/console/${project.id}/workflows/${id}/executions/${execution}`);
+    await page.getByLabel('The way behind the step').selectOption('event');
+    await page.getByRole('button', { name: 'Skip the step' }).click();
+    await page.getByRole('status').getByText('The step was skipped').waitFor();
+    const { exitReason } = await executionIn(engine, id, execution, 'EXITED');
+    expect(exitReason).toBe('paid');
+    expect(faults).toEqual([]);
+  });
+
   it('shows a template as a contact would get it', async () => {
     const address = newAddress();
     await createContact(engine, address, { data: { name: 'Ada' } });

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
+import { findStep, resultsOf } from '../../../domain/workflow/graph.ts';
 import { findExecutions } from '../../workflows/search.ts';
 import { pauseOneExecution, resumeOneExecution, skipCurrentStep } from '../../workflows/acts.ts';
 import { getExecution, retryFailedExecution } from '../../workflows/executions.ts';
+import { getWorkflow } from '../../workflows/workflows.ts';
 import { getExecutionPicture } from '../../workflows/pictures/pictures.ts';
 import { ask } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -80,6 +82,9 @@ const showExecution = projectPage({
   async show({ call, token, path }) {
     const { id = '', executionId = '' } = call.params;
     const execution = await ask(call, getExecution, { params: { id, executionId } });
+    const graph = await ask(call, getWorkflow, { params: { id } });
+    const current = findStep(graph, execution.currentStepId ?? '');
+    const ways = current ? resultsOf(graph, current) : [];
     const { contact, workflow, error, stuck, exitReason, pauseReason } = execution;
     const ui = call.config.temporalUiUrl;
     const run = `${ui}/namespaces/${encodeURIComponent(call.config.temporal.namespace)}/workflows/${execution.temporalWorkflowId}`;
@@ -91,7 +96,7 @@ const showExecution = projectPage({
     ] as const;
     return {
       title: `${contact.email} in ${workflow.name}`,
-      content: html`${heading(contact.email, executionState(execution), executionActs(execution, token, path))}
+      content: html`${heading(contact.email, executionState(execution), executionActs(execution, ways, { token, path }))}
       ${section(
         workflow.name,
         facts([
@@ -116,7 +121,12 @@ const showExecution = projectPage({
   },
 });
 
-function executionActs(execution: Execution, token: string, path: PageContext['path']): Html {
+/** @param ways the branches of which one must be named to skip the step; none: it has one way */
+function executionActs(
+  execution: Execution,
+  ways: readonly string[],
+  { token, path }: Pick<PageContext, 'token' | 'path'>,
+): Html {
   const { status, pausedAt } = execution;
   const isActive = status === 'RUNNING' || status === 'WAITING';
   const action = (name: string) => path(`${pathOf(execution)}/${name}`);
@@ -125,10 +135,15 @@ function executionActs(execution: Execution, token: string, path: PageContext['p
     resume: isActive && pausedAt,
     retry: status === 'FAILED',
   };
+  const way =
+    ways.length > 0 &&
+    html`<select name="branch" aria-label="The way behind the step">
+      ${ways.map((branch) => html`<option>${branch}</option>`)}
+    </select>`;
   return html`${may.retry && actForm(token, { action: action('retry'), label: 'Retry', weight: 'first' })}
   ${may.resume && actForm(token, { action: action('resume'), label: 'Resume', weight: 'first' })}
   ${may.pause && actForm(token, { action: action('pause'), label: 'Pause' })}
-  ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip the step' })}`;
+  ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip the step', inputs: way })}`;
 }
 
 function stepTable({ stepExecutions }: Execution): Html {
@@ -168,9 +183,11 @@ export const executionPages = [
     projectAct({
       path: `/workflows/{id}/executions/{executionId}/${name}`,
       does: endpoint,
-      async act(call) {
+      async act(call, form) {
         const { id = '', executionId = '' } = call.params;
-        await ask<z.ZodType>(call, endpoint, { params: { id, executionId }, body: {} });
+        const branch = form.get('branch');
+        const body = branch ? { branch } : {};
+        await ask<z.ZodType>(call, endpoint, { params: { id, executionId }, body });
         return { to: `/workflows/${id}/executions/${executionId}`, done };
       },
     }),
