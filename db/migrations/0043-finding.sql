@@ -19,11 +19,22 @@ create or replace trigger step_execution_warning after update of status on step_
 
 reset lock_timeout;
 
-update execution set warnings = counted.steps
-  from (select execution_id, count(*)::int as steps from step_execution
-    where status = 'COMPLETED' and output ->> 'success' = 'false'
-    group by execution_id) counted
-  where execution.id = counted.execution_id and execution.warnings < counted.steps;
+-- Those of before, in pages: an execution that goes on meanwhile waits for one page at most.
+do '
+  declare
+    ids uuid[]; place uuid := ''00000000-0000-0000-0000-000000000000''; begin
+  loop
+    ids := array(select id from execution where id > place order by id limit 5000)
+    ; exit when ids = ''{}''
+    ; update execution set warnings = counted.steps
+      from (select execution_id, count(*)::int as steps from step_execution
+        where execution_id = any (ids) and status = ''COMPLETED''
+          and output ->> ''success'' = ''false''
+        group by execution_id) counted
+      where execution.id = counted.execution_id and execution.warnings < counted.steps
+    ; commit
+    ; place := ids[cardinality(ids)]
+    ; end loop; end';
 
 -- Searches over all workflows look into each of them, in the order of their list.
 drop index concurrently if exists execution_warned;
