@@ -141,6 +141,11 @@ export type FieldCode =
   | 'unknown_field'
   | 'too_common';
 
+/** The options of a custom issue of a schema, with its code. */
+export function fault(code: FieldCode, message: string) {
+  return { params: { code }, message };
+}
+
 /** One issue of a request. `field`: a dot path in the body, a parameter name, or '' (the body). */
 export interface FieldProblem {
   field: string;

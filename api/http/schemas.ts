@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RowSize } from '../../db/expressions.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
-import type { FieldCode } from '../../domain/errors.ts';
+import { fault } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
@@ -11,12 +11,9 @@ import { cutText, isValidName } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
 import { choosing } from './validation.ts';
 
-/** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
+export { fault };
 
-/** The options of a custom issue with one of the field codes. */
-export function fault(code: FieldCode, message: string) {
-  return { params: { code }, message };
-}
+/** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
 
 /** An id in the form that the service writes: lower case. */
 export const Uuid = z

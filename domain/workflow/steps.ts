@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { planContactData } from '../contact/data.ts';
 import { normaliseEmail } from '../mail/email-address.ts';
-import type { FieldCode } from '../errors.ts';
+import { type FieldCode, fault } from '../errors.ts';
 import {
   type Field,
   stepFieldOf,
@@ -19,11 +19,6 @@ import { limits } from '../limits.ts';
  * The config of each step type, stored as sent but without unknown keys. Defaults are not filled
  * in: the code that reads a setting applies its default.
  */
-
-/** A custom issue with one of the field codes. */
-function fault(code: FieldCode, message: string) {
-  return { params: { code }, message };
-}
 
 function addFault(
   context: z.core.$RefinementCtx,

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { fault } from '../errors.ts';
+import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
+
+/** What requests give of zones and wall times. All but days are stored and answered as sent. */
+
+/** The name of a time zone. */
+export const Zone = z
+  .string()
+  .refine(isZone, fault('invalid_string', 'Must be the name of a time zone, such as Europe/Kyiv.'))
+  .meta({ examples: ['Europe/Kyiv'] });
+
+/** A wall time as text. */
+export const WallTimeText = z
+  .string()
+  .refine(
+    (text) => parseWallTime(text) !== null,
+    fault('invalid_string', 'Must be a time of day: HH:MM or HH:MM:SS.'),
+  )
+  .meta({ examples: ['09:00'] });
+
+/** A local date-time as text. */
+export const LocalDateTimeText = z
+  .string()
+  .refine(
+    (text) => parseLocalDateTime(text) !== null,
+    fault('invalid_date', 'Must be a day and time without an offset: 2027-03-28T09:00.'),
+  )
+  .meta({ examples: ['2027-03-28T09:00'] });
+
+/** Days of the week: each once, Monday first. */
+export const Days = z
+  .array(z.enum(weekdays))
+  .min(1)
+  .transform((days) => weekdays.filter((day) => days.includes(day)));
