@@ -32,6 +32,7 @@ import { oauthEndpoints } from './accounts/oauth.ts';
 import { removalEndpoints } from './projects/removal.ts';
 import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
+import { sendPolicyEndpoints } from './projects/send-policy.ts';
 import { setupEndpoints } from './projects/setup.ts';
 import { verificationEndpoints } from './accounts/verification.ts';
 import { mailboxEndpoints } from './emails/mailbox.ts';
@@ -100,6 +101,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...domainEndpoints,
   ...mailboxEndpoints,
   ...secretEndpoints,
+  ...sendPolicyEndpoints,
   ...segmentEndpoints,
   ...templateEndpoints,
   ...workflowEndpoints,

@@ -981,6 +981,11 @@ export interface Api {
       request: {};
       answer: Array<Secret>;
     };
+    /** See when marketing mail may reach contacts, and how often */
+    '/send-policy': {
+      request: {};
+      answer: SendPolicy;
+    };
     /** List all segments, newest first */
     '/segments': {
       request: {};
@@ -1342,6 +1347,8 @@ export interface Api {
           /** Instead of audienceFilter */
           audienceCondition?: ConditionInput | null;
           messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+          /** Mails handed over in a minute at most; null: no limit of its own */
+          maxPerMinute?: number | null;
           /** Instead of audienceType or messageType, whichever it is a word of */
           type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
         };
@@ -3075,6 +3082,8 @@ export interface Api {
           /** Instead of audienceFilter */
           audienceCondition?: ConditionInput | null;
           messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+          /** Mails handed over in a minute at most; null: no limit of its own */
+          maxPerMinute?: number | null;
           /** Instead of audienceType or messageType, whichever it is a word of */
           type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
         };
@@ -3112,6 +3121,34 @@ export interface Api {
         };
       };
       answer: undefined;
+    };
+    /** Set when marketing mail may reach contacts, and how often */
+    '/send-policy': {
+      request: {
+        body?: {
+          /** The project's zone: of contacts that name none */
+          timeZone?: string;
+          /** Where a contact names its zone; null: everybody is in that of the project */
+          contactTimeZoneField?: string | null;
+          /** In the contact's zone; null: none */
+          quietHours?: {
+            from: string;
+            /** Or 24:00; earlier than `from`: on the next day */
+            to: '24:00' | string;
+            /** On which it begins */
+            days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+          } | null;
+          /** At most `max` mails to a contact in any `perDays`; all of them hold */
+          caps?: Array<{
+            max: number;
+            /** Times 24 hours */
+            perDays: number;
+          }>;
+          /** What becomes of mail that would pass a cap: it is not sent, or later */
+          onCap?: 'skip' | 'delay';
+        };
+      };
+      answer: SendPolicy;
     };
     /** Replace the graph of a workflow, in one change */
     '/workflows/{id}/graph': {
@@ -3790,6 +3827,8 @@ export type Campaign = {
   scheduledFor: string | null;
   /** The same as scheduledFor */
   scheduledAt: string | null;
+  /** Mails handed over in a minute at most; null: no limit of its own */
+  maxPerMinute: number | null;
   sentAt: string | null;
   pausedReason: 'requested' | 'provider_failures' | null;
   archived: boolean;
@@ -4531,6 +4570,27 @@ export type Secret = {
     workflowId: string;
     stepId: string;
   }>;
+};
+
+export type SendPolicy = {
+  /** The project's zone: of contacts that name none */
+  timeZone: string;
+  contactTimeZoneField: string | null;
+  quietHours: {
+    from: string;
+    to: string;
+    days: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+  } | null;
+  /** At most `max` mails to a contact in any `perDays`; all of them hold */
+  caps: Array<{
+    max: number;
+    /** Times 24 hours */
+    perDays: number;
+  }>;
+  /** What becomes of mail that would pass a cap: it is not sent, or later */
+  onCap: 'skip' | 'delay';
+  /** null: it was never set */
+  updatedAt: string | null;
 };
 
 export type Segment = {

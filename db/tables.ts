@@ -90,6 +90,10 @@ export interface Campaign {
   frozen_to_id: string | null;
   id: Generated<string>;
   looked_at: Generated<Timestamp>;
+  /**
+   * Messages handed over in a minute at most; null: no limit of its own.
+   */
+  max_per_minute: number | null;
   message_class: string;
   name: string;
   opened_count: Generated<number>;
@@ -492,6 +496,17 @@ export interface SegmentMember {
   segment_id: string;
 }
 
+export interface SendPolicy {
+  caps: Generated<Json>;
+  contact_time_zone_field: Generated<string | null>;
+  on_cap: Generated<string>;
+  project_id: string;
+  quiet_hours: Json | null;
+  released_to: Timestamp | null;
+  time_zone: Generated<string>;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface SesIdentity {
   created_at: Generated<Timestamp>;
   name: string;
@@ -716,6 +731,7 @@ export interface DB {
   security_event: SecurityEvent;
   segment: Segment;
   segment_member: SegmentMember;
+  send_policy: SendPolicy;
   ses_identity: SesIdentity;
   session: Session;
   single_mail: SingleMail;
@@ -743,7 +759,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "project_id"],
   body_retention: ["done_to", "is_only_row"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
@@ -775,6 +791,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
+  send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "released_to", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
   session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
   single_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],

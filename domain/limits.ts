@@ -41,6 +41,14 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
+  /** Frequency caps of a project, and the mail and the days of one. */
+  caps: 5,
+  capMail: 1000,
+  capDays: 365,
+  /** The field of a contact that names its zone. */
+  zoneFieldChars: 200,
+  /** Hand-overs that a campaign may have in a minute. */
+  mailPerMinuteMax: 1_000_000,
   /** Secrets of a project for its webhooks, and the length of one. */
   secrets: 50,
   secretChars: 4096,

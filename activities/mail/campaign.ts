@@ -18,7 +18,11 @@ import {
   freezeCampaign,
   isCampaignFreezing,
 } from '../../db/campaigns/run.ts';
-import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import {
+  findMaxPerMinute,
+  returnSendingTokens,
+  takeSendingTokens,
+} from '../../db/emails/send-rate.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
@@ -55,6 +59,8 @@ export interface CampaignServices extends SendingServices {
 const suppressedPage = 2_000;
 /** The shortest wait for tokens, in ms: a batch of one message costs as much as a full one. */
 const throttleMs = 500;
+/** The longest. A slower campaign gives its slot back, and its run waits. */
+const throttleMaxMs = 2_000;
 /** When to look again for messages that are still being inserted. */
 const freezingMs = 100;
 /** When to look again for messages that another worker holds. */
@@ -106,18 +112,32 @@ async function sendBatches(
   const { db, rates } = services;
   let throttled = false;
   let hasSent = false;
+  let maxPerMinute = await findMaxPerMinute(db, campaignId);
   while (goesOn()) {
-    const { granted, waitMs } = await takeSendingTokens(db, rates, projectId, chunkSize);
+    const campaign = { campaignId, maxPerMinute };
+    const tokens = await takeSendingTokens(db, rates, projectId, chunkSize, { campaign });
+    const { granted, waitMs } = tokens;
     if (granted === 0) {
       throttled = true;
       // Without a place to wait: the campaign's phase says when to go on.
+      if (waitMs > throttleMaxMs) return;
       if (!(await services.seats.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
+      // It can be changed while the campaign is paused.
+      maxPerMinute = await findMaxPerMinute(db, campaignId);
       continue;
     }
-    const batch = batchOf(services, composer, { projectId, campaignId, max: granted, throttled });
+    const batch = batchOf(services, composer, {
+      projectId,
+      campaignId,
+      max: granted,
+      throttled,
+      onClaim(chunk) {
+        maxPerMinute = chunk.maxPerMinute;
+      },
+    });
     const delivered = await deliverBatch<CampaignEmail>(services, batch, stop);
     const { claimed } = delivered;
-    await returnSendingTokens(db, rates, projectId, granted - claimed);
+    await returnSendingTokens(db, rates, projectId, granted - claimed, campaign);
     // The provider cannot take mail: the campaign's phase says when to go on.
     if (delivered.waitMs !== null) break;
     throttled ||= granted < chunkSize;
@@ -142,7 +162,14 @@ function batchOf(
     campaignId,
     max,
     throttled,
-  }: { projectId: string; campaignId: string; max: number; throttled: boolean },
+    onClaim,
+  }: {
+    projectId: string;
+    campaignId: string;
+    max: number;
+    throttled: boolean;
+    onClaim: (chunk: ClaimedChunk) => void;
+  },
 ): Batch<CampaignEmail> {
   let chunk: ClaimedChunk | undefined;
   return {
@@ -152,6 +179,7 @@ function batchOf(
       for (;;) {
         chunk = await claimChunk(db, { campaignId, ...attempt });
         if (!chunk) return [];
+        onClaim(chunk);
         const emails = await readClaimedEmails(db, campaignId, chunk);
         if (emails.length > 0) return emails;
         // Its contacts were deleted.

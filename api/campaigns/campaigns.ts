@@ -153,6 +153,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     // The schema guarantees one.
     audience_type: 'ALL',
     message_class: 'MARKETING',
+    max_per_minute: null,
     ...valuesOf(body),
     name: body.name,
     from_email: from,
@@ -204,7 +205,7 @@ export const updateCampaign = endpoint({
   summary: 'Change a campaign; a whole record can be sent back',
   description:
     'Fields that are left out keep their value. A paused campaign takes only another subject, ' +
-    'body, fromName or replyTo, for the mails still to come. CAMPAIGN_SEGMENT_LOCKED: the ' +
+    'body, fromName, replyTo or maxPerMinute, for the mails still to come. CAMPAIGN_SEGMENT_LOCKED: the ' +
     'audience of a scheduled campaign stays. CAMPAIGN_NOT_EDITABLE: `details.status` cannot ' +
     'be edited, or not in these fields.',
   access: 'secret',

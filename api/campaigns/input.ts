@@ -5,6 +5,7 @@ import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.t
 import { invalidField, Problem } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
+import { limits } from '../../domain/limits.ts';
 import { ConditionInput, type PlacedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
 import {
   Description,
@@ -36,6 +37,12 @@ const fields = {
   audienceFilter: ConditionInput.nullable().describe('With FILTERED'),
   audienceCondition: ConditionInput.nullable().describe('Instead of audienceFilter'),
   messageType: MessageType,
+  maxPerMinute: z
+    .int()
+    .min(1)
+    .max(limits.mailPerMinuteMax)
+    .nullable()
+    .describe('Mails handed over in a minute at most; null: no limit of its own'),
   type: z
     .enum([...audienceTypes, ...MessageType.options])
     .describe('Instead of audienceType or messageType, whichever it is a word of'),
@@ -115,6 +122,7 @@ const givenColumns = [
   'segment_id',
   'audience_condition',
   'message_class',
+  'max_per_minute',
 ] as const satisfies (keyof CampaignRow)[];
 
 export type CampaignValues = Pick<CampaignRow, (typeof givenColumns)[number]>;
@@ -163,7 +171,13 @@ export interface CampaignEdit {
 }
 
 /** What may be edited while messages are still to be made. */
-const contentColumns: readonly string[] = ['subject', 'body', 'from_name', 'reply_to'];
+const pausedColumns: readonly string[] = [
+  'subject',
+  'body',
+  'from_name',
+  'reply_to',
+  'max_per_minute',
+];
 
 /**
  * The changes of a request: absent fields keep their value, and equal values are no change.
@@ -186,7 +200,7 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   const changesAudience = changed.some((column) => /^(audience_|segment_id)/.test(column));
   if (changesAudience) requireAudience(after);
   if (status === 'SCHEDULED' && changesAudience) throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
-  if (status === 'PAUSED' && !changed.every((column) => contentColumns.includes(column))) {
+  if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {
     throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
   }
   return { values, changesAudience, changesCount: changesAudience || 'message_class' in values };

@@ -42,6 +42,10 @@ export const Campaign = named('Campaign', {
   status: CampaignState,
   scheduledFor: Time.nullable(),
   scheduledAt: Time.nullable().describe('The same as scheduledFor'),
+  maxPerMinute: z
+    .int()
+    .nullable()
+    .describe('Mails handed over in a minute at most; null: no limit of its own'),
   sentAt: Time.nullable(),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),
   archived: z.boolean(),

@@ -54,7 +54,12 @@ export interface Progress {
 /** How the sending of a campaign is going. */
 export function readProgress(
   services: Sources,
-  campaign: { id: string; project_id: string; audience_fixed: boolean },
+  campaign: {
+    id: string;
+    project_id: string;
+    audience_fixed: boolean;
+    max_per_minute: number | null;
+  },
 ): Promise<Progress> {
   const { db, recent } = services;
   const { id, project_id: projectId } = campaign;
@@ -68,7 +73,15 @@ export function readProgress(
     const isKnown = campaign.audience_fixed && perSecond > 0;
     const end = isKnown ? new Date(Date.now() + (waiting / perSecond) * 1000) : null;
     const isHeld = oldestDueAt !== null || delivery.workers === 0;
-    const limitedBy = isHeld ? delivery.limitedBy : null;
+    const limitedBy = isHeld ? limitOfCampaign(campaign, delivery.limitedBy) : null;
     return { perSecond, limitedBy, estimatedEndAt: end, oldestDueAt };
   });
+}
+
+/** Of a campaign, what limits its project; but the project's other campaigns do not limit this one. */
+function limitOfCampaign(
+  { max_per_minute: maxPerMinute }: { max_per_minute: number | null },
+  ofProject: DeliveryLimit | null,
+): DeliveryLimit | null {
+  return ofProject === 'campaign_rate' && maxPerMinute === null ? null : ofProject;
 }

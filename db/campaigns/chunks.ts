@@ -80,6 +80,8 @@ export interface ClaimedChunk {
   /** When it was due, and when it was claimed: ISO times. */
   dueAt: string;
   claimedAt: string;
+  /** What its campaign may hand over in a minute; null: it has no limit of its own. */
+  maxPerMinute: number | null;
 }
 
 /**
@@ -110,7 +112,9 @@ export async function claimChunk(
       from due
       where chunk.campaign_id = due.campaign_id and chunk.number = due.number
       returning chunk.email_ids as "emailIds", ${isoTime(sql`due.due_at`)} as "dueAt",
-        ${isoTime(sql`chunk.claimed_at`)} as "claimedAt"`.execute(db);
+        ${isoTime(sql`chunk.claimed_at`)} as "claimedAt",
+        (select max_per_minute from campaign where campaign.id = chunk.campaign_id)
+          as "maxPerMinute"`.execute(db);
   return rows[0];
 }
 

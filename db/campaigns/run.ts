@@ -11,7 +11,7 @@ import {
   updateCampaign,
 } from './campaigns.ts';
 import { type Database, transact } from '../database.ts';
-import { type SendingRates, findTokensDue } from '../emails/send-rate.ts';
+import { type SendingRates, deleteCampaignBucket, findTokensDue } from '../emails/send-rate.ts';
 import { readCircuit } from '../emails/provider-circuit.ts';
 import { findSenderDomain } from '../domains/domains.ts';
 
@@ -45,6 +45,7 @@ export async function advanceCampaign(
       case 'PAUSED':
         return { phase: 'paused', ...countsOf(row) };
       case 'CANCELLED':
+        await deleteCampaignBucket(tx, campaignId);
         return { phase: 'cancelled' };
       case 'DRAFT':
       case 'SENT':
@@ -86,12 +87,14 @@ async function sendingPhase(
   const { nextDueMs, isUnsettled } = await findCampaignWork(tx, row.id);
   if (nextDueMs === 0) {
     const circuit = await readCircuit(tx, provider);
-    const waitMs = circuit.waitMs ?? (await findTokensDue(tx, rates, row.project_id));
+    const own = { campaignId: row.id, maxPerMinute: row.max_per_minute };
+    const waitMs = circuit.waitMs ?? (await findTokensDue(tx, rates, row.project_id, own));
     if (waitMs > 0) return { phase: 'waiting', for: 'retry', waitMs, ...counts };
     return { phase: 'sending', ...counts };
   }
   if (nextDueMs !== null) return { phase: 'waiting', for: 'retry', waitMs: nextDueMs, ...counts };
   if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
+  await deleteCampaignBucket(tx, row.id);
   const { rows } = await sql<{ total: number }>`
     update campaign set status = 'SENT', sent_at = now(), updated_at = now(),
         total_recipients = (select count(*) from email where campaign_id = ${row.id})

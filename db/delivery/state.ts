@@ -102,6 +102,8 @@ export interface SendingState {
   /** Tokens that are left; null: there is no such limit, or it was never needed. */
   projectTokens: number | null;
   serverTokens: number | null;
+  /** A campaign with due mail has a limit of its own. */
+  isCampaignSlow: boolean;
 }
 
 export async function readSendingState(
@@ -116,7 +118,14 @@ export async function readSendingState(
       from token_bucket join unnest(${buckets.map(({ key }) => key)}::text[],
         ${buckets.map(({ rate }) => rate)}::float8[]) as wanted(key, rate) using (key)`.execute(db);
   const tokensOf = (key: string) => rows.find((row) => row.key === key)?.tokens ?? null;
+  const { rows: slow } = await sql`
+    select from campaign
+      where project_id = ${projectId} and status = 'SENDING' and max_per_minute is not null
+        and exists (select from campaign_chunk where campaign_id = campaign.id
+          and attempt_id is null and due_at <= now())
+      limit 1`.execute(db);
   return {
+    isCampaignSlow: slow.length > 0,
     isProviderOut: circuit !== null && circuit.waitMs !== null,
     projectTokens: tokensOf(`project ${projectId}`),
     serverTokens: tokensOf('server'),

@@ -7,8 +7,16 @@ export interface SendingRates {
   perProjectPerSecond: number;
 }
 
+/** The limit that a campaign has of its own. */
+export interface CampaignRate {
+  campaignId: string;
+  /** null: none. */
+  maxPerMinute: number | null;
+}
+
 /**
- * Takes up to `wanted` sending tokens, each from the server's and the project's bucket. Returns how
+ * Takes up to `wanted` sending tokens, each from the server's, the project's and the campaign's bucket,
+ * which hold a second's worth, and one at least. Returns how
  * many were granted and how long to wait: until one is free, when none was granted; until they may
  * be used, when `urgent` took them in advance.
  * @param projectId null: mail of the platform, which only the server's limit applies to.
@@ -20,9 +28,9 @@ export async function takeSendingTokens(
   rates: SendingRates,
   projectId: string | null,
   wanted: number,
-  { urgent = false } = {},
+  { urgent = false, campaign }: { urgent?: boolean; campaign?: CampaignRate } = {},
 ): Promise<{ granted: number; waitMs: number }> {
-  const buckets = bucketsOf(rates, projectId);
+  const buckets = bucketsOf(rates, projectId, campaign);
   if (buckets.length === 0) return { granted: wanted, waitMs: 0 };
   const { rows } = await sql<{ granted: number; wait_ms: number }>`
     select granted, wait_ms from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
@@ -32,12 +40,37 @@ export async function takeSendingTokens(
   return { granted: taken.granted, waitMs: taken.wait_ms };
 }
 
-/** The buckets of a project's mail that have a limit. */
-export function bucketsOf(rates: SendingRates, projectId: string | null) {
+/** The buckets that have a limit, of a project's mail or of that of one campaign. */
+export function bucketsOf(
+  rates: SendingRates,
+  projectId: string | null,
+  campaign?: CampaignRate,
+): { key: string; rate: number }[] {
+  const perMinute = campaign?.maxPerMinute ?? 0;
   return [
+    ...(campaign ? [{ key: campaignBucket(campaign.campaignId), rate: perMinute / 60 }] : []),
     { key: `project ${projectId}`, rate: projectId === null ? 0 : rates.perProjectPerSecond },
     { key: 'server', rate: rates.perSecond },
   ].filter((bucket) => bucket.rate > 0);
+}
+
+function campaignBucket(campaignId: string): string {
+  return `campaign ${campaignId}`;
+}
+
+/** What a campaign may send in a minute, at this moment; null: it has no limit of its own. */
+export async function findMaxPerMinute(db: Database, campaignId: string): Promise<number | null> {
+  const row = await db
+    .selectFrom('campaign')
+    .select('max_per_minute')
+    .where('id', '=', campaignId)
+    .executeTakeFirst();
+  return row?.max_per_minute ?? null;
+}
+
+/** Deletes the bucket of a campaign that has ended. */
+export async function deleteCampaignBucket(tx: Database, campaignId: string): Promise<void> {
+  await tx.deleteFrom('token_bucket').where('key', '=', campaignBucket(campaignId)).execute();
 }
 
 /**
@@ -48,8 +81,9 @@ export async function findTokensDue(
   db: Database,
   rates: SendingRates,
   projectId: string,
+  campaign?: CampaignRate,
 ): Promise<number> {
-  const buckets = bucketsOf(rates, projectId);
+  const buckets = bucketsOf(rates, projectId, campaign);
   if (buckets.length === 0) return 0;
   const { rows } = await sql<{ ms: number }>`
     select coalesce(ceil(max((greatest(rate - 1, 1) - tokens) / rate * 1000)), 0)::float8 as ms
@@ -67,11 +101,9 @@ export async function returnSendingTokens(
   rates: SendingRates,
   projectId: string,
   unused: number,
+  campaign?: CampaignRate,
 ): Promise<void> {
-  const keys = [
-    ...(rates.perProjectPerSecond > 0 ? [`project ${projectId}`] : []),
-    ...(rates.perSecond > 0 ? ['server'] : []),
-  ];
+  const keys = bucketsOf(rates, projectId, campaign).map(({ key }) => key);
   if (keys.length === 0 || unused <= 0) return;
   // In the order in which they are taken.
   await sql`

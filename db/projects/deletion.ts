@@ -39,9 +39,10 @@ export const keptOnReset = [
   'allowance',
   'allowance_warning',
   'secret',
+  'send_policy',
 ] as const;
 
-/** Empties a project: keeps settings, keys, members, domains, secrets and billing. As above. */
+/** Empties a project: keeps settings, keys, members, domains, secrets, billing and the send policy. As above. */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
     .selectFrom('project')

@@ -17,6 +17,7 @@ const nearly = 0.8;
  * @param state.perSecond messages of the project that have left per second
  * @param state.rates in messages per second; 0: no limit
  * @param state.projectTokens tokens that are left, null where none were ever taken
+ * @param state.isCampaignSlow a campaign with due mail has a limit of its own
  */
 export function limitOf(state: {
   workers: number;
@@ -25,6 +26,7 @@ export function limitOf(state: {
   isProviderOut: boolean;
   projectTokens: number | null;
   serverTokens: number | null;
+  isCampaignSlow: boolean;
   rates: { perSecond: number; perProjectPerSecond: number };
 }): DeliveryLimit | null {
   if (state.workers === 0) return 'no_worker';
@@ -37,5 +39,6 @@ export function limitOf(state: {
   const isServer = isReached(server, state.serverTokens);
   // Both are empty at once where they are equal, or where others have taken the server's.
   if (isServer && (!isProject || (server > 0 && server < project))) return 'server_rate';
-  return isProject ? 'project_rate' : null;
+  if (isProject) return 'project_rate';
+  return state.isCampaignSlow ? 'campaign_rate' : null;
 }

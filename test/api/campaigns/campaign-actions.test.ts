@@ -51,7 +51,11 @@ describe('removing campaigns', () => {
 
 describe('POST /campaigns/{id}/duplicate', () => {
   it('copies a sent campaign into a draft', async () => {
-    const { id } = await inState('SENT', { audienceType: 'FILTERED', audienceFilter: pro });
+    const { id } = await inState('SENT', {
+      audienceType: 'FILTERED',
+      audienceFilter: pro,
+      maxPerMinute: 30,
+    });
     await shop.api.db
       .updateTable('campaign')
       .set({ sent_count: 2, archived: true, scheduled_for: new Date() })
@@ -71,6 +75,7 @@ describe('POST /campaigns/{id}/duplicate', () => {
         archived: false,
         totalRecipients: 2,
         audienceFilter: pro,
+        maxPerMinute: 30,
       },
     });
     expect(body.data.id).not.toBe(id);

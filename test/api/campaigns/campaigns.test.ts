@@ -27,6 +27,7 @@ describe('POST /campaigns', () => {
         audienceCondition: null,
         audienceFilter: null,
         messageType: 'MARKETING',
+        maxPerMinute: null,
         status: 'DRAFT',
         scheduledFor: null,
         scheduledAt: null,
@@ -69,6 +70,9 @@ describe('POST /campaigns', () => {
       missing.audienceFilter,
     ]);
     expect(refusal(await create({ audienceType: 'SOME' }))[0]).toBe(422);
+    for (const maxPerMinute of [0, 1_000_001, 1.5, '60']) {
+      expect(refusal(await create({ maxPerMinute }))[0]).toBe(422);
+    }
     expect(refusal(await create({ audienceType: undefined }))).toEqual([
       422,
       'VALIDATION_ERROR',
@@ -299,7 +303,13 @@ describe('PUT /campaigns/{id}', () => {
       'CAMPAIGN_NOT_EDITABLE',
     ]);
     expect(refusal(await put(paused.id, toSegment))).toEqual([400, 'CAMPAIGN_NOT_EDITABLE']);
-    const content = { subject: 'x', body: 'y', fromName: 'z', replyTo: 'r@people.test' };
+    const content = {
+      subject: 'x',
+      body: 'y',
+      fromName: 'z',
+      replyTo: 'r@people.test',
+      maxPerMinute: 60,
+    };
     expect((await put(paused.id, content)).body.data).toMatchObject(content);
     await shop.api.db
       .deleteFrom('campaign')

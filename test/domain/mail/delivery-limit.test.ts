@@ -8,6 +8,7 @@ const flowing = {
   isProviderOut: false,
   projectTokens: 9,
   serverTokens: 90,
+  isCampaignSlow: false,
   rates: { perSecond: 100, perProjectPerSecond: 10 },
 };
 
@@ -31,6 +32,12 @@ it.each([
   [
     'both have none, and the project may send less',
     { projectTokens: 0, serverTokens: 0 },
+    'project_rate',
+  ],
+  ['a campaign may send less', { isCampaignSlow: true }, 'campaign_rate'],
+  [
+    'a campaign may send less, and its project nothing more',
+    { isCampaignSlow: true, projectTokens: 0 },
     'project_rate',
   ],
   [

@@ -2,8 +2,8 @@ delete from campaign_chunk
 where campaign_id = $1 and attempt_id = any($2::uuid[])
 
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
-    name, from_email, project_id, total_recipients, audience_condition)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 returning id
 
 insert into campaign_frame (campaign_id, frame, project_id, body)
@@ -11,6 +11,14 @@ select id, $1, project_id, $2::jsonb
 from campaign
 where id = $3
 on conflict do nothing
+
+select
+from campaign
+where project_id = $1 and status = 'SENDING' and max_per_minute is not null and exists (
+  select
+  from campaign_chunk
+  where campaign_id = campaign.id and attempt_id is null and due_at <= now())
+limit 1
 
 select ( (
     select coalesce(sum(cardinality(email_ids)), 0)
@@ -28,8 +36,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.complained_count, campaign.content_version, campaign.created_at,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
-    campaign.looked_at, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.looked_at, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
     campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at
@@ -42,8 +50,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.complained_count, campaign.content_version, campaign.created_at,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
-    campaign.looked_at, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.looked_at, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
     campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at, segment.name as
@@ -58,8 +66,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.complained_count, campaign.content_version, campaign.created_at,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
-    campaign.looked_at, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.looked_at, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
     campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at, segment.name as
@@ -190,6 +198,10 @@ select id, project_id, name
 from campaign
 where id = any($1::uuid[])
 
+select max_per_minute
+from campaign
+where id = $1
+
 select subject, body
 from campaign_content
 where campaign_id = $1 and version = $2
@@ -266,7 +278,10 @@ from due
 where chunk.campaign_id = due.campaign_id and chunk.number = due.number
 returning chunk.email_ids as "emailIds", to_char(due.due_at at time zone 'utc',
     'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt", to_char(chunk.claimed_at at time zone 'utc',
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt"
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
+  select max_per_minute
+  from campaign
+  where campaign.id = chunk.campaign_id) as "maxPerMinute"
 
 with expired as (
   delete from campaign_chunk

@@ -23,6 +23,9 @@ where created_at < now() - interval '30 days' and ctid = any (array(
     where created_at < now() - interval '30 days'
     limit $1))
 
+delete from token_bucket
+where key = $1
+
 insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
     headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import {
+  readSendPolicy,
+  type StoredSendPolicy,
+  updateSendPolicy,
+} from '../../db/projects/send-policy.ts';
+import { fault } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { secondOfDay, secondsOfDay } from '../../domain/mail/quiet-hours.ts';
+import { Days, WallTimeText, Zone } from '../../domain/time/schemas.ts';
+import { weekdays } from '../../domain/time/zones.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { named, Time, time } from '../http/schemas.ts';
+
+/** When the marketing mail of campaigns and workflows may reach a contact, and how often. */
+
+const tag = 'Projects';
+
+const QuietHours = z
+  .object({
+    from: WallTimeText,
+    to: z
+      .literal('24:00')
+      .or(WallTimeText)
+      .describe('Or 24:00; earlier than `from`: on the next day'),
+    days: Days.default([...weekdays]).describe('On which it begins'),
+  })
+  .superRefine(({ from, to, days }, context) => {
+    const [start, end] = [secondOfDay(from), secondOfDay(to)];
+    const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
+    if (start !== end && !isWholeWeek) return;
+    const message = 'Leaves no time in which mail may be sent, or none in which it may not.';
+    context.addIssue({ code: 'custom', path: ['to'], ...fault('custom', message) });
+  });
+
+/** `data.` and a path in contact data. */
+const ZoneField = z.string().superRefine((text, context) => {
+  const isPath = text.length <= limits.zoneFieldChars && /^data(?:\.[^.]+)+$/.test(text);
+  if (isPath) return;
+  const message = `Must be data. and a path, of at most ${limits.zoneFieldChars} characters.`;
+  context.addIssue({ code: 'custom', ...fault('unsupported_field', message) });
+});
+
+const fields = {
+  timeZone: Zone.describe("The project's zone: of contacts that name none"),
+  contactTimeZoneField: ZoneField.nullable().describe(
+    'Where a contact names its zone; null: everybody is in that of the project',
+  ),
+  quietHours: QuietHours.nullable().describe("In the contact's zone; null: none"),
+  caps: z
+    .array(
+      z.object({
+        max: z.int().min(1).max(limits.capMail),
+        perDays: z.int().min(1).max(limits.capDays).describe('Times 24 hours'),
+      }),
+    )
+    .max(limits.caps)
+    .describe('At most `max` mails to a contact in any `perDays`; all of them hold'),
+  onCap: z
+    .enum(['skip', 'delay'])
+    .describe('What becomes of mail that would pass a cap: it is not sent, or later'),
+};
+
+const SendPolicy = named('SendPolicy', {
+  ...fields,
+  timeZone: z.string().describe("The project's zone: of contacts that name none"),
+  contactTimeZoneField: z.string().nullable(),
+  quietHours: z
+    .object({ from: z.string(), to: z.string(), days: z.array(z.enum(weekdays)) })
+    .nullable(),
+  updatedAt: Time.nullable().describe('null: it was never set'),
+});
+
+function present({ updatedAt, quietHours, caps, ...policy }: StoredSendPolicy) {
+  return {
+    ...policy,
+    quietHours: quietHours && { ...quietHours, days: [...quietHours.days] },
+    caps: [...caps],
+    updatedAt: time(updatedAt),
+  };
+}
+
+const example: z.input<typeof SendPolicy> = {
+  timeZone: 'Europe/Berlin',
+  contactTimeZoneField: 'data.timeZone',
+  quietHours: { from: '21:00', to: '08:00', days: [...weekdays] },
+  caps: [{ max: 3, perDays: 7 }],
+  onCap: 'delay',
+  updatedAt: '2026-11-20T10:00:00.000Z',
+};
+
+const about =
+  'The policy concerns mail of class MARKETING that campaigns and SEND_EMAIL steps send to the ' +
+  'contact itself; no other mail.';
+
+const getSendPolicy = endpoint({
+  id: 'getSendPolicy',
+  method: 'GET',
+  path: '/send-policy',
+  tag,
+  summary: 'See when marketing mail may reach contacts, and how often',
+  description: `Defaults and \`updatedAt: null\` until it is set. ${about}`,
+  access: 'secret',
+  response: SendPolicy,
+  example: { response: example },
+  async handle({ db, caller }) {
+    return present(await readSendPolicy(db, caller.projectId));
+  },
+});
+
+const putSendPolicy = endpoint({
+  id: 'setSendPolicy',
+  method: 'PUT',
+  path: '/send-policy',
+  tag,
+  summary: 'Set when marketing mail may reach contacts, and how often',
+  description: `Fields that are left out keep their value. ${about}`,
+  access: 'secret',
+  role: 'ADMIN',
+  body: z.object(fields).partial(),
+  response: SendPolicy,
+  example: {
+    body: {
+      timeZone: 'Europe/Berlin',
+      quietHours: { from: '21:00', to: '08:00' },
+      caps: [{ max: 3, perDays: 7 }],
+      onCap: 'delay',
+    },
+    response: example,
+  },
+  async handle({ db, caller: { projectId }, body }) {
+    await updateSendPolicy(db, projectId, body);
+    return present(await readSendPolicy(db, projectId));
+  },
+});
+
+export const sendPolicyEndpoints = [getSendPolicy, putSendPolicy];

@@ -1,0 +1,62 @@
+import { type Insertable, sql } from 'kysely';
+import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-policy.ts';
+import { type Database, transact } from '../database.ts';
+import type { SendPolicy as SendPolicyTable } from '../tables.ts';
+import { holdProject } from './projects.ts';
+
+/** A policy as it is stored; `updatedAt` null: the project has set none, these are the defaults. */
+export type StoredSendPolicy = SendPolicy & { updatedAt: Date | null };
+
+/** When the marketing mail of a project may leave; the defaults until it is set. */
+export async function readSendPolicy(db: Database, projectId: string): Promise<StoredSendPolicy> {
+  const row = await db
+    .selectFrom('send_policy')
+    .select([
+      'time_zone as timeZone',
+      'contact_time_zone_field as contactTimeZoneField',
+      'quiet_hours as quietHours',
+      'caps',
+      'on_cap as onCap',
+      'updated_at as updatedAt',
+    ])
+    .where('project_id', '=', projectId)
+    .executeTakeFirst();
+  return row ? (row as unknown as StoredSendPolicy) : { ...defaultSendPolicy, updatedAt: null };
+}
+
+/**
+ * Changes a project's policy; what is left out keeps its value.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
+export async function updateSendPolicy(
+  db: Database,
+  projectId: string,
+  change: { [K in keyof SendPolicy]?: SendPolicy[K] | undefined },
+): Promise<void> {
+  await transact(db, async (tx) => {
+    await holdProject(tx, projectId);
+    // The row is there and locked: two changes of different fields at once both take effect.
+    await sql`insert into send_policy (project_id) values (${projectId})
+      on conflict do nothing`.execute(tx);
+    await tx
+      .updateTable('send_policy')
+      .set({ ...columnsOfPolicy(change), updated_at: sql<Date>`clock_timestamp()` })
+      .where('project_id', '=', projectId)
+      .execute();
+  });
+}
+
+function columnsOfPolicy(
+  change: Parameters<typeof updateSendPolicy>[2],
+): Partial<Insertable<SendPolicyTable>> {
+  const { timeZone, contactTimeZoneField, quietHours, caps, onCap } = change;
+  return {
+    ...(timeZone === undefined ? {} : { time_zone: timeZone }),
+    ...(contactTimeZoneField === undefined
+      ? {}
+      : { contact_time_zone_field: contactTimeZoneField }),
+    ...(quietHours === undefined ? {} : { quiet_hours: quietHours && JSON.stringify(quietHours) }),
+    ...(caps === undefined ? {} : { caps: JSON.stringify(caps) }),
+    ...(onCap === undefined ? {} : { on_cap: onCap }),
+  };
+}

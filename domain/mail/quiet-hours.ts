@@ -1,0 +1,68 @@
+import { wallTimeAt, weekdays } from '../time/zones.ts';
+import type { QuietHours } from './send-policy.ts';
+
+/** When quiet hours end for a contact. */
+
+export const secondsOfDay = 24 * 3600;
+
+/** The second of the day of a wall time as text; that of `24:00` is the one after the last. */
+export function secondOfDay(text: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
+  return (hours * 60 + minutes) * 60 + seconds;
+}
+
+/** Changes of the clock met on the way to the end of a window: more than a week ever has. */
+const stretchesMax = 20;
+
+/**
+ * The first instant from `now` on at which the wall time of the zone lies in no quiet window; null: it
+ * lies in none now. The wall time at each instant decides: an hour that comes twice may be quiet twice.
+ */
+export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date | null {
+  let at = now.getTime();
+  for (let stretch = 0; stretch < stretchesMax; stretch++) {
+    const left = quietLeft(quiet, zone, at);
+    if (left === 0) break;
+    // A change of the clock on the way makes the window end sooner or later than it seems.
+    at = firstChange(zone, at, at + left) ?? at + left;
+  }
+  return at === now.getTime() ? null : new Date(at);
+}
+
+/** Milliseconds until the window ends, while the clock is not changed; 0: it is not quiet. */
+function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number): number {
+  const { weekday, hour, minute, second } = wallTimeAt(zone, new Date(instant));
+  const now = (hour * 60 + minute) * 60 + second;
+  const [start, end] = [secondOfDay(from), secondOfDay(to)];
+  const begins = (day: number) =>
+    days.includes(weekdays[(day + weekdays.length) % weekdays.length]!);
+  const [today, yesterday] = [weekday - 1, weekday - 2];
+  const isOvernight = start > end;
+  const ends =
+    begins(today) && now >= start && (isOvernight || now < end)
+      ? end + (isOvernight ? secondsOfDay : 0)
+      : begins(yesterday) && isOvernight && now < end
+        ? end
+        : now;
+  const part = ((instant % 1000) + 1000) % 1000;
+  return ends === now ? 0 : (ends - now) * 1000 - part;
+}
+
+/** The first instant in a span at which the clock of the zone was changed; null: it was not. */
+function firstChange(zone: string, from: number, to: number): number | null {
+  const offset = offsetAt(zone, from);
+  if (offsetAt(zone, to) === offset) return null;
+  let [before, after] = [from, to];
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (offsetAt(zone, middle) === offset) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+/** What the clock of the zone shows more than UTC, in milliseconds. */
+function offsetAt(zone: string, instant: number): number {
+  const { year, month, day, hour, minute, second } = wallTimeAt(zone, new Date(instant));
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / 1000) * 1000;
+}
