@@ -1211,7 +1211,7 @@ export interface Api {
     };
   };
   post: {
-    /** Send a mail now, to one or several recipients */
+    /** Send a mail now or at a time, to one or several recipients */
     '/v1/send': {
       request: {
         body: {
@@ -1245,6 +1245,8 @@ export interface Api {
             disposition?: 'attachment' | 'inline';
             contentId?: string;
           }>;
+          /** When to send; absent or null: now */
+          scheduledFor?: string | number | null;
         };
         idempotencyKey?: string;
       };
@@ -1253,6 +1255,8 @@ export interface Api {
         data: {
           emails: Array<SentEmail>;
           warnings?: Array<SendWarning>;
+          /** Only if one was given */
+          scheduledFor?: string;
           timestamp: string;
         };
       };
@@ -3928,6 +3932,13 @@ export type EmailSummary = {
   campaignId: string | null;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
+  /** When it was asked to leave; null: at once */
+  scheduledFor: string | null;
+  /** Why it is PENDING and not due yet; the last reason, if there are several */
+  hold: {
+    reason: 'schedule' | 'retry';
+    until: string;
+  } | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
   sentAt: string | null;
   deliveredAt: string | null;
@@ -3970,6 +3981,13 @@ export type Email = {
   campaignId: string | null;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
+  /** When it was asked to leave; null: at once */
+  scheduledFor: string | null;
+  /** Why it is PENDING and not due yet; the last reason, if there are several */
+  hold: {
+    reason: 'schedule' | 'retry';
+    until: string;
+  } | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
   sentAt: string | null;
   deliveredAt: string | null;
@@ -3987,7 +4005,7 @@ export type Email = {
   /** Every state it went through and why, oldest first */
   trace: Array<{
     at: string;
-    state: 'queued' | 'rendered_plainly' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
     detail: Record<string, unknown> | null;
   }>;
 };

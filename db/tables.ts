@@ -62,12 +62,20 @@ export interface Attachment {
   content: Buffer;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
+  /**
+   * From when the time of keeping counts; null: from created_at.
+   */
+  kept_from: Timestamp | null;
   project_id: string;
 }
 
 export interface BodyRetention {
   done_to: Generated<string>;
   is_only_row: Generated<boolean>;
+  /**
+   * How far bodies of scheduled mail have been removed, by its scheduled_for.
+   */
+  scheduled_done_to: Generated<Timestamp>;
 }
 
 export interface Campaign {
@@ -208,6 +216,14 @@ export interface Email {
   opens: Generated<number>;
   project_id: string;
   reply_to: string | null;
+  /**
+   * The end of the pause after its last attempt.
+   */
+  retry_at: Timestamp | null;
+  /**
+   * The time for which it was asked; null: at once.
+   */
+  scheduled_for: Timestamp | null;
   sent_at: Timestamp | null;
   source_type: string;
   status: Generated<string>;
@@ -757,15 +773,15 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   allowance: ["category", "month", "project_id", "taken"],
   allowance_warning: ["category", "month", "project_id"],
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
-  attachment: ["content", "created_at", "id", "project_id"],
-  body_retention: ["done_to", "is_only_row"],
+  attachment: ["content", "created_at", "id", "kept_from", "project_id"],
+  body_retention: ["done_to", "is_only_row", "scheduled_done_to"],
   campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],

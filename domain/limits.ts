@@ -17,6 +17,8 @@ export const limits = {
   headerNameChars: 500,
   headerValueChars: 998,
   recipients: 1000,
+  /** How far ahead mail can be scheduled. */
+  scheduleDaysMax: 730,
   contactDataBytes: 64 * 1024,
   contactDataKeys: 500,
   contactDataKeyChars: 100,

@@ -19,7 +19,7 @@ const idleMs = 60_000;
 
 /**
  * Delivers the transactional and workflow mail of one project: batch after batch while mail is due,
- * asleep until the next retry, closed after an idle minute. A large backlog gets several lanes, on
+ * asleep until the next mail is due, closed after an idle minute. A large backlog gets several lanes, on
  * whatever workers are free. Its state is in the database; this run only schedules the activities.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
@@ -47,7 +47,7 @@ export async function deliveryQueue(projectId: string): Promise<void> {
     }
     if (signalled || nextDueMs === 0) continue;
     const called = await condition(() => signalled, nextDueMs ?? idleMs, {
-      summary: nextDueMs === null ? 'Idle' : 'Next try',
+      summary: nextDueMs === null ? 'Idle' : 'Until mail is due',
     });
     if (!called && nextDueMs === null) return;
   }

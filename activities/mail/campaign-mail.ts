@@ -8,6 +8,7 @@ import {
 import type { Database } from '../../db/database.ts';
 import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
+import { dateOf } from '../../domain/mail/hold.ts';
 import { limits } from '../../domain/limits.ts';
 import {
   type MailSkeleton,
@@ -167,7 +168,7 @@ async function composeBySkeleton(
     ...ids,
     to: email.to_email,
     subject: subject.text,
-    date: email.created_at,
+    date: dateOf(email, new Date()),
     html: (slot) => values.html[slot] ?? links[slot] ?? '',
     text: (slot) => values.text[slot] ?? '',
   });
@@ -294,7 +295,7 @@ async function composeWhole(
   const html = wrapDocument(mail.body, variables.locale);
   const raw = await composeMessage({
     emailId: email.id,
-    date: email.created_at,
+    date: dateOf(email, new Date()),
     from: { name: email.from_name, address: email.from_email },
     to: { name: null, address: email.to_email },
     replyTo: email.reply_to,

@@ -45,6 +45,8 @@ export interface Sendable extends ClaimedShare {
   contact_email: string;
   contact_subscribed: boolean;
   project_disabled: boolean;
+  /** Its sender domain was removed, or is no longer verified, while it waited. */
+  sender_gone: boolean;
   project_tracking: TrackingSetting;
   /** Its attachments, where the sender allows any. */
   attachments?: readonly { bytes: number }[];
@@ -291,6 +293,7 @@ function bytesOf({ attachments }: Sendable): number {
 /** Why a message must not be sent, or null. Checked after the claim, at the last moment. */
 function suppressionReason(email: Sendable): string | null {
   if (email.project_disabled) return 'project_disabled';
+  if (email.sender_gone) return 'domain_not_verified';
   const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
   const isMeant = needsSubscription(email.message_class, email.source_type) && toContact;
   return isMeant && !email.contact_subscribed ? 'contact_unsubscribed' : null;

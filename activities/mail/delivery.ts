@@ -9,6 +9,7 @@ import {
   releaseClaim,
 } from '../../db/emails/emails.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { dateOf } from '../../domain/mail/hold.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import {
@@ -55,6 +56,13 @@ const sliceMs = 60_000;
 /** When to look again for messages that another worker holds. */
 const heldMs = 1_000;
 /**
+ * Mail that is due within this time is waited for without a timer of the run, in milliseconds: much mail
+ * that is scheduled shortly after each other would make its history long.
+ */
+const soonMsMax = 250;
+/** How long it is waited for at least, so that there is more than one message to deliver. */
+const gatherMs = 100;
+/**
  * How long a throttled delivery gives its slot back, in milliseconds. A project's bucket holds no
  * more than a second's worth. So a delivery that was not throttled for as long is not limited by it,
  * and more lanes would not only wait together.
@@ -62,24 +70,40 @@ const heldMs = 1_000;
 const throttledMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
-  const { db } = services;
+  const { seats } = services;
   return {
     DELIVER: (projectId, mayShare = false) =>
       timeBoxed(async (goesOn, stop) => {
-        const progress = { hasTried: false, hasWaited: false, throttled: false, hasBacklog: false };
-        const shareAt = Date.now() + throttledMs;
-        let pauseMs: number | null = null;
-        while (goesOn() && pauseMs === null) {
-          pauseMs = await deliverNext(services, projectId, progress, stop);
-          if (!mayShare || pauseMs !== null || progress.throttled || !progress.hasBacklog) continue;
-          if (Date.now() < shareAt) continue;
-          const lanes = await countLanes(db, projectId);
-          if (lanes > 1) return { nextDueMs: 0, lanes };
+        for (;;) {
+          const rest = await deliverAllDue(services, projectId, { mayShare, goesOn, stop });
+          const soonMs = rest.nextDueMs ?? Infinity;
+          if (soonMs === 0 || soonMs > soonMsMax || !goesOn()) return rest;
+          const waits = seats.wait(`delivery ${projectId}`, Math.max(soonMs, gatherMs), stop);
+          if (!(await waits)) return rest;
         }
-        const nextDueMs = await findNextDue(db, projectId);
-        return { nextDueMs: nextDueMs === null ? null : Math.max(nextDueMs, pauseMs ?? 0) };
       }, sliceMs),
   };
+}
+
+/** Delivers until nothing is due, or nothing can be sent for a while. */
+async function deliverAllDue(
+  services: DeliveryServices,
+  projectId: string,
+  given: { mayShare: boolean; goesOn: () => boolean; stop: AbortSignal },
+): Promise<Rest> {
+  const { db } = services;
+  const progress = { hasTried: false, hasWaited: false, throttled: false, hasBacklog: false };
+  const shareAt = Date.now() + throttledMs;
+  let pauseMs: number | null = null;
+  while (given.goesOn() && pauseMs === null) {
+    pauseMs = await deliverNext(services, projectId, progress, given.stop);
+    if (!given.mayShare || pauseMs !== null || progress.throttled || !progress.hasBacklog) continue;
+    if (Date.now() < shareAt) continue;
+    const lanes = await countLanes(db, projectId);
+    if (lanes > 1) return { nextDueMs: 0, lanes };
+  }
+  const nextDueMs = await findNextDue(db, projectId);
+  return { nextDueMs: nextDueMs === null ? null : Math.max(nextDueMs, pauseMs ?? 0) };
 }
 
 interface Progress {
@@ -199,7 +223,7 @@ function compose(
   const html = wrapDocument(email.body ?? '', email.locale);
   return composeMessage({
     emailId: email.id,
-    date: email.created_at,
+    date: dateOf(email, new Date()),
     from: { name: email.from_name, address: email.from_email },
     to: { name: email.to_name, address: email.to_email },
     replyTo: email.reply_to,

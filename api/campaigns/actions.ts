@@ -16,9 +16,8 @@ import { insertSystemMail } from '../../db/emails/system-mail.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
 import { Problem, type ProblemCode, found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Email, fault } from '../http/schemas.ts';
+import { Email, fault, laterTime } from '../http/schemas.ts';
 import { refuseBrokenText } from '../templates/stored.ts';
 import {
   Campaign,
@@ -66,25 +65,7 @@ async function act(
   return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
 }
 
-/** A time as text or in milliseconds since 1970; null and absent: now. */
-const SendTime = z
-  .unknown()
-  .transform((value, context): Date | null => {
-    if (value === null || value === undefined) return null;
-    const instant =
-      typeof value === 'number' && Number.isSafeInteger(value)
-        ? value
-        : typeof value === 'string' && isTimeInput(value)
-          ? instantOfText(value)
-          : null;
-    const at = new Date(instant ?? Number.NaN);
-    if (!Number.isNaN(at.getTime()) && at.getUTCFullYear() < 10_000) return at;
-    const message = 'Must be a date-time with an offset, or milliseconds since 1970.';
-    context.addIssue({ code: 'custom', ...fault('invalid_date', message) });
-    return z.NEVER;
-  })
-  .optional()
-  .meta({ type: ['string', 'number', 'null'], description: 'When to send; absent: now' });
+const SendTime = laterTime().optional().meta({ description: 'When to send; absent: now' });
 
 export const sendCampaign = endpoint({
   id: 'sendCampaign',

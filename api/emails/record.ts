@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EmailSummary as EmailSummaryRow } from '../../db/emails/records.ts';
 import { optOutUrls } from '../../domain/mail/content.ts';
+import { holdOf, holdReasons } from '../../domain/mail/hold.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { JsonObject, Time, named, ofProject, times } from '../http/schemas.ts';
@@ -53,6 +54,11 @@ export const EmailSummary = named('EmailSummary', {
   campaignId: z.uuid().nullable(),
   workflowExecutionId: z.uuid().nullable(),
   workflowStepExecutionId: z.uuid().nullable(),
+  scheduledFor: Time.nullable().describe('When it was asked to leave; null: at once'),
+  hold: z
+    .object({ reason: z.enum(holdReasons), until: Time })
+    .nullable()
+    .describe('Why it is PENDING and not due yet; the last reason, if there are several'),
   status: EmailStatus,
   sentAt: Time.nullable(),
   deliveredAt: Time.nullable(),
@@ -73,6 +79,7 @@ export const Trace = z
       state: z.enum([
         'queued',
         'rendered_plainly',
+        'scheduled',
         'throttled',
         'handed_over',
         'accepted',
@@ -101,7 +108,9 @@ export const emailExample = {
 
 /** @param body if it was read; some headers of older rows follow from it. */
 export function presentEmail(row: EmailSummaryRow, apiUrl: string, body: string | null = null) {
+  const hold = holdOf(row, new Date());
   return present(EmailSummary, row, {
+    hold: hold && { ...hold, until: hold.until.toISOString() },
     from: row.from_email,
     headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
   });

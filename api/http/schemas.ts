@@ -318,6 +318,41 @@ export const Moment = z
   })
   .meta({ type: 'string', format: 'date-time' });
 
+/**
+ * A time to do something at: as text, in milliseconds since 1970, or null.
+ * @param daysMax how far ahead it may be.
+ */
+export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
+  return z
+    .unknown()
+    .transform((value, context): Date | null => {
+      if (value === null) return null;
+      if (value === undefined) {
+        const params = { code: 'invalid_type', received: 'undefined' };
+        context.addIssue({ code: 'custom', message: 'Is missing.', params });
+        return z.NEVER;
+      }
+      const instant =
+        typeof value === 'number' && Number.isSafeInteger(value)
+          ? value
+          : typeof value === 'string' && isTimeInput(value)
+            ? instantOfText(value)
+            : null;
+      const at = new Date(instant ?? Number.NaN);
+      const refuse = (...reason: Parameters<typeof fault>) => {
+        context.addIssue({ code: 'custom', ...fault(...reason) });
+        return z.NEVER;
+      };
+      if (Number.isNaN(at.getTime()) || at.getUTCFullYear() >= 10_000) {
+        const message = 'Must be a date-time with an offset, or milliseconds since 1970.';
+        return refuse('invalid_date', message);
+      }
+      const isTooFar = at.getTime() - Date.now() > daysMax * 86_400_000;
+      return isTooFar ? refuse('too_big', `Must be at most ${daysMax} days ahead.`) : at;
+    })
+    .meta({ type: ['string', 'number', 'null'] });
+}
+
 /** The last fields of most records. */
 export const times = { createdAt: Time, updatedAt: Time };
 export const ofProject = {

@@ -8,6 +8,7 @@ import {
   Email,
   fault,
   ignoring,
+  laterTime,
   SenderName,
   SenderText,
   Subject,
@@ -15,6 +16,9 @@ import {
 } from '../http/schemas.ts';
 
 /** The request of `/v1/send`. */
+
+/** When mail is to be sent; null: now. */
+export const SendTime = laterTime({ daysMax: limits.scheduleDaysMax });
 
 const Recipient = byKind({
   text: Email.transform((email) => ({ email, name: null })),
@@ -131,6 +135,7 @@ const Request = z
     headers: Headers.optional(),
     data: ContactData,
     attachments: z.array(Attachment).optional(),
+    scheduledFor: SendTime.optional().meta({ description: 'When to send; absent or null: now' }),
   })
   .refine(
     ({ template, subject, body }) =>

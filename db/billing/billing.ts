@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import {
   type Cap,
   type Category,
@@ -51,8 +51,20 @@ export async function updateOwnLimits(
     .execute();
 }
 
-/** The current month, as its first day. */
-const thisMonth = sql<string>`date_trunc('month', now() at time zone 'UTC')::date`;
+/** The month (UTC) of a moment, as its first day. */
+const monthAt = (moment: RawBuilder<unknown>) =>
+  sql<string>`date_trunc('month', ${moment} at time zone 'UTC')::date`;
+
+const thisMonth = monthAt(sql`now()`);
+
+/** What is taken of the allowance of a project. */
+export interface Share {
+  projectId: string;
+  category: Category;
+  units: number;
+  /** Of the month (UTC) of this moment; absent or null: of the current one. */
+  at?: Date | null;
+}
 
 /**
  * What a project has sent or received in a period, by day (UTC) and category. A message with
@@ -93,11 +105,11 @@ export async function listUsage(
 export async function takeAllowance(
   tx: Database,
   rules: BillingRules,
-  given: { projectId: string; category: Category; units: number },
+  given: Share,
 ): Promise<string | null> {
   const cap = await findCap(tx, rules, given.projectId, given.category);
   if (!cap) return null;
-  const { month, taken } = await lockAllowance(tx, given.projectId);
+  const { month, taken } = await lockAllowance(tx, given);
   refuseOver(cap, taken, given.category, given.units);
   await addTaken(tx, given.projectId, month, given.category, given.units);
   return month;
@@ -110,11 +122,11 @@ export async function takeAllowance(
 export async function requireAllowance(
   db: Database,
   rules: BillingRules,
-  given: { projectId: string; category: Category; units: number },
+  given: Share,
 ): Promise<void> {
   const cap = await findCap(db, rules, given.projectId, given.category);
   if (!cap) return;
-  const { taken } = await transact(db, (tx) => lockAllowance(tx, given.projectId));
+  const { taken } = await transact(db, (tx) => lockAllowance(tx, given));
   refuseOver(cap, taken, given.category, given.units);
 }
 
@@ -151,7 +163,7 @@ export async function takeAllowances(
   if (capped.length === 0) return new Set();
   return transact(db, async (tx) => {
     const over = new Set<string>();
-    const { month, taken } = await lockAllowance(tx, projectId);
+    const { month, taken } = await lockAllowance(tx, { projectId });
     const added: Record<string, number> = {};
     for (const { email, category, cap } of capped) {
       const units = email.billed_units;
@@ -198,30 +210,40 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 }
 
 /**
- * Locks what a project has used this month until the transaction ends. The first time it is counted
+ * Locks what a project has used of a month until the transaction ends. The first time it is counted
  * from the messages.
  */
 async function lockAllowance(
   tx: Database,
-  projectId: string,
+  { projectId, at }: Pick<Share, 'projectId' | 'at'>,
 ): Promise<{ month: string; taken: Taken }> {
+  const wanted = at ? monthAt(sql`${at}::timestamptz`) : thisMonth;
   for (;;) {
     const { rows } = await sql<{ month: string; category: Category; taken: number }>`
       select month::text, category, taken from allowance
-        where project_id = ${projectId} and month = ${thisMonth}
+        where project_id = ${projectId} and month = ${wanted}
         order by category for update`.execute(tx);
     const [first] = rows;
     if (first) {
       const taken = Object.fromEntries(rows.map((row) => [row.category, row.taken])) as Taken;
       return { month: first.month, taken };
     }
-    await countAllowance(tx, projectId);
+    await countAllowance(tx, projectId, wanted);
   }
 }
 
-/** What was sent this month, and what waits: accepted by the API, or with its allowance taken. */
-async function countAllowance(tx: Database, projectId: string): Promise<void> {
-  const start = sql`(${thisMonth})::timestamp at time zone 'UTC'`;
+/**
+ * What was sent in a month, and what waits for it: accepted by the API, or with its allowance taken.
+ * @param month SQL of its first day.
+ */
+async function countAllowance(
+  tx: Database,
+  projectId: string,
+  month: RawBuilder<string>,
+): Promise<void> {
+  const start = sql`(${month})::timestamp at time zone 'UTC'`;
+  const end = sql`((${month})::timestamp + interval '1 month') at time zone 'UTC'`;
+  const acceptedFor = sql`greatest(created_at, scheduled_for)`;
   // Each has its own index.
   const waits = [
     sql`status = 'SENDING' and project_id = ${projectId}`,
@@ -231,22 +253,24 @@ async function countAllowance(tx: Database, projectId: string): Promise<void> {
   ].map(
     (isMeant) => sql`
       select source_type, billed_units from email
-        where ${isMeant} and sent_at is null and (allowance_month = ${thisMonth}
-          or source_type = 'TRANSACTIONAL' and created_at >= ${start})`,
+        where ${isMeant} and sent_at is null and (allowance_month = ${month}
+          or source_type = 'TRANSACTIONAL' and allowance_month is null
+            and ${acceptedFor} >= ${start} and ${acceptedFor} < ${end})`,
   );
   await sql`
     insert into allowance (project_id, month, category, taken)
-      select ${projectId}, ${thisMonth}, kind.category, coalesce(sum(counted.billed_units), 0)
+      select ${projectId}, ${month}, kind.category, coalesce(sum(counted.billed_units), 0)
         from unnest(${[...categories]}::text[]) as kind(category)
         left join (
           select source_type, billed_units from email
             where project_id = ${projectId} and sent_at is not null and sent_at >= ${start}
-              and source_type <> 'INBOUND' and status <> 'FAILED'
+              and sent_at < ${end} and source_type <> 'INBOUND' and status <> 'FAILED'
           union all
           ${sql.join(waits, sql` union all `)}
           union all
           select source_type, billed_units from email
             where project_id = ${projectId} and source_type = 'INBOUND' and created_at >= ${start}
+              and created_at < ${end}
         ) counted on kind.category = case counted.source_type
           when 'WORKFLOW' then 'workflows' when 'CAMPAIGN' then 'campaigns'
           else lower(counted.source_type) end

@@ -8,6 +8,7 @@ import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
 import { type ClaimedChunk, dueByChunk, isUnqueued, queueing } from './chunks.ts';
 import { type Database, transact } from '../database.ts';
+import { isSenderGone } from '../emails/claims.ts';
 import { firstAttemptAt } from '../emails/emails.ts';
 import { statusOf } from '../emails/under-way.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
@@ -94,6 +95,7 @@ export interface CampaignEmail {
   content_version: number;
   attempts: number;
   created_at: Date;
+  scheduled_for: Date | null;
   /** When its first attempt began, if this is not the first. */
   first_attempt_at: string | null;
   billed_units: number;
@@ -102,6 +104,7 @@ export interface CampaignEmail {
   contact_subscribed: boolean;
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
+  sender_gone: boolean;
   project_language: string;
   project_tracking: TrackingSetting;
   /** Its project has no subscription. */
@@ -120,6 +123,7 @@ const claimedColumns = [
   'message_class',
   'source_type',
   'created_at',
+  'scheduled_for',
   'billed_units',
   'allowance_month',
 ];
@@ -140,6 +144,7 @@ export async function readClaimedEmails(
         campaign.refused_in_row, contact.email as contact_email,
         contact.subscribed as contact_subscribed, contact.data as contact_data,
         project.disabled_reason is not null as project_disabled,
+        ${isSenderGone('email')} as sender_gone,
         project.language as project_language, project.tracking as project_tracking,
         project.subscription is null as has_badge
       from email

@@ -42,6 +42,8 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
       where ${own} and ${where}), 0)`;
   const isOpen = sql`attempt_id is null
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
+  const isRetry = sql`(due_at > now() and attempts > 0
+    and coalesce(scheduled_for < due_at, true))`;
   const claimed = sql`${own} and status = 'SENDING'`;
   const { rows } = await sql<WaitingMail>`
     select (${count(sql`${direct} and due_at <= now()`)}
@@ -53,9 +55,9 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
           + ${chunked(sql`attempt_id is not null and lease_until >= now()`)})::int as sending,
         (${count(sql`${claimed} and lease_until < now()`, 'lease_until')}
           + ${chunked(sql`attempt_id is not null and lease_until < now()`)})::int as unknown,
-        (${count(sql`${direct} and due_at > now() and attempts > 0`)}
+        (${count(sql`${direct} and ${isRetry}`)}
           + ${chunked(sql`${isOpen} and due_at > now()`)})::int as retry,
-        (${count(sql`${direct} and due_at > now() and attempts = 0`)})::int as scheduled
+        (${count(sql`${direct} and due_at > now() and not ${isRetry}`)})::int as scheduled
     `.execute(db);
   const [waiting] = rows;
   if (!waiting) throw new Error('No row');

@@ -13,6 +13,18 @@ export interface ChunkOrigin {
   throttledAt: string | null;
 }
 
+/**
+ * SQL of whether a message that was to wait has lost its sender meanwhile: the domain is no longer
+ * verified in its project. Other mail leaves too soon after it was accepted to be looked at again.
+ * @param email the table or its alias.
+ */
+export function isSenderGone(email: string): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<boolean>`(${column('scheduled_for')} is not null and not exists (select from domain
+    where domain.project_id = ${column('project_id')} and domain.status = 'verified'
+      and domain.host_name = split_part(${column('from_email')}, '@', -1)))`;
+}
+
 /** How the rows of an attempt show that it has claimed them. */
 export interface Claim {
   /** SQL of whether a row is still claimed. */

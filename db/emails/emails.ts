@@ -5,7 +5,14 @@ import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
-import { type PlainRendering, plainRendering, throttled, traceEntry } from './trace.ts';
+import { isSenderGone } from './claims.ts';
+import {
+  type PlainRendering,
+  plainRendering,
+  scheduledEntry,
+  throttled,
+  traceEntry,
+} from './trace.ts';
 
 /** An attachment as the email row lists it; its content is in `attachment`. */
 export interface StoredAttachment {
@@ -27,7 +34,12 @@ export type EmailRow = Omit<Selectable<Email>, 'headers' | 'attachments'> & {
   attachments: StoredAttachment[];
 };
 
-export type NewEmail = Omit<Insertable<DB['email']>, 'headers' | 'attachments' | 'status'> & {
+export type NewEmail = Omit<
+  Insertable<DB['email']>,
+  'headers' | 'attachments' | 'status' | 'scheduled_for' | 'due_at'
+> & {
+  /** When it is to leave; null and absent: at once. */
+  scheduled_for?: Date | null;
   headers: MailHeader[];
   attachments?: StoredAttachment[];
   /** Set when it must not be sent: it fails at once. */
@@ -50,12 +62,14 @@ export async function insertEmail(
   );
   const trace = [
     ...(renderedPlainly ? [plainRendering(renderedPlainly)] : []),
+    ...(email.scheduled_for ? [scheduledEntry(email.scheduled_for)] : []),
     ...(withheld ? [withheldEntry] : []),
   ];
   const { numInsertedOrUpdatedRows: inserted } = await tx
     .insertInto('email')
     .values({
       ...email,
+      ...(email.scheduled_for ? { due_at: email.scheduled_for } : {}),
       ...(withheld ? { status: 'FAILED', error: withheld } : {}),
       ...(trace.length > 0 ? { trace: sql<string>`${sql.join(trace, sql` || `)}` } : {}),
       headers: JSON.stringify(email.headers),
@@ -63,11 +77,45 @@ export async function insertEmail(
     })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
-  const { project_id: projectId } = email;
-  // The row is what is due; the run that delivers the project's mail only has to hear of it.
-  if (!withheld) noteRuns(tx, [{ runId: deliveryRunId(projectId), projectId }]);
+  if (!withheld) await noteDelivery(tx, email);
   return inserted === 1n;
 }
+
+/**
+ * Notes that the run which delivers a project's mail must hear of a message. The row is what is due, and
+ * the run has a timer for the earliest one: it need not hear of mail that is due after that.
+ * @param email.scheduled_for when it is due; null: now.
+ */
+export async function noteDelivery(
+  tx: Database,
+  email: { id?: string | undefined; project_id: string; scheduled_for?: Date | null },
+): Promise<void> {
+  const { id, project_id: projectId, scheduled_for: dueAt } = email;
+  if (id && dueAt && (await hasEarlier(tx, projectId, { id, dueAt }))) return;
+  noteRuns(tx, [{ runId: deliveryRunId(projectId), projectId }]);
+}
+
+/**
+ * Whether the run of a project has a timer for other mail that is due before. Mail that is due within
+ * seconds does not count: the run may deliver it, and see that nothing else waits, before this
+ * transaction is committed.
+ */
+async function hasEarlier(
+  tx: Database,
+  projectId: string,
+  { id, dueAt }: { id: string; dueAt: Date },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from email
+      where project_id = ${projectId} and status = 'PENDING' and campaign_id is null
+        and due_at > now() + make_interval(secs => ${uncommittedSeconds}) and due_at <= ${dueAt}
+        and id <> ${id}
+      limit 1`.execute(tx);
+  return rows.length > 0;
+}
+
+/** How long a transaction takes at most that inserts mail, in seconds; the sweep helps a longer one. */
+const uncommittedSeconds = 15;
 
 /** The contact of a project's email, whatever its state. */
 export async function findEmailContact(
@@ -83,17 +131,21 @@ export async function findEmailContact(
     .executeTakeFirst();
 }
 
-/** Stores the attachments of one request. Returns their ids in the given order. */
+/**
+ * Stores the attachments of one message. Returns their ids in the given order.
+ * @param scheduledFor when it is to leave: they are kept from then on; null: now.
+ */
 export async function insertAttachments(
   db: Database,
   projectId: string,
   contents: readonly Buffer[],
+  scheduledFor: Date | null,
 ): Promise<string[]> {
   const ids: string[] = [];
   for (const content of contents) {
     const row = await db
       .insertInto('attachment')
-      .values({ project_id: projectId, content })
+      .values({ project_id: projectId, content, kept_from: scheduledFor })
       .returning('id')
       .executeTakeFirstOrThrow();
     ids.push(row.id);
@@ -162,6 +214,7 @@ const claimedColumns = [
   'source_type',
   'attempts',
   'created_at',
+  'scheduled_for',
   'billed_units',
   'allowance_month',
 ] as const satisfies (keyof EmailRow)[];
@@ -171,6 +224,7 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_subscribed: boolean;
   contact_email: string;
   project_disabled: boolean;
+  sender_gone: boolean;
   /** Which mail the project tracks. */
   project_tracking: TrackingSetting;
   /** The contact's language. */
@@ -218,6 +272,7 @@ export async function claimDueEmails(
     select ${columns('claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
         contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
+        ${isSenderGone('claimed')} as sender_gone,
         project.tracking as project_tracking,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
       from claimed

@@ -192,6 +192,8 @@ async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Prom
         message_id = outcome.message_id,
         error = outcome.error,
         due_at = ${claim.dueAt},
+        retry_at = case when outcome.kind = 'again'
+          then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.retry_at end,
         -- Released and withheld messages were not handed over.
         attempts = email.attempts + ${claim.attempt}::int
           - case when outcome.kind in ('released', 'withheld') then 1 else 0 end,

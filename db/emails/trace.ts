@@ -7,6 +7,7 @@ import { storableText } from '../../domain/text-rules.ts';
  */
 export type TraceState =
   | 'rendered_plainly'
+  | 'scheduled'
   | 'throttled'
   | 'handed_over'
   | 'accepted'
@@ -33,6 +34,11 @@ export interface TraceEntry {
  */
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
+}
+
+/** The entry for a message that is to leave at a time; null: at once, after all. */
+export function scheduledEntry(at: Date | null): RawBuilder<string> {
+  return traceEntry('scheduled', sql`jsonb_build_object('for', ${at && at.toISOString()}::text)`);
 }
 
 /** Why the template of a message could not be rendered. */
@@ -81,8 +87,9 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
       ? { at: at.toISOString(), state, detail }
       : [],
   );
-  const before = trace.filter(({ state }) => state === 'throttled');
-  const after = trace.filter(({ state }) => state !== 'throttled');
+  const isBefore = ({ state }: TraceEntry) => state === 'throttled' || state === 'scheduled';
+  const before = trace.filter(isBefore);
+  const after = trace.filter((entry) => !isBefore(entry));
   // Feedback may have been faster than the response.
   return [...before, ...plain, ...after].sort((one, other) =>
     one.at < other.at ? -1 : one.at > other.at ? 1 : 0,

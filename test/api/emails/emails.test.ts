@@ -73,6 +73,8 @@ describe('GET /emails', () => {
           campaignId: null,
           workflowExecutionId: null,
           workflowStepExecutionId: null,
+          scheduledFor: null,
+          hold: null,
           status: 'PENDING',
           sentAt: null,
           deliveredAt: null,

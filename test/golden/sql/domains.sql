@@ -1,3 +1,26 @@
+select email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
+    email.message_class, email.source_type, email.created_at, email.scheduled_for,
+    email.billed_units, email.allowance_month, email.attempts + 1 as attempts, content.version as
+    content_version, content.from_name, content.reply_to, case when email.attempts > 0 then
+    jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+    first_attempt_at, campaign.refused_in_row, contact.email as contact_email, contact.subscribed as
+    contact_subscribed, contact.data as contact_data, project.disabled_reason is not null as
+    project_disabled, (email.scheduled_for is not null and not exists (
+    select
+    from domain
+    where domain.project_id = email.project_id and domain.status = 'verified' and domain.host_name =
+        split_part(email.from_email, '@', -1))) as sender_gone, project.language as
+        project_language, project.tracking as project_tracking, project.subscription is null as
+        has_badge
+from email
+join contact on contact.id = email.contact_id
+join campaign on campaign.id = $1
+join campaign_content content on content.campaign_id = campaign.id and content.version =
+    campaign.content_version
+join project on project.id = campaign.project_id
+where email.id = any($2::uuid[]) and email.status = 'PENDING'
+order by email.id
+
 select id, project_id, host_name as name, status, dkim_tokens, ownership_token,
     ownership_record_needed, record_statuses, last_checked_at, verified_at, created_at, updated_at
 from domain

@@ -27,8 +27,9 @@ delete from token_bucket
 where key = $1
 
 insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
-    headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id,
+    scheduled_for)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 on conflict do nothing
 
 insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
@@ -118,8 +119,8 @@ select ((
     from (
       select
       from email
-      where project_id = $12 and status = 'PENDING' and campaign_id is null and due_at > now() and
-          attempts > 0
+      where project_id = $12 and status = 'PENDING' and campaign_id is null and (due_at > now() and
+          attempts > 0 and coalesce(scheduled_for < due_at, true))
       order by due_at
       limit $13) mail) + coalesce((
       select sum(cardinality(email_ids))
@@ -134,7 +135,7 @@ select ((
       select
       from email
       where project_id = $15 and status = 'PENDING' and campaign_id is null and due_at > now() and
-          attempts = 0
+          not (due_at > now() and attempts > 0 and coalesce(scheduled_for < due_at, true))
       order by due_at
       limit $16) mail))::int as scheduled
 
@@ -162,24 +163,6 @@ from (
 select count(*)::int as total
 from email
 where project_id = $1
-
-select email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
-    email.message_class, email.source_type, email.created_at, email.billed_units,
-    email.allowance_month, email.attempts + 1 as attempts, content.version as content_version,
-    content.from_name, content.reply_to, case when email.attempts > 0 then
-    jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
-    first_attempt_at, campaign.refused_in_row, contact.email as contact_email, contact.subscribed as
-    contact_subscribed, contact.data as contact_data, project.disabled_reason is not null as
-    project_disabled, project.language as project_language, project.tracking as project_tracking,
-    project.subscription is null as has_badge
-from email
-join contact on contact.id = email.contact_id
-join campaign on campaign.id = $1
-join campaign_content content on content.campaign_id = campaign.id and content.version =
-    campaign.content_version
-join project on project.id = campaign.project_id
-where email.id = any($2::uuid[]) and email.status = 'PENDING'
-order by email.id
 
 select granted, wait_ms
 from take_sending_tokens($1::text[], $2::float8[], $3, $4)
@@ -236,16 +219,22 @@ with due as (
   returning email.id, email.project_id, email.contact_id, email.to_name, email.to_email,
       email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
       email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
-      email.billed_units, email.allowance_month, email.due_at, case when email.attempts > 1 then
-      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
-      first_attempt_at )
+      email.scheduled_for, email.billed_units, email.allowance_month, email.due_at, case when
+      email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)')
+      ->> 'at' end as first_attempt_at )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
-    claimed.attempts, claimed.created_at, claimed.billed_units, claimed.allowance_month,
-    claimed.first_attempt_at, contact.subscribed as contact_subscribed, contact.email as
-    contact_email, project.disabled_reason is not null as project_disabled, project.tracking as
-    project_tracking, coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
+    claimed.attempts, claimed.created_at, claimed.scheduled_for, claimed.billed_units,
+    claimed.allowance_month, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
+    contact.email as contact_email, project.disabled_reason is not null as project_disabled,
+    (claimed.scheduled_for is not null and not exists (
+    select
+    from domain
+    where domain.project_id = claimed.project_id and domain.status = 'verified' and domain.host_name
+        = split_part(claimed.from_email, '@', -1))) as sender_gone, project.tracking as
+        project_tracking, coalesce(nullif(contact.data ->> 'locale', ''), project.language) as
+        locale
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
@@ -322,37 +311,38 @@ from page
 with settled as (
   update email
   set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at =
-      email.due_at, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
-      'withheld') then 1 else 0 end, attempt_id = case when outcome.kind = 'uncertain' then $2::uuid
-      end, handed_over_at = case when outcome.kind = 'accepted' and email.attempts = 0 then
-      $3::timestamptz end, from_name = $4, reply_to = $5, content_version = $6, derived_events =
-      case when outcome.kind <> 'accepted' then 0 when outcome.status = 'DELIVERED' then $7::int
-      else $8::int end, lease_until = case when outcome.status = 'SENDING' then now() end, sent_at =
-      case when outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when
-      outcome.status = 'DELIVERED' then clock_timestamp() end, subject = coalesce(outcome.subject,
-      email.subject), headers = coalesce(outcome.headers, email.headers), body = case when
-      outcome.subject is null then email.body else outcome.body end, body_frame = case when
-      outcome.subject is null then email.body_frame else outcome.body_frame end, body_values = case
-      when outcome.subject is null then email.body_values else outcome.body_values end, trace = case
-      when outcome.kind = 'accepted' and email.attempts = 0 then email.trace when outcome.kind =
-      'accepted' then email.trace || jsonb_set( trace_entry('handed_over',
-      jsonb_build_object('attempt', email.attempts + 1)), '{0,at}', to_jsonb(to_char($9::timestamptz
-      at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('accepted',
-      jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
-      then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused' then
+      email.due_at, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs =>
+      outcome.delay_ms / 1000.0) else email.retry_at end, attempts = email.attempts + $1::int - case
+      when outcome.kind in ('released', 'withheld') then 1 else 0 end, attempt_id = case when
+      outcome.kind = 'uncertain' then $2::uuid end, handed_over_at = case when outcome.kind =
+      'accepted' and email.attempts = 0 then $3::timestamptz end, from_name = $4, reply_to = $5,
+      content_version = $6, derived_events = case when outcome.kind <> 'accepted' then 0 when
+      outcome.status = 'DELIVERED' then $7::int else $8::int end, lease_until = case when
+      outcome.status = 'SENDING' then now() end, sent_at = case when outcome.kind = 'accepted' then
+      clock_timestamp() end, delivered_at = case when outcome.status = 'DELIVERED' then
+      clock_timestamp() end, subject = coalesce(outcome.subject, email.subject), headers =
+      coalesce(outcome.headers, email.headers), body = case when outcome.subject is null then
+      email.body else outcome.body end, body_frame = case when outcome.subject is null then
+      email.body_frame else outcome.body_frame end, body_values = case when outcome.subject is null
+      then email.body_values else outcome.body_values end, trace = case when outcome.kind =
+      'accepted' and email.attempts = 0 then email.trace when outcome.kind = 'accepted' then
       email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
-      email.attempts + 1)), '{0,at}', to_jsonb(to_char($10::timestamptz at time zone 'utc',
+      email.attempts + 1)), '{0,at}', to_jsonb(to_char($9::timestamptz at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('accepted', jsonb_build_object('messageId',
+      outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
+      null) else '[]' end when outcome.kind = 'refused' then email.trace || jsonb_set(
+      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
+      to_jsonb(to_char($10::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
+      trace_entry('refused', jsonb_build_object('error', outcome.error)) when outcome.kind = 'again'
+      then email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
+      email.attempts + 1)), '{0,at}', to_jsonb(to_char($11::timestamptz at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('refused', jsonb_build_object('error',
-      outcome.error)) when outcome.kind = 'again' then email.trace || jsonb_set(
-      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
-      to_jsonb(to_char($11::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
-      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
-      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace || jsonb_set(
-      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
-      to_jsonb(to_char($12::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
-      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
-      'withheld' then email.trace || trace_entry('withheld', jsonb_build_object('reason',
-      outcome.error)) else email.trace end, updated_at = now()
+      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
+      email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
+      email.attempts + 1)), '{0,at}', to_jsonb(to_char($12::timestamptz at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('uncertain', jsonb_build_object('reason',
+      outcome.error)) when outcome.kind = 'withheld' then email.trace || trace_entry('withheld',
+      jsonb_build_object('reason', outcome.error)) else email.trace end, updated_at = now()
   from jsonb_to_recordset($13::jsonb) as outcome(id uuid, kind text, status text, message_id text,
       error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
       jsonb)
@@ -380,24 +370,25 @@ with settled as (
   update email
   set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
       when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
-      email.due_at end, attempts = email.attempts + $1::int - case when outcome.kind in ('released',
-      'withheld') then 1 else 0 end, derived_events = 0, lease_until = case when outcome.status =
-      'SENDING' then now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp()
-      end, delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject
-      = coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers,
-      email.headers), body = case when outcome.subject is null then email.body else outcome.body
-      end, body_frame = case when outcome.subject is null then email.body_frame else
-      outcome.body_frame end, body_values = case when outcome.subject is null then email.body_values
-      else outcome.body_values end, trace = case when false then email.trace when outcome.kind =
-      'accepted' then email.trace || trace_entry('accepted', jsonb_build_object('messageId',
-      outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
-      null) else '[]' end when outcome.kind = 'refused' then email.trace || trace_entry('refused',
-      jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
-      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
-      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
-      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
-      'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
-      outcome.error)) else email.trace - (-1) end, updated_at = now()
+      email.due_at end, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs
+      => outcome.delay_ms / 1000.0) else email.retry_at end, attempts = email.attempts + $1::int -
+      case when outcome.kind in ('released', 'withheld') then 1 else 0 end, derived_events = 0,
+      lease_until = case when outcome.status = 'SENDING' then now() end, sent_at = case when
+      outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when outcome.status
+      = 'DELIVERED' then clock_timestamp() end, subject = coalesce(outcome.subject, email.subject),
+      headers = coalesce(outcome.headers, email.headers), body = case when outcome.subject is null
+      then email.body else outcome.body end, body_frame = case when outcome.subject is null then
+      email.body_frame else outcome.body_frame end, body_values = case when outcome.subject is null
+      then email.body_values else outcome.body_values end, trace = case when false then email.trace
+      when outcome.kind = 'accepted' then email.trace || trace_entry('accepted',
+      jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
+      then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused' then
+      email.trace || trace_entry('refused', jsonb_build_object('error', outcome.error)) when
+      outcome.kind = 'again' then email.trace || trace_entry('refused', jsonb_build_object('error',
+      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
+      email.trace || trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when
+      outcome.kind = 'withheld' then email.trace - (-1) || trace_entry('withheld',
+      jsonb_build_object('reason', outcome.error)) else email.trace - (-1) end, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
       error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
       jsonb)

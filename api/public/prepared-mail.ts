@@ -1,0 +1,235 @@
+import { v7 as uuidV7 } from 'uuid';
+import {
+  type BillingRules,
+  requireAllowance,
+  type Share,
+  takeAllowance,
+} from '../../db/billing/billing.ts';
+import { type ContactRow, recordContact } from '../../db/contacts/contacts.ts';
+import type { Database } from '../../db/database.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
+import { type StoredAttachment, insertAttachments, insertEmail } from '../../db/emails/emails.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts';
+import { unitsOf } from '../../domain/billing.ts';
+import { planContactData } from '../../domain/contact/data.ts';
+import { Problem, found, invalidField } from '../../domain/errors.ts';
+import { safeFileName } from '../../domain/file-name.ts';
+import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
+import { type MessageClass, readCustomHeaders } from '../../domain/mail/headers.ts';
+import {
+  type CompiledTemplate,
+  type Renderer,
+  compileTemplate,
+} from '../../domain/template/render.ts';
+import type { TemplateWarning } from '../../domain/template/warnings.ts';
+import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
+import type { Services } from '../http/services.ts';
+import type { SendBody } from './send-schema.ts';
+
+/** One message of a request: what its recipients share, and how it is recorded for each of them. */
+
+/** What all recipients of a message share. */
+export interface PreparedMail {
+  project: { id: string; name: string; language: string; subscription: string | null };
+  request: SendBody;
+  subject: CompiledTemplate;
+  body: CompiledTemplate;
+  messageClass: MessageClass;
+  templateId: string | null;
+  from: { email: string; name: string };
+  replyTo: string | null;
+  headers: Record<string, string>;
+  attachments: StoredAttachment[];
+  /** What each message uses of the project's sending allowance. */
+  share: Share;
+}
+
+/**
+ * Finds template, sender and project of a message, and stores its attachments once.
+ * @param options.isContinued some of its recipients have their mail already, by an earlier request
+ *   under the same key: the rest get theirs, although its time may have come meanwhile.
+ */
+export async function prepareMail(
+  db: Database,
+  projectId: string,
+  request: SendBody,
+  options: { isContinued: boolean },
+): Promise<PreparedMail> {
+  const id = request.template;
+  const template = id && found('TEMPLATE', id, await findTemplate(db, projectId, id));
+  if (!options.isContinued) refusePast(request.scheduledFor);
+  const project = found('PROJECT', projectId, await findProject(db, projectId));
+  const from = senderOf(request, template || null, project.name);
+  await requireVerifiedSender(db, projectId, from.email);
+  const { headers, replyTo } = readCustomHeaders(request.headers);
+  return {
+    project,
+    request,
+    // The schema guarantees one of the two.
+    subject: compileTemplate(request.subject ?? (template ? template.subject : '')),
+    body: compileTemplate(request.body ?? (template ? template.body : '')),
+    messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
+    templateId: template ? template.id : null,
+    from,
+    replyTo: request.reply ?? replyTo ?? (template ? template.reply_to : null),
+    headers,
+    attachments: await storeFiles(db, projectId, request),
+    share: {
+      projectId,
+      category: 'transactional',
+      units: unitsOf({ attachments: request.attachments?.length ?? 0 }),
+      at: request.scheduledFor ?? null,
+    },
+  };
+}
+
+/** @throws Problem SCHEDULE_IN_PAST */
+export function refusePast(at: Date | null | undefined): void {
+  if (at && at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
+}
+
+/**
+ * Refuses a message for whose recipients there is no allowance: all get it, or none. Only parallel
+ * requests can still use up the rest in between.
+ * @throws Problem BILLING_LIMIT_EXCEEDED
+ */
+export async function requireShare(
+  db: Database,
+  rules: BillingRules,
+  { share }: PreparedMail,
+  recipients: number,
+): Promise<void> {
+  if (recipients === 0) return;
+  await requireAllowance(db, rules, { ...share, units: recipients * share.units });
+}
+
+function senderOf(request: SendBody, template: TemplateRow | null, projectName: string) {
+  const email = request.from?.email ?? template?.from_email;
+  if (!email) {
+    throw invalidField('from', 'required', 'Neither the request nor the template has a sender.');
+  }
+  const own = request.from?.asText ? request.name : undefined;
+  const given = own || request.from?.name;
+  return { email, name: given || template?.from_name || projectName };
+}
+
+async function storeFiles(
+  db: Database,
+  projectId: string,
+  { attachments = [], to, scheduledFor = null }: SendBody,
+): Promise<StoredAttachment[]> {
+  if (to.length === 0 || attachments.length === 0) return [];
+  const contents = attachments.map((file) => Buffer.from(file.content, 'base64'));
+  const ids = await insertAttachments(db, projectId, contents, scheduledFor);
+  return attachments.map((file, index) => ({
+    attachmentId: ids[index] ?? '',
+    filename: safeFileName(file.filename),
+    contentType: file.contentType,
+    disposition: file.disposition,
+    contentId: file.contentId ?? null,
+    bytes: contents[index]?.length ?? 0,
+  }));
+}
+
+/** Another request has accepted the same mail of the same use of a key. */
+export class AlreadyAccepted extends Error {}
+
+/**
+ * Records the mail of one recipient, in the caller's transaction: the contact and the row.
+ * @param ids chosen before, because the transaction may be restarted.
+ * @throws Problem CONTACT_UNSUBSCRIBED, MESSAGE_TOO_LARGE, BILLING_LIMIT_EXCEEDED; AlreadyAccepted
+ */
+export async function recordMail(
+  tx: Database,
+  { config, renderer }: Pick<Services, 'config'> & { renderer: Renderer },
+  mail: PreparedMail,
+  recipient: SendBody['to'][number],
+  ids: { email: string; newContact: string },
+): Promise<{ contact: ContactRow; warnings: TemplateWarning[] }> {
+  const { project, request, messageClass } = mail;
+  const change = planContactData(
+    recipient.name ? { ...request.data, name: recipient.name } : request.data,
+  );
+  const { contact } = await recordContact(tx, project.id, {
+    email: recipient.email,
+    idWhenNew: ids.newContact,
+    subscribed: request.subscribed,
+    subscribedWhenNew: false,
+    data: change,
+    source: 'api',
+  });
+  if (messageClass === 'MARKETING' && !contact.subscribed) {
+    throw new Problem('CONTACT_UNSUBSCRIBED', {
+      details: { contact: contact.id, email: contact.email },
+    });
+  }
+  const { content, warnings } = await renderMailWith(renderer, {
+    subject: mail.subject,
+    body: mail.body,
+    messageClass,
+    sourceType: 'TRANSACTIONAL',
+    variables: {
+      owner: project.id,
+      contact,
+      given: { ...change.set, ...change.oneTime },
+      locale: localeOf({ ...contact.data, ...change.oneTime }, project.language),
+      urls: optOutUrls(config.apiUrl, contact.id, ids.email),
+    },
+    customHeaders: mail.headers,
+    hasBadge: config.billing !== null && project.subscription === null,
+  });
+  await refuseLargeMessage(mail, content, config.mail.messageBytesMax);
+  const allowanceMonth = await takeAllowance(tx, config.billing, mail.share);
+  const isNew = await insertEmail(tx, {
+    id: ids.email,
+    allowance_month: allowanceMonth,
+    project_id: project.id,
+    contact_id: contact.id,
+    to_name: recipient.name,
+    to_email: contact.email,
+    ...content,
+    attachments: mail.attachments,
+    from_email: mail.from.email,
+    from_name: mail.from.name,
+    reply_to: mail.replyTo,
+    message_class: messageClass,
+    source_type: 'TRANSACTIONAL',
+    template_id: mail.templateId,
+    scheduled_for: request.scheduledFor ?? null,
+    renderedPlainly: warnings[0],
+  });
+  // Thrown, so that nothing of this transaction counts a second time.
+  if (!isNew) throw new AlreadyAccepted();
+  return { contact, warnings };
+}
+
+/** Composes the whole message only when its size may matter. @throws Problem MESSAGE_TOO_LARGE */
+async function refuseLargeMessage(
+  mail: PreparedMail,
+  content: { subject: string; body: string; headers: { name: string; value: string }[] },
+  bytesMax: number,
+): Promise<void> {
+  if (isBodyTooLarge(content.body)) {
+    throw new Problem('MESSAGE_TOO_LARGE', { message: 'The rendered body is larger than 2 MB.' });
+  }
+  const message = {
+    subject: content.subject,
+    html: content.body,
+    headers: content.headers,
+    attachments: (mail.request.attachments ?? []).map((file) => ({
+      ...file,
+      contentId: file.contentId ?? null,
+    })),
+  };
+  if (messageBytesEstimate(message) <= bytesMax) return;
+  const raw = await composeMessage({
+    ...message,
+    emailId: uuidV7(),
+    date: new Date(),
+    from: { name: mail.from.name, address: mail.from.email },
+    to: { name: null, address: mail.from.email },
+    replyTo: mail.replyTo,
+  });
+  if (raw.length > bytesMax) throw new Problem('MESSAGE_TOO_LARGE');
+}

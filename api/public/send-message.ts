@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { v7 as uuidV7 } from 'uuid';
+import { z } from 'zod';
+import { type Database, transact } from '../../db/database.ts';
+import { findEmailContact } from '../../db/emails/emails.ts';
+import type { AcceptedEmail } from '../../db/idempotency.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { TemplateWarning } from '../../domain/template/warnings.ts';
+import { renderAhead } from '../../domain/template/render-ahead.ts';
+import { asProblem } from '../http/envelope.ts';
+import { Time, named } from '../http/schemas.ts';
+import type { Services } from '../http/services.ts';
+import {
+  AlreadyAccepted,
+  type PreparedMail,
+  prepareMail,
+  recordMail,
+  requireShare,
+} from './prepared-mail.ts';
+import { type SendBody, refuseLargeFiles } from './send-schema.ts';
+
+/** A message is accepted: for each of its recipients in turn. */
+
+const SentEmail = named('SentEmail', {
+  contact: z.object({ id: z.uuid(), email: z.string() }),
+  email: z.uuid(),
+});
+
+type SentEmail = z.output<typeof SentEmail>;
+
+/** Why a template could not be rendered. */
+const SendWarning = named('SendWarning', {
+  code: z.enum(['liquid_syntax', 'liquid_limit']),
+  message: z.string(),
+  line: z.int().nullable(),
+  column: z.int().nullable(),
+});
+
+/** What `/v1/send` answers for a message. */
+export const SentMessage = z.object({
+  emails: z.array(SentEmail),
+  warnings: z.array(SendWarning).optional(),
+  scheduledFor: Time.optional().describe('Only if one was given'),
+  timestamp: Time,
+});
+
+type SentMessage = z.output<typeof SentMessage>;
+
+/** What a message needs of the request that brings it. */
+export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
+  caller: { projectId: string };
+  stopping: AbortSignal;
+}
+
+/** How much of a message an earlier request under the same key has accepted, and how this one says so. */
+export interface MessageKey {
+  /** The mails that are accepted already: of the first recipients. */
+  accepted: readonly AcceptedEmail[];
+  /** The id of a recipient's mail, by the index in `to`. */
+  emailId(index: number): string;
+  /** Records an accepted mail in its transaction. @param answer if it was the last one. */
+  record(tx: Database, email: AcceptedEmail, answer: SentMessage | null): Promise<void>;
+}
+
+/**
+ * Sends one message to its recipients in turn, each in a transaction of its own.
+ * @throws Problem with `details.emails` when some have their mail already
+ */
+export async function sendMessage(
+  call: SendCall,
+  body: SendBody,
+  key: MessageKey | null,
+): Promise<SentMessage> {
+  refuseLargeFiles(body.attachments, call.config);
+  const timestamp = new Date().toISOString();
+  const warnings = new Warnings();
+  const emails = acceptedBefore(body, key?.accepted ?? []);
+  const answer = (sent: SentEmail[]) => ({
+    emails: sent,
+    ...(warnings.list.length > 0 ? { warnings: warnings.list } : {}),
+    ...(body.scheduledFor ? { scheduledFor: body.scheduledFor.toISOString() } : {}),
+    timestamp,
+  });
+  const left = body.to.slice(emails.length);
+  const isContinued = emails.length > 0;
+  const mail = await admit(call, body, { left: left.length, isContinued }).catch((error) => {
+    throw isContinued ? withEmails(error, emails) : error;
+  });
+  for (const recipient of left) {
+    const position = emails.length;
+    const note = async (tx: Database, sent: SentEmail, found: readonly TemplateWarning[]) => {
+      warnings.add(found);
+      const isLast = position === body.to.length - 1;
+      const record = { position, emailId: sent.email, contactId: sent.contact.id };
+      await key?.record(tx, record, isLast ? answer([...emails, sent]) : null);
+    };
+    try {
+      if (call.stopping.aborted) throw new Problem('SERVICE_UNAVAILABLE');
+      const emailId = key?.emailId(position) ?? uuidV7();
+      emails.push(await sendTo(call, mail, recipient, emailId, note));
+    } catch (error) {
+      throw withEmails(error, emails);
+    }
+  }
+  return answer(emails);
+}
+
+/** Checks what concerns all recipients, before the first of those that are left. */
+async function admit(
+  { db, config, caller }: SendCall,
+  body: SendBody,
+  { left, isContinued }: { left: number; isContinued: boolean },
+): Promise<PreparedMail> {
+  const mail = await prepareMail(db, caller.projectId, body, { isContinued });
+  await requireShare(db, config.billing, mail, left);
+  return mail;
+}
+
+/** The warnings of a request: what many recipients have in common is said once. */
+class Warnings {
+  readonly #byPlace = new Map<string, z.input<typeof SendWarning>>();
+
+  add(warnings: readonly TemplateWarning[]): void {
+    for (const warning of warnings) {
+      const { code, message, line, column } = warning;
+      if (code !== 'liquid_syntax' && code !== 'liquid_limit') continue;
+      const key = JSON.stringify([code, line, column, line === null && message]);
+      if (!this.#byPlace.has(key)) this.#byPlace.set(key, { code, message, line, column });
+    }
+  }
+
+  get list() {
+    return [...this.#byPlace.values()];
+  }
+}
+
+/** What an earlier, unfinished request has accepted of a message. */
+function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): SentEmail[] {
+  return accepted.map(({ position, emailId, contactId }) => ({
+    contact: { id: contactId, email: to[position]?.email ?? '' },
+    email: emailId,
+  }));
+}
+
+/** An error at one recipient: earlier ones have their mail, and the response must say so. */
+function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
+  const problem = asProblem(error);
+  if (emails.length === 0 && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED'))
+    return error;
+  return new Problem(problem.code, {
+    message: problem.message,
+    ...(problem.errors ? { errors: problem.errors } : {}),
+    details: { ...problem.details, emails },
+    cause: error,
+  });
+}
+
+/**
+ * One recipient: contact, mail and idempotency record in one transaction, then the project's
+ * delivery run is signalled. The ids are chosen before, because the transaction is restarted when a
+ * text is slow to render. Where the mail is there already, nothing is done again.
+ */
+async function sendTo(
+  { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
+  mail: PreparedMail,
+  recipient: SendBody['to'][number],
+  emailId: string,
+  note: (tx: Database, sent: SentEmail, warnings: readonly TemplateWarning[]) => Promise<void>,
+): Promise<SentEmail> {
+  const ids = { email: emailId, newContact: randomUUID() };
+  try {
+    return await renderAhead(renderer, (known) =>
+      transact(db, async (tx) => {
+        const services = { config, renderer: known };
+        const { contact, warnings } = await recordMail(tx, services, mail, recipient, ids);
+        const sent = { contact: { id: contact.id, email: contact.email }, email: emailId };
+        await note(tx, sent, warnings);
+        return sent;
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof AlreadyAccepted)) throw error;
+    const contact = await findEmailContact(db, mail.project.id, emailId);
+    // Gone with its contact, between the two.
+    if (!contact) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+    return { contact, email: emailId };
+  }
+}

@@ -1,0 +1,41 @@
+/** Why a waiting message is not due yet. */
+
+export const holdReasons = ['schedule', 'retry'] as const;
+export type HoldReason = (typeof holdReasons)[number];
+
+export interface Hold {
+  reason: HoldReason;
+  until: Date;
+}
+
+/** The columns of a message that say until when it waits. */
+export interface HeldMail {
+  /** As shown: that of a message that is being handed over is `SENDING`. */
+  status: string;
+  scheduled_for: Date | null;
+  retry_at: Date | null;
+}
+
+/**
+ * What holds a message back now, or null. It waits for everything that does; the last of it is what is
+ * shown, and its end is when the message is due.
+ */
+export function holdOf(email: HeldMail, now: Date): Hold | null {
+  if (email.status !== 'PENDING') return null;
+  const holds: [HoldReason, Date | null][] = [
+    ['schedule', email.scheduled_for],
+    ['retry', email.retry_at],
+  ];
+  return holds.reduce<Hold | null>((last, [reason, until]) => {
+    const isLater = until !== null && until > (last?.until ?? now);
+    return isLater ? { reason, until } : last;
+  }, null);
+}
+
+/**
+ * The `Date` of a message: when it was accepted, as that is when it was written; but mail that was to
+ * wait is dated when it is handed over.
+ */
+export function dateOf(email: { created_at: Date; scheduled_for: Date | null }, now: Date): Date {
+  return email.scheduled_for ? now : email.created_at;
+}
