@@ -1866,8 +1866,19 @@ export interface Api {
               templateId?: string | null;
               type: 'DELAY';
               config: {
-                amount: number;
-                unit: 'minutes' | 'hours' | 'days';
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
               };
             } | {
               id: string;
@@ -2041,8 +2052,19 @@ export interface Api {
               templateId?: string | null;
               type: 'DELAY';
               config: {
-                amount: number;
-                unit: 'minutes' | 'hours' | 'days';
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
               };
             } | {
               id: string;
@@ -2645,8 +2667,19 @@ export interface Api {
               } | null;
               type: 'DELAY';
               config: {
-                amount: number;
-                unit: 'minutes' | 'hours' | 'days';
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
               };
             } | {
               /** Unique in the workflow; made from the name where it is left out */
@@ -2842,8 +2875,19 @@ export interface Api {
           autoConnect?: boolean;
           type: 'DELAY';
           config: {
-            amount: number;
-            unit: 'minutes' | 'hours' | 'days';
+            amount?: number;
+            unit?: 'minutes' | 'hours' | 'days';
+            until?: {
+              time: string;
+              days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+              timeZone?: string;
+            };
+            untilField?: string;
+            offset?: {
+              amount: number;
+              unit: 'minutes' | 'hours' | 'days';
+            };
+            ifPast?: 'continue' | 'exit';
           };
         } | {
           name: string;
@@ -2966,8 +3010,19 @@ export interface Api {
           templateId?: string | null;
           type: 'DELAY';
           config: {
-            amount: number;
-            unit: 'minutes' | 'hours' | 'days';
+            amount?: number;
+            unit?: 'minutes' | 'hours' | 'days';
+            until?: {
+              time: string;
+              days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+              timeZone?: string;
+            };
+            untilField?: string;
+            offset?: {
+              amount: number;
+              unit: 'minutes' | 'hours' | 'days';
+            };
+            ifPast?: 'continue' | 'exit';
           };
         } | {
           name: string;
@@ -3227,8 +3282,19 @@ export interface Api {
             } | null;
             type: 'DELAY';
             config: {
-              amount: number;
-              unit: 'minutes' | 'hours' | 'days';
+              amount?: number;
+              unit?: 'minutes' | 'hours' | 'days';
+              until?: {
+                time: string;
+                days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                timeZone?: string;
+              };
+              untilField?: string;
+              offset?: {
+                amount: number;
+                unit: 'minutes' | 'hours' | 'days';
+              };
+              ifPast?: 'continue' | 'exit';
             };
           } | {
             /** Unique in the workflow; made from the name where it is left out */

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { findContact } from '../db/contacts/contacts.ts';
+import { readSendPolicy } from '../db/projects/send-policy.ts';
 import type { Database } from '../db/database.ts';
 import { findProject } from '../db/projects/projects.ts';
 import { listSecretNames } from '../db/projects/secrets.ts';
@@ -53,6 +54,7 @@ export async function playWhatIf(
         contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
         context,
         project,
+        zones: await readSendPolicy(db, projectId),
         events: [],
         receivers: new Map(),
         startAt,

@@ -30,7 +30,8 @@ import {
   type Outcome,
 } from '../../domain/workflow/decide.ts';
 import { passOver } from '../../domain/workflow/place.ts';
-import { delayOf, StepFailure } from '../../domain/workflow/step-rules.ts';
+import { type FixedDelay, fixedDelay } from '../../domain/time/delay.ts';
+import { StepFailure } from '../../domain/workflow/step-rules.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 
 interface CallIds {
@@ -60,9 +61,10 @@ export interface StepCall extends CallIds {
   delay?: NextDelay;
 }
 
-/** A delay that another step goes on to, and the step after it. */
+/** A delay of a fixed length that another step goes on to, and the step after it. */
 export interface NextDelay {
   step: GraphStep;
+  rule: FixedDelay;
   nextStepId: string | null;
 }
 
@@ -96,10 +98,15 @@ export async function performCalled(
   if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
   const marks = isMoved ? await listStepMarks(db, executionId) : [];
   const following = passOver(graph, stepAfter(graph, stepId, null), marks);
-  const delay = following?.type === 'DELAY' && {
-    step: following,
-    nextStepId: passOver(graph, stepAfter(graph, following.id, null), marks)?.id ?? null,
-  };
+  // One until a time or a date has a call of its own, which reads the contact.
+  const rule =
+    following?.type === 'DELAY' ? fixedDelay(following.config as StepConfig<'DELAY'>) : null;
+  const delay = following &&
+    rule && {
+      step: following,
+      rule,
+      nextStepId: passOver(graph, stepAfter(graph, following.id, null), marks)?.id ?? null,
+    };
   const nextStepId = following?.id ?? null;
   const ids = { executionId, projectId, since, version };
   const result = await perform({ ...ids, step, nextStepId, ...(delay && { delay }) });
@@ -216,21 +223,15 @@ function mayBegin({ execution }: StepVisit): boolean {
 async function finishIntoDelay(
   tx: Database,
   visit: StepVisit,
-  { step, nextStepId }: NextDelay,
+  { step, rule, nextStepId }: NextDelay,
   output: Record<string, unknown>,
 ): Promise<StepResult> {
   // One round trip for both.
   const [, until] = await Promise.all([
     completeStepAndEnter(tx, visit, output, { stepId: step.id, newId: uuidV7() }),
-    completeDelay(tx, visit.execution, delayEntry(step, nextStepId)),
+    completeDelay(tx, visit.execution, { stepId: step.id, nextStepId }, rule),
   ]);
   return { outcome: { kind: 'resting', until: until.toISOString() }, at: refOf(step) };
-}
-
-/** What the database is told of a delay that an execution has entered. */
-export function delayEntry(step: GraphStep, nextStepId: string | null) {
-  const rule = delayOf(step.config as StepConfig<'DELAY'>);
-  return { stepId: step.id, ...rule, nextStepId, nextId: uuidV7() };
 }
 
 function stepFailed(call: StepCall, reason: string): ApplicationFailure {

@@ -1,6 +1,7 @@
 import { v7 as uuidV7 } from 'uuid';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { type Database, transact } from '../../db/database.ts';
+import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import {
   completeExecution,
   endExecution,
@@ -20,12 +21,12 @@ import { type MatchedEvent, registerWait, settleWait } from '../../db/workflows/
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
 import type { ExecutionStart } from '../../domain/workflow/execution.ts';
+import { delayEnd, type DelayScope, fixedDelay } from '../../domain/time/delay.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { PerformedType } from '../../domain/workflow/step-types.ts';
 import { exitOf, StepFailure, waitEnd, waitOutput } from '../../domain/workflow/step-rules.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import {
-  delayEntry,
   finishStep,
   performCalled,
   performStep,
@@ -120,13 +121,37 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
 const delay: StepEffect = async (tx, visit, call) => {
   if (visit.completedAt) {
     // Where somebody has moved its end, the output says so.
-    const { resumeAt } = visit.stepExecution.output as { resumeAt: string };
+    const { resumeAt } = visit.stepExecution.output as { resumeAt: string | null };
+    // Its date was past.
+    if (resumeAt === null) return { outcome: { kind: 'done' }, since: visit.completedAt };
     await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));
     return { outcome: { kind: 'resting', until: resumeAt } };
   }
-  const until = await completeDelay(tx, visit.execution, delayEntry(call.step, call.nextStepId));
+  const config = call.step.config as StepConfig<'DELAY'>;
+  const rest = fixedDelay(config) ?? delayEnd(config, await delayScope(tx, visit));
+  if ('kind' in rest && rest.kind === 'past') {
+    const { exitReason: reason, output } = rest;
+    if (reason !== null) return exitWith(tx, visit, { reason, output });
+    return finishStep(tx, visit, call, output);
+  }
+  const place = { stepId: call.step.id, nextStepId: call.nextStepId };
+  const until = await completeDelay(tx, visit.execution, place, rest);
   return { outcome: { kind: 'resting', until: until.toISOString() } };
 };
+
+/** What a delay until a time or a date is counted from, as the step begins. */
+async function delayScope(tx: Database, visit: StepVisit): Promise<DelayScope> {
+  const { project_id: projectId, contact_id: contactId } = visit.execution;
+  const contact = await findContact(tx, projectId, contactId);
+  if (!contact) throw new StepFailure('The contact no longer exists.');
+  return {
+    beganAt: visit.stepExecution.started_at,
+    now: visit.stepExecution.started_at,
+    contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
+    context: visit.execution.context as Record<string, unknown> | null,
+    zones: await readSendPolicy(tx, projectId),
+  };
+}
 
 const waitForEvent: StepEffect = async (tx, visit, call) => {
   if (visit.completedAt) return settledResult(visit, visit.completedAt);
@@ -175,14 +200,20 @@ const decideCondition: StepEffect = async (tx, visit, call) => {
   return { outcome: { kind: 'branch', branch: decision.branch }, since };
 };
 
-const exit: StepEffect = async (tx, visit, call) => {
-  const { reason, output } = exitOf(call.step.config);
+const exit: StepEffect = (tx, visit, call) => exitWith(tx, visit, exitOf(call.step.config));
+
+/** Completes a step, and ends its execution by it. */
+async function exitWith(
+  tx: Database,
+  { execution, stepExecution }: StepVisit,
+  { reason, output }: { reason: string; output: Record<string, unknown> },
+): Promise<StepResult> {
   await Promise.all([
-    completeStep(tx, visit.stepExecution.id, output),
-    endExecution(tx, call.executionId, { status: 'EXITED', reason }),
+    completeStep(tx, stepExecution.id, output),
+    endExecution(tx, execution.id, { status: 'EXITED', reason }),
   ]);
   return { outcome: { kind: 'exited' } };
-};
+}
 
 /** Ends a waiting step, by its event, whose data is added to the context, or by its timeout. */
 async function endWait(

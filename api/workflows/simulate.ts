@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
+import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import type { Database } from '../../db/database.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
@@ -215,6 +216,7 @@ export const simulateExecution = endpoint({
       contact,
       context: body.context ?? null,
       project,
+      zones: await readSendPolicy(db, projectId),
       events: eventsOf(body.events, startAt),
       receivers: new Map(Object.entries(body.webhooks)),
       startAt,

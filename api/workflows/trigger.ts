@@ -62,14 +62,16 @@ export async function settledConfig(
   before: Record<string, unknown> | null,
   path: string,
 ): Promise<Record<string, unknown>> {
-  const { eventName, field } = config;
+  const { eventName } = config;
   if (type === 'WAIT_FOR_EVENT' && eventName !== before?.['eventName']) {
     refuseUnmadeEvent(String(eventName), `${path}.eventName`);
   }
-  if (type !== 'CONDITION' || typeof field !== 'string') return config;
+  const name = type === 'DELAY' ? 'untilField' : 'field';
+  const field = config[name];
+  if ((type !== 'CONDITION' && type !== 'DELAY') || typeof field !== 'string') return config;
   const key = bareKeyOf(field);
-  if (key !== null) await refuseUnknownFields(db, projectId, [{ field: `${path}.field`, key }]);
-  return { ...config, field: fullStepName(field) };
+  if (key !== null) await refuseUnknownFields(db, projectId, [{ field: `${path}.${name}`, key }]);
+  return { ...config, [name]: fullStepName(field) };
 }
 
 /** The trigger as the TRIGGER step shows it. */

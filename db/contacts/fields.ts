@@ -169,7 +169,7 @@ export async function findFieldUsers(
     .leftJoin('workflow_step as step', (join) =>
       join
         .onRef('step.workflow_id', '=', 'workflow.id')
-        .on('step.type', 'in', ['CONDITION', 'UPDATE_CONTACT']),
+        .on('step.type', 'in', ['CONDITION', 'DELAY', 'UPDATE_CONTACT']),
     )
     .select(['workflow.id', 'workflow.name', 'workflow.exit_rules', 'step.type', 'step.config'])
     .where('workflow.project_id', '=', projectId)

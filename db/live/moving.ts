@@ -1,10 +1,15 @@
 import { sql } from 'kysely';
 import { v7 as uuidV7 } from 'uuid';
-import { type Move, planMove, type Rest } from '../../domain/live/move.ts';
+import { exitOf, type Move, planMove, type Rest } from '../../domain/live/move.ts';
 import type { Mapping } from '../../domain/workflow/compare.ts';
 import type { StepMark } from '../../domain/workflow/place.ts';
+import type { ContactValues } from '../../domain/filter/evaluate.ts';
+import type { DelayEnd } from '../../domain/time/delay.ts';
+import type { ZonePolicy } from '../../domain/time/zones.ts';
+import { readSendPolicy } from '../projects/send-policy.ts';
+import { exitExecutions } from '../workflows/exits.ts';
 import type { Database } from '../database.ts';
-import { anyOf, isoTime } from '../expressions.ts';
+import { anyOf } from '../expressions.ts';
 import { signalExecutions } from '../outbox/outbox.ts';
 import { cancelExecutions, type ExecutionRow, isActive } from '../workflows/executions.ts';
 import type { FindGraph } from '../workflows/graphs.ts';
@@ -120,6 +125,8 @@ export async function moveFailed(
 interface Standing {
   marks: StepMark[];
   rest: Rest;
+  contact: ContactValues;
+  zones: ZonePolicy;
 }
 
 interface PlannedMove {
@@ -129,39 +136,47 @@ interface PlannedMove {
 
 async function planFor(
   row: ExecutionRow,
-  { marks, rest }: Standing,
+  { marks, rest, contact, zones }: Standing,
   { to, mapping }: Pick<MoveJob, 'to' | 'mapping'>,
   findGraph: FindGraph,
 ): Promise<Move | null> {
   const graph = await findGraph(row.workflow_id, row.workflow_version);
   const other = await findGraph(row.workflow_id, to);
   if (!graph || !other) return null;
-  return planMove([graph, other], { currentStepId: row.current_step_id, marks, rest }, mapping);
+  return planMove([graph, other], { currentStepId: row.current_step_id, marks, rest }, mapping, {
+    now: new Date(),
+    contact,
+    context: row.context as Record<string, unknown> | null,
+    zones,
+  });
 }
 
-/** Where executions stand, by id. */
+/** Where executions of one project stand, by id. */
 async function findStandings(
   tx: Database,
   executions: readonly ExecutionRow[],
 ): Promise<Map<string, Standing>> {
-  const { rows } = await sql<{
-    id: string;
-    marks: StepMark[];
-    kind: Rest['kind'];
-    beganAt: Date;
-  }>`
-    select execution.id, ${stepMarks} as marks, step.started_at as "beganAt",
+  const [first] = executions;
+  if (!first) return new Map();
+  const zones = await readSendPolicy(tx, first.project_id);
+  const { rows } = await sql<
+    { id: string; marks: StepMark[]; kind: Rest['kind']; beganAt: Date } & ContactValues
+  >`
+    select execution.id, ${stepMarks} as marks, step.started_at as "beganAt", contact.email,
+        contact.subscribed, contact.data, contact.created_at as "createdAt",
+        contact.updated_at as "updatedAt",
         case when execution.status <> 'WAITING' or wait.event_id is not null then 'none'
           when step.status = 'WAITING' then 'wait' else 'delay' end as kind
       from execution
+      join contact on contact.id = execution.contact_id
       left join step_execution step
         on step.execution_id = execution.id and step.step_id = execution.current_step_id
       left join wait on wait.step_execution_id = step.id
       where execution.id = ${anyOf(executions.map(({ id }) => id))}`.execute(tx);
   return new Map(
-    rows.map(({ id, marks, kind, beganAt }): [string, Standing] => [
+    rows.map(({ id, marks, kind, beganAt, ...contact }): [string, Standing] => [
       id,
-      { marks, rest: kind === 'none' ? { kind } : { kind, beganAt } },
+      { marks, rest: kind === 'none' ? { kind } : { kind, beganAt }, contact, zones },
     ]),
   );
 }
@@ -187,8 +202,8 @@ async function applyMoves(
       isDelay: move.scheduledStepId !== undefined,
       nextId: uuidV7(),
       scheduledStepId: move.scheduledStepId ?? null,
-      resumeAt: move.resumeAt ?? null,
-      delayOutput: move.delayOutput ?? null,
+      resumeAt: move.delay ? endOf(move.delay) : null,
+      delayOutput: move.delay?.output ?? null,
       isWait: move.wait !== undefined,
       eventName: move.wait?.eventName ?? null,
       expiresAt: move.wait?.expiresAt ?? null,
@@ -205,12 +220,11 @@ async function applyMoves(
   await sql`
     with delays as (
       update step_execution set updated_at = now(),
-          output = coalesce("delayOutput" || jsonb_build_object('resumeAt',
-            ${isoTime(sql`"resumeAt"`)}), output)
+          output = coalesce("delayOutput", output)
         from ${given}
         where execution_id = given.id and step_id = "stepId" and "isDelay"
         returning execution_id, project_id, "nextId", "scheduledStepId",
-          (output ->> 'resumeAt')::timestamptz as resume_at
+          coalesce("resumeAt", (output ->> 'resumeAt')::timestamptz) as resume_at
     ), scheduled as (
       insert into step_execution (id, project_id, execution_id, step_id, status, scheduled_for)
         select "nextId", project_id, execution_id, "scheduledStepId", 'SCHEDULED', resume_at
@@ -241,8 +255,20 @@ async function applyMoves(
           when status = 'WAITING' then next_look_at
           else ${lookWhenRunning} end
       from ${given} where execution.id = given.id`.execute(tx);
+  await exitExecutions(
+    tx,
+    moves.flatMap(({ row: { id }, move }) => {
+      const reason = exitOf(move);
+      return reason === null ? [] : [{ id, reason }];
+    }),
+  );
   // One that has failed has no run: who retries it starts one.
   await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
+}
+
+/** Of one whose date is past, what comes next is due at once. */
+function endOf(delay: DelayEnd): Date {
+  return delay.kind === 'rest' ? delay.until : new Date();
 }
 
 async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise<void> {

@@ -9,7 +9,7 @@ import { enqueueExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
 import { findVersionGraph } from './graphs.ts';
 import type { DB, Execution } from '../tables.ts';
-import { isDue, isOn } from './standing.ts';
+import { isDelayOver, isOn } from './standing.ts';
 
 export type ExecutionRow = Selectable<Execution>;
 
@@ -237,7 +237,7 @@ export async function completeExecution(
           and (status = 'RUNNING' or exists (
             select from step_execution step
               where step.execution_id = execution.id and step.step_id = current_step_id
-                and ${isDue(sql`(step.output ->> 'resumeAt')::timestamptz`)}))
+                and ${isDelayOver(sql`step.output`)}))
         returning id
     )
     select exists (select from completed) or not exists (select from execution

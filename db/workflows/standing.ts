@@ -12,5 +12,10 @@ export const isOn = (version: number | null) =>
  */
 export const clockSkew = sql`interval '1 minute'`;
 
+/** Whether a delay with this output is over by itself: its time has come, or its date was past. */
+export const isDelayOver = (output: ReturnType<typeof sql>) =>
+  sql`((${output} ->> 'past')::boolean is true
+    or ${isDue(sql`(${output} ->> 'resumeAt')::timestamptz`)})`;
+
 export const isDue = (moment: ReturnType<typeof sql>) =>
   sql`${moment} <= clock_timestamp() + ${clockSkew}`;

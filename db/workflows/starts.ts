@@ -28,7 +28,8 @@ export const stepMarks = sql<StepMark[]>`(
       -- One whose delay was given an end in the past begins then: events before do not count for it.
       'dueAt', ${microseconds(sql`case when status = 'SCHEDULED'
         then greatest(scheduled_for, updated_at) else scheduled_for end`)},
-      'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(), false))), '[]')
+      'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(),
+        (output ->> 'past')::boolean, false))), '[]')
     from step_execution where execution_id = execution.id)`;
 
 /** The steps of an execution, as far as they say where it is. */

@@ -1,10 +1,12 @@
 import { type Selectable, sql } from 'kysely';
+import { v7 as uuidV7 } from 'uuid';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { ExecutionRow } from './executions.ts';
 import { exitExecutions } from './exits.ts';
 import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
 import { isDue, isOn } from './standing.ts';
+import type { FixedDelay } from '../../domain/time/delay.ts';
 import type { StepExecution } from '../tables.ts';
 
 /** What an execution's run records while it walks its graph. */
@@ -291,24 +293,22 @@ export async function completeStepAndEnter(
 
 /**
  * Ends a delay that an execution has entered: the step is complete, its execution waits there, and
- * the next step, if there is one, is scheduled. Returns for when: `ms` after the delay began.
+ * the next step, if there is one, is scheduled. Returns for when.
  */
 export async function completeDelay(
   tx: Database,
   execution: Pick<ExecutionRow, 'id' | 'project_id'>,
-  delay: {
-    stepId: string;
-    output: Record<string, unknown>;
-    ms: number;
-    nextStepId: string | null;
-    /** Id of the next step's execution. */
-    nextId: string;
-  },
+  { stepId, nextStepId }: { stepId: string; nextStepId: string | null },
+  delay: FixedDelay | { until: Date; output: Record<string, unknown> },
 ): Promise<Date> {
+  const resumeAt =
+    'until' in delay
+      ? sql`${delay.until}::timestamptz`
+      : sql`started_at + ${delay.ms} * interval '1 millisecond'`;
   const { rows } = await sql<{ resume_at: Date }>`
     with delay as (
-      select id, (started_at + ${delay.ms} * interval '1 millisecond')::timestamptz(3) as resume_at
-        from step_execution where execution_id = ${execution.id} and step_id = ${delay.stepId}
+      select id, (${resumeAt})::timestamptz(3) as resume_at
+        from step_execution where execution_id = ${execution.id} and step_id = ${stepId}
     ), completed as (
       update step_execution set status = 'COMPLETED',
           output = ${JSON.stringify(delay.output)}::jsonb || jsonb_build_object('resumeAt',
@@ -318,20 +318,20 @@ export async function completeDelay(
         returning step_execution.id
     ), scheduled as (
       insert into step_execution (id, project_id, execution_id, step_id, status, scheduled_for)
-        select ${delay.nextId}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid, next.id,
+        select ${uuidV7()}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid, next.id,
             'SCHEDULED', resume_at
           -- Also in the history, the delay is complete first.
-          from completed, delay, (select ${delay.nextStepId}::uuid as id) next
+          from completed, delay, (select ${nextStepId}::uuid as id) next
           where next.id is not null
         on conflict (execution_id, step_id) do nothing
     ), waiting as (
-      update execution set status = 'WAITING', current_step_id = ${delay.stepId}, updated_at = now(),
+      update execution set status = 'WAITING', current_step_id = ${stepId}, updated_at = now(),
           next_look_at = ${lookWhenWaiting(sql`delay.resume_at`)}
         from delay where execution.id = ${execution.id}
     )
     select resume_at from delay`.execute(tx);
   const [row] = rows;
-  if (!row) throw new Error(`Execution ${execution.id} has not entered step ${delay.stepId}.`);
+  if (!row) throw new Error(`Execution ${execution.id} has not entered step ${stepId}.`);
   return row.resume_at;
 }
 

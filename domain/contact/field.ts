@@ -33,13 +33,17 @@ export function conditionNamesField(condition: Condition, field: ContactField): 
   });
 }
 
-/** True when a CONDITION step compares the field, or an UPDATE_CONTACT step changes it. */
+/**
+ * True when a CONDITION step compares the field, a DELAY lasts until it, or an UPDATE_CONTACT step changes
+ * it.
+ */
 export function stepNamesField(
   step: { type: string; config: Record<string, unknown> },
   field: ContactField,
 ): boolean {
-  if (step.type === 'CONDITION') {
-    const place = stepFieldOf(String(step.config['field']));
+  if (step.type === 'CONDITION' || step.type === 'DELAY') {
+    const { field: compared, untilField = compared } = step.config;
+    const place = stepFieldOf(String(untilField));
     return place?.root === 'contact' && isField(place.field, field);
   }
   if (step.type !== 'UPDATE_CONTACT') return false;

@@ -2,7 +2,8 @@ import { isJsonEqual } from '../filter/value.ts';
 import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
 import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { passOver, type StepMark } from '../workflow/place.ts';
-import { delayOf, waitEnd } from '../workflow/step-rules.ts';
+import { delayEnd, type DelayEnd, type DelayScope } from '../time/delay.ts';
+import { waitEnd } from '../workflow/step-rules.ts';
 import type { StepConfig } from '../workflow/steps.ts';
 
 /** How an execution goes on in another version of its workflow. */
@@ -19,10 +20,8 @@ export interface Move {
   currentStepId: string;
   /** The steps it has begun that have another id there. */
   renamed: { from: string; to: string }[];
-  /** When its delay is over, counted anew; undefined: as before. */
-  resumeAt?: Date;
-  /** What its delay says then, but for that time. */
-  delayOutput?: Record<string, unknown>;
+  /** What its delay comes to, counted anew; undefined: as before. */
+  delay?: DelayEnd;
   /** What comes after its delay, which is under way; null: nothing. */
   scheduledStepId?: string | null;
   /** What it waits for from now on; undefined: for the same. */
@@ -32,13 +31,14 @@ export interface Move {
 /**
  * What changes for an execution that is moved from one graph to another; null: its current step has no
  * counterpart of its type there, or one that stands for another step that it has begun. A delay or wait
- * keeps its beginning: where its config differs, its end is counted anew from that.
+ * keeps its beginning: where its config differs, its end is counted anew from that; a date is read anew.
  * @param marks of all steps it has begun or scheduled
  */
 export function planMove(
   [graph, other]: readonly [Graph, Graph],
   execution: { currentStepId: string | null; marks: readonly StepMark[]; rest: Rest },
   mapping: Mapping,
+  scope: Omit<DelayScope, 'beganAt'>,
 ): Move | null {
   const { rest } = execution;
   const current = findStep(graph, execution.currentStepId ?? '');
@@ -56,9 +56,9 @@ export function planMove(
   if (rest.kind === 'delay') {
     move.scheduledStepId = nextOf(other, target, begun);
     if (!isSame) {
-      const { ms, output } = delayOf(target.config as StepConfig<'DELAY'>);
-      move.resumeAt = new Date(rest.beganAt.getTime() + ms);
-      move.delayOutput = output;
+      const { beganAt } = rest;
+      move.delay = delayEnd(target.config as StepConfig<'DELAY'>, { ...scope, beganAt });
+      if (exitOf(move) !== null) move.scheduledStepId = null;
     }
   }
   if (rest.kind === 'wait' && !isSame) {
@@ -66,6 +66,11 @@ export function planMove(
     move.wait = { eventName: config.eventName, expiresAt: waitEnd(config, rest.beganAt) };
   }
   return move;
+}
+
+/** Why a moved execution ends at once: the date of its delay is past; null: it goes on. */
+export function exitOf({ delay }: Move): string | null {
+  return delay?.kind === 'past' ? delay.exitReason : null;
 }
 
 interface Begun {

@@ -3,6 +3,7 @@ import { evaluateStepCondition } from '../filter/step.ts';
 import { isJsonEqual } from '../filter/value.ts';
 import { localeOf, optOutUrls } from '../mail/content.ts';
 import type { TemplateVariables } from '../template/render.ts';
+import { delayEnd } from '../time/delay.ts';
 import {
   begin,
   type Command,
@@ -29,7 +30,6 @@ import {
 } from './simulation.ts';
 import { composeStepMail, mailOutput } from '../workflow/step-mail.ts';
 import {
-  delayOf,
   exitOf,
   renderedUpdates,
   StepFailure,
@@ -206,10 +206,20 @@ class Player {
         throw new Exited(reason);
       }
       case 'DELAY': {
-        const { ms, output } = delayOf(step.config as StepConfig<'DELAY'>);
-        const resumeAt = new Date(this.#now.getTime() + ms).toISOString();
-        this.#last().output = { ...output, resumeAt };
-        return { kind: 'resting', until: resumeAt };
+        const end = delayEnd(step.config as StepConfig<'DELAY'>, {
+          beganAt: this.#now,
+          now: this.#now,
+          contact: this.#contact,
+          context: this.#context,
+          zones: this.#input.zones,
+        });
+        if (end.kind === 'past') {
+          const done = this.#done(end.output);
+          if (end.exitReason !== null) throw new Exited(end.exitReason);
+          return done;
+        }
+        this.#last().output = end.output;
+        return { kind: 'resting', until: end.until.toISOString() };
       }
       case 'WAIT_FOR_EVENT': {
         const until = waitEnd(step.config as StepConfig<'WAIT_FOR_EVENT'>, this.#now);

@@ -1,4 +1,5 @@
 import type { Renderer } from '../template/render.ts';
+import type { ZonePolicy } from '../time/zones.ts';
 import type { Graph } from '../workflow/graph.ts';
 import type { StepMailSource } from '../workflow/step-mail.ts';
 import type { StepType } from '../workflow/step-types.ts';
@@ -49,6 +50,7 @@ export interface SimulationInput {
   contact: SimulatedContact;
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
+  zones: ZonePolicy;
   /** In the order of their times. */
   events: readonly SimulatedEvent[];
   /** By step id. Others answer 200 without a body. */

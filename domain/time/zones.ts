@@ -217,18 +217,15 @@ export function nextInstant(
   }
 }
 
+/** What says in which zone a contact is. */
+export interface ZonePolicy {
+  timeZone: string;
+  /** `data.<path>`; null: everybody is in the project's zone. */
+  contactTimeZoneField: string | null;
+}
+
 /** The zone of a contact: the text at the policy's field if it is a zone, else the project's. */
-export function contactZone(
-  data: unknown,
-  {
-    timeZone,
-    contactTimeZoneField,
-  }: {
-    timeZone: string;
-    /** `data.<path>`; null: everybody is in the project's zone. */
-    contactTimeZoneField: string | null;
-  },
-): string {
+export function contactZone(data: unknown, { timeZone, contactTimeZoneField }: ZonePolicy): string {
   if (contactTimeZoneField === null) return timeZone;
   const value = readPath(data, contactTimeZoneField.split('.').slice(1));
   return typeof value === 'string' && isZone(value) ? value : timeZone;

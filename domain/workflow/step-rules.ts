@@ -1,6 +1,6 @@
 import { persistentWrapper } from '../contact/data.ts';
 import type { Renderer, TemplateVariables } from '../template/render.ts';
-import { delayUnitMs, type StepConfig } from './steps.ts';
+import type { StepConfig } from './steps.ts';
 
 /**
  * What steps come to, apart from the row that keeps it: the activities and the simulator play them by
@@ -20,14 +20,6 @@ export class StepFailure extends Error {
 /** @param eventName what started the execution; null: somebody did by hand. */
 export function triggerOutput(eventName: string | null, at: Date): Record<string, unknown> {
   return { triggered: true, eventName: eventName ?? 'manual', timestamp: at.toISOString() };
-}
-
-/** How long a delay is, in milliseconds, and its output but for the time when it is over. */
-export function delayOf({ amount, unit }: StepConfig<'DELAY'>): {
-  ms: number;
-  output: Record<string, unknown>;
-} {
-  return { ms: amount * delayUnitMs[unit], output: { delayAmount: amount, delayUnit: unit } };
 }
 
 /** When a wait that begins now times out; null: never. */

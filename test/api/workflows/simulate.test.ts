@@ -205,6 +205,29 @@ describe('a simulation', () => {
     expect(await play({ graph, events, startAt })).toMatchObject({ status: 'EXITED' });
   });
 
+  it('waits until times of day and dates, in the zone of the contact', async () => {
+    const startAt = '2026-11-23T10:00:00.000Z';
+    const graph = graphOf({
+      morning: ['DELAY', { until: { time: '09:00' } }],
+      due: ['DELAY', { untilField: 'data.due', ifPast: 'exit' }],
+      again: ['DELAY', { untilField: 'event.due', ifPast: 'exit' }],
+      out: ['EXIT', { reason: 'out' }],
+    });
+    const data = { timeZone: 'Asia/Tokyo', due: '2026-12-01' };
+    const played = await play({ graph, startAt, contact: { email: newAddress(), data } });
+    expect(played).toMatchObject({ status: 'EXITED', exitReason: 'date_missing' });
+    expect(played.path.slice(1).map((step: { leftAt: string }) => step.leftAt)).toEqual([
+      '2026-11-24T00:00:00.000Z',
+      '2026-12-01T00:00:00.000Z',
+      '2026-12-01T00:00:00.000Z',
+    ]);
+    expect(played.path[1].output).toMatchObject({ timeZone: 'Asia/Tokyo' });
+    expect(played.path[3].output).toMatchObject({ past: true, resumeAt: null });
+    const context = { due: '2026-11-01' };
+    const passed = await play({ graph, startAt, context, contact: { email: newAddress(), data } });
+    expect(passed.exitReason).toBe('date_past');
+  });
+
   it('is still waiting at the time to which it looks', async () => {
     const graph = graphOf({ wait: days(30) });
     const startAt = '2026-11-01T00:00:00.000Z';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planMove, type Rest } from '../../../domain/live/move.ts';
+import { exitOf, planMove, type Rest } from '../../../domain/live/move.ts';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
 import { passOver, placeOf, type StepMark } from '../../../domain/workflow/place.ts';
 
@@ -106,6 +106,18 @@ describe('the plan of a move', () => {
     ['d', 'u'],
   ]);
   const beganAt = new Date('2026-01-01T00:00:00Z');
+  const scope = {
+    now: new Date('2026-01-02T00:00:00Z'),
+    contact: {
+      email: 'ada@people.test',
+      subscribed: true,
+      createdAt: beganAt,
+      updatedAt: beganAt,
+      data: { due: '2026-01-01T12:00:00Z' },
+    },
+    context: null,
+    zones: { timeZone: 'Asia/Tokyo', contactTimeZoneField: null },
+  };
   const inDelay = {
     currentStepId: 'd',
     marks: [mark('t'), mark('d'), mark('u', 'SCHEDULED')],
@@ -118,7 +130,7 @@ describe('the plan of a move', () => {
       ['d', 'u2'],
       ['u2', 'u'],
     ]);
-    expect(planMove([before, after], inDelay, {})).toEqual({
+    expect(planMove([before, after], inDelay, {}, scope)).toEqual({
       currentStepId: 'd',
       renamed: [],
       scheduledStepId: 'u2',
@@ -127,13 +139,46 @@ describe('the plan of a move', () => {
 
   it('counts the end of a delay anew from its beginning', () => {
     const after = graphOf([['t', 'd']], { d: { amount: 1, unit: 'minutes' } });
-    expect(planMove([before, after], inDelay, {})).toEqual({
+    expect(planMove([before, after], inDelay, {}, scope)).toEqual({
       currentStepId: 'd',
       renamed: [],
       scheduledStepId: null,
-      resumeAt: new Date('2026-01-01T00:01:00Z'),
-      delayOutput: { delayAmount: 1, delayUnit: 'minutes' },
+      delay: {
+        kind: 'rest',
+        until: new Date('2026-01-01T00:01:00Z'),
+        output: { delayAmount: 1, delayUnit: 'minutes', resumeAt: '2026-01-01T00:01:00.000Z' },
+      },
     });
+  });
+
+  it('counts a time of day from the beginning, and reads a date anew', () => {
+    const moved = (config: Record<string, unknown>) =>
+      planMove(
+        [
+          before,
+          graphOf(
+            [
+              ['t', 'd'],
+              ['d', 'u'],
+            ],
+            { d: config },
+          ),
+        ],
+        inDelay,
+        {},
+        scope,
+      )!;
+    expect(moved({ until: { time: '10:00' } }).delay).toMatchObject({
+      until: new Date('2026-01-01T01:00:00Z'),
+    });
+    const passed = moved({ untilField: 'data.due' });
+    expect(passed).toMatchObject({ delay: { kind: 'past' }, scheduledStepId: 'u' });
+    expect(exitOf(passed)).toBeNull();
+    const ended = moved({ untilField: 'data.due', ifPast: 'exit' });
+    expect(ended).toMatchObject({ delay: { kind: 'past' }, scheduledStepId: null });
+    expect(exitOf(ended)).toBe('date_past');
+    const later = { untilField: 'data.due', offset: { amount: 1, unit: 'days' }, ifPast: 'exit' };
+    expect(exitOf(moved(later))).toBeNull();
   });
 
   it('lets a wait wait for what the other version says', () => {
@@ -144,12 +189,15 @@ describe('the plan of a move', () => {
       marks: [mark('t'), mark('w', 'WAITING')],
       rest: { kind: 'wait', beganAt } as Rest,
     };
-    expect(planMove([waits, other], standing, {})).toEqual({
+    expect(planMove([waits, other], standing, {}, scope)).toEqual({
       currentStepId: 'w',
       renamed: [],
       wait: { eventName: 'clicked', expiresAt: null },
     });
-    expect(planMove([waits, waits], standing, {})).toEqual({ currentStepId: 'w', renamed: [] });
+    expect(planMove([waits, waits], standing, {}, scope)).toEqual({
+      currentStepId: 'w',
+      renamed: [],
+    });
   });
 
   it('renames what the mapping says, of the steps it has begun', () => {
@@ -157,7 +205,7 @@ describe('the plan of a move', () => {
       ['t', 'd9'],
       ['d9', 'u9'],
     ]);
-    expect(planMove([before, after], inDelay, { d: 'd9', u: 'u9' })).toMatchObject({
+    expect(planMove([before, after], inDelay, { d: 'd9', u: 'u9' }, scope)).toMatchObject({
       currentStepId: 'd9',
       renamed: [{ from: 'd', to: 'd9' }],
       scheduledStepId: 'u9',
@@ -165,8 +213,8 @@ describe('the plan of a move', () => {
   });
 
   it('is none where its step has no counterpart, or one that it has begun before', () => {
-    expect(planMove([before, graphOf([['t', 'u']])], inDelay, {})).toBeNull();
-    expect(planMove([before, before], inDelay, { d: 'u' })).toBeNull();
+    expect(planMove([before, graphOf([['t', 'u']])], inDelay, {}, scope)).toBeNull();
+    expect(planMove([before, before], inDelay, { d: 'u' }, scope)).toBeNull();
     const twice = graphOf([
       ['t', 'd'],
       ['d', 'd2'],
@@ -177,14 +225,14 @@ describe('the plan of a move', () => {
       currentStepId: 'd2',
       marks: [mark('t'), mark('d'), mark('d2')],
     };
-    expect(planMove([twice, twice], second, { d2: 'd' })).toBeNull();
+    expect(planMove([twice, twice], second, { d2: 'd' }, scope)).toBeNull();
     const after = graphOf([['t', 'd9']]);
-    expect(planMove([twice, after], second, { d: 'd9', d2: 'd9' })).toBeNull();
+    expect(planMove([twice, after], second, { d: 'd9', d2: 'd9' }, scope)).toBeNull();
   });
 
   it('does not count what was to come when its run was ended', () => {
     const marks = [mark('t'), mark('d'), mark('u', 'SKIPPED', { startedAt: null })];
-    expect(planMove([before, before], { ...inDelay, marks }, {})).toMatchObject({
+    expect(planMove([before, before], { ...inDelay, marks }, {}, scope)).toMatchObject({
       scheduledStepId: 'u',
     });
   });
@@ -196,7 +244,7 @@ describe('the plan of a move', () => {
       ['u1', 'u2'],
     ]);
     const marks = [mark('t'), mark('u1'), mark('d')];
-    expect(planMove([after, after], { ...inDelay, marks }, {})).toMatchObject({
+    expect(planMove([after, after], { ...inDelay, marks }, {}, scope)).toMatchObject({
       scheduledStepId: 'u2',
     });
   });

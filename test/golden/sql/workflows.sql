@@ -185,7 +185,7 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'dueAt', to_char(case when status = 'SCHEDULED' then
       greatest(scheduled_for, updated_at) else scheduled_for end at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->> 'resumeAt')::timestamptz <=
-      clock_timestamp(), false))), '[]')
+      clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution
   where execution_id = execution.id) as marks, execution.updated_at::text as "updatedAt", (
   select format
@@ -401,8 +401,9 @@ with completed as (
       'RUNNING' or exists (
       select
       from step_execution step
-      where step.execution_id = execution.id and step.step_id = current_step_id and (step.output ->>
-          'resumeAt')::timestamptz <= clock_timestamp() + interval '1 minute'))
+      where step.execution_id = execution.id and step.step_id = current_step_id and ((step.output
+          ->> 'past')::boolean is true or (step.output ->> 'resumeAt')::timestamptz <=
+          clock_timestamp() + interval '1 minute')))
   returning id )
 select exists (
   select

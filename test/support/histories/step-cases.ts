@@ -153,6 +153,23 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'WAITING' }),
     'delay-cancelled': (engine) =>
       play(engine, { steps: [delay, exit('Exit')], ways: delayed, until: 'WAITING', cancel: true }),
+    'delay-until-date': (engine) =>
+      play(engine, {
+        steps: [untilDate, exit('Exit')],
+        contact: { data: { due: new Date(Date.now() + 3_000).toISOString() } },
+        until: 'EXITED',
+      }),
+    'delay-date-past': (engine) =>
+      play(engine, {
+        steps: [untilDate, exit('Exit')],
+        contact: { data: { due: '2026-01-01' } },
+        until: 'EXITED',
+      }),
+    'delay-date-missing': (engine) =>
+      play(engine, {
+        steps: [{ ...untilDate, config: { ...untilDate.config, ifPast: 'exit' } }, exit('Exit')],
+        until: 'EXITED',
+      }),
     'mail-then-delay': async (engine) => {
       const mail = { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) };
       return play(engine, { steps: [mail, delay, exit('Exit')], until: 'EXITED' });
@@ -171,6 +188,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       play(engine, { steps: [wait(60), ...exits], ways: waited, until: 'WAITING', cancel: true }),
   };
 
+const untilDate = { type: 'DELAY', name: 'Until it is due', config: { untilField: 'data.due' } };
 const condition = (): Pick<Play, 'steps' | 'ways'> => ({
   steps: [
     {

@@ -2,14 +2,15 @@ import { evaluateStepCondition, type StepCondition } from '../../../domain/filte
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
 import type { StepType } from '../../../domain/workflow/step-types.ts';
 import type { Outcome } from '../../../domain/workflow/decide.ts';
-import { delayUnitMs, type StepConfig } from '../../../domain/workflow/steps.ts';
+import { fixedDelay } from '../../../domain/time/delay.ts';
+import type { StepConfig } from '../../../domain/workflow/steps.ts';
 
 /** What comes of a step that begins at `now` for a contact with this data. */
 export function outcomeOf(step: GraphStep, data: Record<string, unknown>, now: number): Outcome {
   switch (step.type) {
     case 'DELAY': {
-      const { amount, unit } = step.config as StepConfig<'DELAY'>;
-      return { kind: 'resting', until: new Date(now + amount * delayUnitMs[unit]).toISOString() };
+      const { ms } = fixedDelay(step.config as StepConfig<'DELAY'>)!;
+      return { kind: 'resting', until: new Date(now + ms).toISOString() };
     }
     case 'WAIT_FOR_EVENT': {
       const { timeout } = step.config as StepConfig<'WAIT_FOR_EVENT'>;
