@@ -1,9 +1,10 @@
+import { Temporal } from 'temporal-polyfill';
 import { instantOfText, readPath } from '../filter/value.ts';
 
 /**
  * Time zones and wall times. Every instant that follows from a zone and a wall time is made here;
- * PostgreSQL and Temporal only store and compare instants. The rules of the zones are those of the
- * running Node.js (`process.versions.tz`); a stored instant is not made anew when they change.
+ * PostgreSQL and Temporal's server only store and compare instants. The zones are read by the
+ * polyfill of JavaScript's Temporal, by the rules of the running Node.js (`process.versions.tz`); a stored instant is not made anew when they change.
  */
 
 /** A time of day as a clock on the wall shows it. */
@@ -28,12 +29,8 @@ export type Weekday = (typeof weekdays)[number];
 /** Most characters of the name of a zone. */
 const zoneChars = 64;
 
-/** An IANA name has no other characters. */
-const zoneName = /^[a-z][a-z0-9_+/-]*$/;
-
-/** What ICU, which Node.js asks, knows beside the names of IANA. */
-const icuName =
-  /^(?:systemv\/.*|act|aet|agt|art|ast|bet|bst|cat|cnt|cst|ctt|eat|ect|iet|ist|jst|mit|net|nst|plt|pnt|prt|pst|sst|vst)$/;
+/** An IANA name has no other characters; what begins with SystemV is left from files of old. */
+const zoneName = /^(?!systemv\/)[a-z][a-z0-9_+/-]*$/;
 
 /** A time in which a zone keeps one offset: `from` ≤ instant < `until`, all in milliseconds. */
 interface Stretch {
@@ -44,17 +41,14 @@ interface Stretch {
 }
 
 /**
- * What has been asked of each zone, by its name in lower case. Bounded, as there are about 600 names:
- * other texts are not kept.
+ * What has been asked of each zone, by its name in lower case: looking a stretch up takes a
+ * thousandth of the time that the library takes. Bounded, as there are about 600 names: other texts
+ * are not kept.
  */
 const known = new Map<string, Stretch[]>();
 
 /** Stretches kept per zone. */
 const stretchesMax = 32;
-
-/** Formats kept: 50 KB each, and made in a fifth of a millisecond. */
-const formatsMax = 100;
-const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
  * True for an IANA name or link of the service's database, in any case: `Europe/Kyiv`, `utc`,
@@ -67,9 +61,9 @@ export function isZone(text: string): boolean {
 function stretchesOf(name: string): Stretch[] | null {
   const stretches = known.get(name);
   if (stretches) return stretches;
-  if (!zoneName.test(name) || icuName.test(name)) return null;
+  if (!zoneName.test(name)) return null;
   try {
-    formatOf(name);
+    zoned(name, 0);
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;
@@ -80,66 +74,8 @@ function stretchesOf(name: string): Stretch[] | null {
 }
 
 /** @throws RangeError for a name that is unknown. */
-function formatOf(name: string): Intl.DateTimeFormat {
-  const kept = formats.get(name);
-  if (kept) return kept;
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: name,
-    hourCycle: 'h23',
-    era: 'short',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const [oldest] = formats.keys();
-  if (formats.size >= formatsMax && oldest !== undefined) formats.delete(oldest);
-  formats.set(name, format);
-  return format;
-}
-
-/** What the clock of a zone is ahead of UTC at an instant, in milliseconds. */
-function offsetAt(name: string, instant: number): number {
-  const shown: Partial<Record<Intl.DateTimeFormatPartTypes, string>> = {};
-  for (const { type, value } of formatOf(name).formatToParts(instant)) shown[type] = value;
-  const number = (type: Intl.DateTimeFormatPartTypes) => Number(shown[type]);
-  const year = shown.era === 'AD' ? number('year') : 1 - number('year');
-  const local = millisecondsOf({
-    year,
-    month: number('month'),
-    day: number('day'),
-    hour: number('hour'),
-    minute: number('minute'),
-    second: number('second'),
-  });
-  // The clock shows whole seconds.
-  return local - Math.floor(instant / 1000) * 1000;
-}
-
-/**
- * Offsets are compared this far apart: 12 days. A zone that changed its clock twice in between, back to
- * where it was, would be misread; the shortest summer time of the world, around Ramadan, ends after a
- * month.
- */
-const blockMs = 2 ** 30;
-
-/** The time around an instant, of a block at most, in which a zone keeps one offset. */
-function stretchOf(name: string, instant: number): Stretch {
-  const start = Math.floor(instant / blockMs) * blockMs;
-  const end = start + blockMs;
-  const [before, after] = [offsetAt(name, start), offsetAt(name, end)];
-  if (before === after) return { from: start, until: end, offset: before };
-  let [low, high] = [start, end];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetAt(name, middle) === before) low = middle;
-    else high = middle;
-  }
-  return instant < high
-    ? { from: start, until: high, offset: before }
-    : { from: high, until: end, offset: after };
+function zoned(name: string, instant: number): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(name);
 }
 
 /** @throws RangeError for a zone that is none. */
@@ -149,7 +85,15 @@ function stretchAt(zone: string, instant: number): Stretch {
   if (!stretches) throw new RangeError('Is no time zone.');
   const found = stretches.find(({ from, until }) => from <= instant && instant < until);
   if (found) return found;
-  const added = stretchOf(name, instant);
+  const shown = zoned(name, instant);
+  // The one before is looked for from behind the instant: a change at the instant itself counts.
+  const from = zoned(name, instant + 1).getTimeZoneTransition('previous');
+  const until = shown.getTimeZoneTransition('next');
+  const added = {
+    from: from?.epochMilliseconds ?? -Infinity,
+    until: until?.epochMilliseconds ?? Infinity,
+    offset: shown.offsetNanoseconds / 1e6,
+  };
   if (stretches.length >= stretchesMax) stretches.shift();
   stretches.push(added);
   return added;
