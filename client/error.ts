@@ -49,7 +49,7 @@ export class EverpostError extends Error {
     const retryAfter = seconds !== null && /^\d{1,9}$/.test(seconds) ? Number(seconds) : null;
     const told = typeof body === 'object' ? body?.error : undefined;
     return told
-      ? new EverpostError(told.message, { ...told, status, retryAfter })
+      ? new EverpostError(messageOf(told), { ...told, status, retryAfter })
       : new EverpostError(`Answered ${status}, in no form of the API`, {
           code: 'UNEXPECTED_ANSWER',
           status,
@@ -57,4 +57,10 @@ export class EverpostError extends Error {
           requestId: headers.get('x-request-id'),
         });
   }
+}
+
+/** The message, with the fields that it is about: often it is all that a log keeps. */
+function messageOf({ message, errors = [] }: Told): string {
+  const fields = errors.map((error) => `${error.field}: ${error.message}`);
+  return [message, ...fields].join(' ');
 }

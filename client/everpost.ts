@@ -13,6 +13,8 @@ export interface EverpostOptions {
   retries?: number;
   /** How long one try may take, in milliseconds: 30,000 by default. */
   timeoutMs?: number;
+  /** Whether keys that the server does not know are refused, rather than ignored. */
+  strict?: boolean;
   /** In place of the global `fetch`: for a proxy, a log, a test. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
@@ -65,13 +67,22 @@ export class Everpost {
   readonly #apiKey: string | undefined;
   readonly #retries: number;
   readonly #timeoutMs: number;
+  readonly #strict: boolean;
   readonly #fetch: NonNullable<EverpostOptions['fetch']>;
 
-  constructor({ baseUrl, apiKey, retries = 3, timeoutMs = 30_000, fetch }: EverpostOptions) {
+  constructor({
+    baseUrl,
+    apiKey,
+    retries = 3,
+    timeoutMs = 30_000,
+    strict = false,
+    fetch,
+  }: EverpostOptions) {
     this.#baseUrl = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
     this.#apiKey = apiKey;
     this.#retries = retries;
     this.#timeoutMs = timeoutMs;
+    this.#strict = strict;
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
   }
 
@@ -176,6 +187,7 @@ export class Everpost {
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         // A form says its own type, with the boundary of its parts.
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...(this.#strict ? { prefer: 'handling=strict' } : {}),
         ...headers,
       },
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),

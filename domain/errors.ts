@@ -94,7 +94,7 @@ export const problems = {
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
   SECRET_IN_USE: [409, 'Workflow steps use this secret.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
-  EXECUTION_EXISTS: [409, 'The contact has been in this workflow already.'],
+  EXECUTION_EXISTS: [409, 'The contact is in this workflow, or has been.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
   EXECUTION_NOT_ACTIVE: [409, 'The execution has ended already.'],
   EXECUTION_PAUSED: [409, 'The execution is paused already.'],

@@ -13,7 +13,7 @@ export interface DocsPage {
   /** Its first paragraph, as text. */
   about: string;
   html: string;
-  /** All it says, in lower case, for the search. */
+  /** All it says, for the search. */
   text: string;
 }
 
@@ -31,8 +31,10 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/webhooks',
       'guides/campaigns',
       'guides/deliverability',
+      'guides/no-mail',
       'guides/simulator',
       'guides/errors',
+      'guides/typescript',
     ],
   ],
   [
@@ -117,13 +119,14 @@ function pageOf(slug: string, markdown: string, known: ReadonlySet<string>): Doc
     title: plain(title?.text ?? slug),
     about: plain(first?.text ?? ''),
     html: marked.parser(tokens),
-    text: plain(markdown).toLowerCase(),
+    text: plain(markdown),
   };
 }
 
 /** Markdown without its signs. */
 function plain(markdown: string): string {
   return markdown
+    .replaceAll(/<!--[^<>]{0,300}-->/g, '')
     .replaceAll(/!?\[([^[\]]{0,300})\]\([^()]{0,300}\)/g, '$1')
     .replaceAll(/[*`#>|]+|\b_\B|\B_\b/g, '')
     .replaceAll(/\s+/g, ' ')
@@ -173,20 +176,31 @@ export async function searchDocs(query: string): Promise<Hit[]> {
     .filter((word) => word !== '');
   if (words.length === 0) return [];
   const all = [...(await docsPages()).values()];
-  const score = ({ title, text }: DocsPage) =>
-    words.reduce(
-      (sum, word) =>
-        sum + text.split(word).length - 1 + (title.toLowerCase().includes(word) ? 20 : 0),
-      0,
-    );
-  return all
-    .filter(({ text }) => words.every((word) => text.includes(word)))
-    .toSorted((one, other) => score(other) - score(one))
-    .map((page) => ({ page, excerpt: excerptOf(page.text, words[0] ?? '') }));
+  const found = all.flatMap((page) => {
+    const text = page.text.toLowerCase();
+    const places = words.map((word) => placesOf(text, word));
+    const first = places[0]?.[0];
+    if (first === undefined || places.some((of) => of.length === 0)) return [];
+    const inTitle = words.filter((word) => placesOf(page.title.toLowerCase(), word).length > 0);
+    const score = places.flat().length + titleScore * inTitle.length;
+    return [{ page, score, excerpt: excerptOf(page.text, words[0] ?? '', first) }];
+  });
+  return found.toSorted((one, other) => other.score - one.score);
 }
 
-function excerptOf(text: string, word: string): string {
-  const at = text.indexOf(word);
+/** A word in the title counts as often as this in the text. */
+const titleScore = 20;
+
+/** Where words of a text begin with a word, both in lower case. */
+function placesOf(text: string, word: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    if (!/[\p{L}\p{N}]/u.test(text[at - 1] ?? '')) places.push(at);
+  }
+  return places;
+}
+
+function excerptOf(text: string, word: string, at: number): string {
   const from = Math.max(0, at - excerptChars);
   const end = Math.min(text.length, at + word.length + excerptChars);
   return `${from > 0 ? '…' : ''}${text.slice(from, end)}${end < text.length ? '…' : ''}`;

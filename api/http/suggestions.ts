@@ -85,7 +85,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   SECRET_IN_USE: 'Change the steps that details lists first.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
     'Cancel them with POST /workflows/{id}/executions/cancel-all, or disable the workflow.',
-  EXECUTION_EXISTS: 'Set allowReentry with PATCH /workflows/{id} to let contacts in again.',
+  EXECUTION_EXISTS:
+    'details has the status. While it is RUNNING or WAITING, wait for its end or cancel it; ' +
+    'afterwards allowReentry of the workflow lets the contact in again.',
   EXECUTION_NOT_FAILED: 'Only FAILED executions are tried again; start a new one instead.',
   EXECUTION_NOT_ACTIVE: 'Only RUNNING and WAITING executions can be acted on: it is over.',
   EXECUTION_PAUSED: 'Let it go on with POST /workflows/{id}/executions/{executionId}/resume.',
@@ -114,7 +116,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
 
 /** What to do about an error, in one or two sentences. */
 export function suggestionFor(code: ProblemCode): string {
-  return isNotFound(code) ? 'Check the path and the ids in it.' : suggestions[code];
+  return isNotFound(code) ? 'Check the ids in the path and in the body.' : suggestions[code];
 }
 
 function isNotFound(code: ProblemCode): code is NotFound {

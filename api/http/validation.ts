@@ -95,9 +95,22 @@ export interface UnknownKey {
   known: readonly string[];
 }
 
+/** What other mail services call our fields. */
+const namesElsewhere: Record<string, readonly string[]> = {
+  body: ['html', 'htmlBody', 'text', 'content'],
+  template: ['templateId', 'template_id'],
+  data: ['properties', 'variables', 'attributes', 'metadata'],
+  reply: ['replyTo', 'reply_to'],
+  event: ['eventName', 'event_name', 'name'],
+};
+
 function unknownField({ field, known }: UnknownKey): FieldProblem {
-  const meant = nearest(field.slice(field.lastIndexOf('.') + 1), known);
-  const hint = meant === undefined ? '' : ` The nearest known name is "${meant}".`;
+  const name = field.slice(field.lastIndexOf('.') + 1);
+  const meant =
+    known.find((ours) => namesElsewhere[ours]?.includes(name)) ??
+    nearest(name, known, Math.max(2, Math.floor(name.length / 3)));
+  const all = known.length === 0 ? '' : ` Known are: ${known.join(', ')}.`;
+  const hint = meant === undefined ? all : ` Is "${meant}" meant?`;
   return { field, code: 'unknown_field', message: `There is no such field here.${hint}` };
 }
 

@@ -72,6 +72,15 @@ describe('the client', () => {
     expect(jobId).toMatch(/^import-/);
   });
 
+  it('has unknown keys refused where it is strict, and names them in the message', async () => {
+    const strict = new Everpost({ apiKey, baseUrl: api.url, strict: true });
+    const body = { email: 'ada@shop.example', subscibed: false };
+    const { message, code } = await errorOf(strict.post('/contacts', { body }));
+    expect(code).toBe('VALIDATION_ERROR');
+    expect(message).toContain('subscibed: There is no such field here. Is "subscribed" meant?');
+    expect((await everpost.post('/contacts', { body })).email).toBe('ada@shop.example');
+  });
+
   it('tracks with the public key', async () => {
     const client = new Everpost({ apiKey: publicKey, baseUrl: api.url });
     const body = { email: 'linus@shop.example', event: 'signed_up' };

@@ -26,7 +26,12 @@ describe('an unknown key', () => {
       'bdoy unknown_field',
       'html unknown_field',
     ]);
-    expect(answer.body.error.errors[0].message).toContain('"body"');
+    const messages = answer.body.error.errors.map(({ message }: { message: string }) => message);
+    // A misspelling, and what other services call it.
+    expect(messages).toEqual([
+      expect.stringContaining('"body"'),
+      expect.stringContaining('"body"'),
+    ]);
     expect(answer.headers.get('preference-applied')).toBe('handling=strict');
     expect(ignored(answer)).toBeNull();
     expect(refusal(await shop.call('GET', '/emails?limti=5', undefined, strict))).toEqual([
@@ -34,6 +39,15 @@ describe('an unknown key', () => {
       'VALIDATION_ERROR',
       'limti unknown_field',
     ]);
+  });
+
+  it('is told all known names where none is near', async () => {
+    const messageOf = async (path: string) => {
+      const { body } = await shop.call('GET', path, undefined, strict);
+      return body.error.errors[0].message as string;
+    };
+    expect(await messageOf('/emails?everything=1')).toMatch(/ Known are: .*limit/);
+    expect(await messageOf('/events/names?everything=1')).toBe('There is no such field here.');
   });
 
   it('is named with all other faults of the request', async () => {
