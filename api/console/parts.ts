@@ -136,6 +136,29 @@ export function actForm(token: string, { action, label, weight, fields = {}, inp
   return html`<form method="post" action="${action}">${hidden}<span class="acts">${inputs}<button${weight && html` class="${weight}"`}>${label}</button></span></form>`;
 }
 
+/**
+ * The forms that try again what has failed: by the graph it was on, and first by the newest where that
+ * is another one, since then somebody has mended it.
+ * @param versions of the graphs that the failed ones are on
+ */
+export function retryForms(
+  token: string,
+  act: Pick<Act, 'action' | 'label' | 'fields'>,
+  { versions, newest }: { versions: readonly number[]; newest: number },
+): Html {
+  if (versions.every((version) => version === newest)) {
+    return actForm(token, { ...act, weight: 'first' });
+  }
+  const { label, fields } = act;
+  return html`${actForm(token, {
+    ...act,
+    label: `${label} on version ${newest}`,
+    weight: 'first',
+    fields: { ...fields, version: String(newest) },
+  })}
+  ${actForm(token, { ...act, label: `${label} as ${versions.length === 1 ? 'it was' : 'they were'}` })}`;
+}
+
 /** The ways to the pages before and after this one of a page list. `query` is kept. */
 export function pager(
   { page, totalPages }: { page: number; totalPages: number },

@@ -108,6 +108,32 @@ describe.runIf(browser).each([
     expect(faults).toEqual([]);
   });
 
+  it('retries on the version that has been corrected since, unless told otherwise', async () => {
+    const { workflow, ids } = await failures(2);
+    const path = `/${newAddress()}`;
+    receiver.answer(path, { status: 200 });
+    const config = { url: `${receiver.url}${path}`, onFailure: 'fail' };
+    const step = `/workflows/${workflow.id}/steps/${workflow.steps['Tell the shop']}`;
+    expect((await engine.call('PATCH', step, { config })).status).toBe(200);
+    const { version } = (await engine.call('GET', `/workflows/${workflow.id}`)).body;
+    const page = await openConsole(javaScriptEnabled);
+    await page.goto(
+      `${api.url}/console/${project.id}/workflows/${workflow.id}/executions/${ids[0]}`,
+    );
+    await page.getByRole('button', { name: 'Retry as it was' }).waitFor();
+    await page.getByRole('button', { name: `Retry on version ${version}` }).click();
+    await page.getByRole('status').waitFor();
+    await executionIn(engine, workflow.id, ids[0]!, 'COMPLETED');
+    await page.getByRole('link', { name: 'Failures' }).click();
+    await page
+      .getByRole('button', { name: `Retry all on version ${version}` })
+      .first()
+      .click();
+    await page.getByRole('status').waitFor();
+    await executionIn(engine, workflow.id, ids[1]!, 'COMPLETED');
+    expect(faults).toEqual([]);
+  });
+
   it('tells why a campaign did not reach a contact', async () => {
     const address = newAddress();
     await createContact(engine, address, { subscribed: false });

@@ -8,7 +8,17 @@ import { getExecutionPicture } from '../../workflows/pictures/pictures.ts';
 import { ask } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
-import { actForm, facts, further, heading, moment, section, state, table } from '../parts.ts';
+import {
+  actForm,
+  facts,
+  further,
+  heading,
+  moment,
+  retryForms,
+  section,
+  state,
+  table,
+} from '../parts.ts';
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 type Execution = z.output<typeof getExecution.response>;
@@ -96,7 +106,7 @@ const showExecution = projectPage({
     ] as const;
     return {
       title: `${contact.email} in ${workflow.name}`,
-      content: html`${heading(contact.email, executionState(execution), executionActs(execution, ways, { token, path }))}
+      content: html`${heading(contact.email, executionState(execution), executionActs(execution, { ways, newest: graph.version }, { token, path }))}
       ${section(
         workflow.name,
         facts([
@@ -108,6 +118,9 @@ const showExecution = projectPage({
           ['Contact', html`<a href="${path(`/contacts/${contact.id}`)}">${contact.email}</a>`],
           ['Started', moment(execution.startedAt)],
           ['Ended', moment(execution.completedAt)],
+          ...(execution.context
+            ? [['Started with', html`<code>${shortJson(execution.context)}</code>`] as const]
+            : []),
           ...said.flatMap(([name, text]) => (text ? [[name, text] as const] : [])),
           [
             'Run',
@@ -121,10 +134,13 @@ const showExecution = projectPage({
   },
 });
 
-/** @param ways the branches of which one must be named to skip the step; none: it has one way */
+/**
+ * @param workflow.ways the branches of which one must be named to skip the step; none: it has one way
+ * @param workflow.newest its newest version
+ */
 function executionActs(
   execution: Execution,
-  ways: readonly string[],
+  { ways, newest }: { ways: readonly string[]; newest: number },
   { token, path }: Pick<PageContext, 'token' | 'path'>,
 ): Html {
   const { status, pausedAt } = execution;
@@ -140,7 +156,14 @@ function executionActs(
     html`<select name="branch" aria-label="The way behind the step">
       ${ways.map((branch) => html`<option>${branch}</option>`)}
     </select>`;
-  return html`${may.retry && actForm(token, { action: action('retry'), label: 'Retry', weight: 'first' })}
+  return html`${
+    may.retry &&
+    retryForms(
+      token,
+      { action: action('retry'), label: 'Retry' },
+      { versions: [execution.workflowVersion], newest },
+    )
+  }
   ${may.resume && actForm(token, { action: action('resume'), label: 'Resume', weight: 'first' })}
   ${may.pause && actForm(token, { action: action('pause'), label: 'Pause' })}
   ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip the step', inputs: way })}`;
@@ -149,15 +172,24 @@ function executionActs(
 function stepTable({ stepExecutions }: Execution): Html {
   return table(
     ['Step', 'State', 'Begun', 'Ended', 'What came of it'],
-    stepExecutions.map(({ step, status, startedAt, completedAt, scheduledFor, error, output }) => [
-      step.name,
-      state(status),
-      moment(startedAt),
-      (completedAt ?? !scheduledFor) ? moment(completedAt) : html`due ${moment(scheduledFor)}`,
-      error ?? (output && html`<code>${JSON.stringify(output).slice(0, outputCharsMax)}</code>`),
-    ]),
+    stepExecutions.map((one) => {
+      const { step, status, startedAt, completedAt, error, output } = one;
+      // A delay is due when its next step is; a wait ends without its event.
+      const due = one.scheduledFor ?? one.executeAfter;
+      return [
+        step.name,
+        state(status),
+        moment(startedAt),
+        completedAt || !due ? moment(completedAt) : html`due ${moment(due)}`,
+        html`${error} ${output && html`<code>${shortJson(output)}</code>`}`,
+      ];
+    }),
     'It has not begun a step.',
   );
+}
+
+function shortJson(value: Record<string, unknown>): string {
+  return JSON.stringify(value).slice(0, outputCharsMax);
 }
 
 /** Of a step's output, which may hold a whole answer of a webhook. */
@@ -185,8 +217,8 @@ export const executionPages = [
       does: endpoint,
       async act(call, form) {
         const { id = '', executionId = '' } = call.params;
-        const branch = form.get('branch');
-        const body = branch ? { branch } : {};
+        const [branch, version] = [form.get('branch'), form.get('version')];
+        const body = { ...(branch && { branch }), ...(version && { version: Number(version) }) };
         await ask<z.ZodType>(call, endpoint, { params: { id, executionId }, body });
         return { to: `/workflows/${id}/executions/${executionId}`, done };
       },

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { findExecutions } from '../../workflows/search.ts';
 import { retryAllExecutions } from '../../jobs/retry-all.ts';
+import { getWorkflow } from '../../workflows/workflows.ts';
 import { ask, type MemberCall } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectAct, projectPage } from '../page.ts';
-import { actForm, count, heading, moment, section, state } from '../parts.ts';
+import { actForm, count, heading, moment, retryForms, section, state } from '../parts.ts';
 import { pathOf } from './executions.ts';
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
@@ -77,28 +78,40 @@ const showFailures = projectPage({
   summary: 'What failed, is stuck or has warnings, by workflow, step and error',
   async show({ call, token, path }) {
     const { groups, isCut } = await listFailures(call);
+    const ids = [...new Set(groups.map(({ workflow }) => workflow.id))];
+    const workflows = await Promise.all(
+      ids.map((id) => ask(call, getWorkflow, { params: { id } })),
+    );
+    const newest = new Map(workflows.map(({ id, version }) => [id, version]));
     return {
       title: 'Failures',
       content: html`${heading('Failures', isCut && html`<span class="soft">of the newest ${lookedAt} of each kind</span>`)}
       ${groups.length === 0 && html`<section><p>Nothing has failed, and nothing is stuck.</p></section>`}
-      ${groups.map((group) => groupSection(group, token, path))}`,
+      ${groups.map((group) => groupSection(group, newest.get(group.workflow.id) ?? 0, { token, path }))}`,
     };
   },
 });
 
-function groupSection(group: FailureGroup, token: string, path: PageContext['path']): Html {
+function groupSection(
+  group: FailureGroup,
+  newest: number,
+  { token, path }: Pick<PageContext, 'token' | 'path'>,
+): Html {
   const { kind, workflow, step, error, executions } = group;
   const retryAll =
     kind === 'FAILED' &&
-    actForm(token, {
-      action: path(`/workflows/${workflow.id}/retry-all`),
-      label: `Retry all ${executions.length > 1 ? count(executions.length) : ''}`,
-      weight: 'first',
-      fields: {
-        ...(step && { stepId: step.id }),
-        ...(executions[0]?.error && { error: executions[0].error }),
+    retryForms(
+      token,
+      {
+        action: path(`/workflows/${workflow.id}/retry-all`),
+        label: executions.length > 1 ? `Retry all ${count(executions.length)}` : 'Retry all',
+        fields: {
+          ...(step && { stepId: step.id }),
+          ...(executions[0]?.error && { error: executions[0].error }),
+        },
       },
-    });
+      { versions: executions.map(({ workflowVersion }) => workflowVersion), newest },
+    );
   const pause = actForm(token, {
     action: path(`/workflows/${workflow.id}/pause`),
     label: 'Pause the workflow',
@@ -174,9 +187,10 @@ const retryGroup = projectAct({
   does: retryAllExecutions,
   async act(call, form) {
     const { id = '' } = call.params;
-    const [stepId, error] = [form.get('stepId'), form.get('error')];
+    const [stepId, error, version] = ['stepId', 'error', 'version'].map((name) => form.get(name));
     const body = {
       ...(stepId && { stepId }),
+      ...(version && { version: Number(version) }),
       ...(error && { errorContains: error.slice(0, errorCharsMax) }),
     };
     await ask(call, retryAllExecutions, { params: { id }, body });

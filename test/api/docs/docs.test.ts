@@ -34,6 +34,9 @@ it('finds the pages that have all the words, the fittest first', async () => {
   const { body } = await get('/docs?q=Night+SHIFT');
   expect(/<dt><a href="([^"]*)">/.exec(body)?.[1]).toBe('/docs/operating');
   expect(body).toContain('value="Night SHIFT"');
+  // As the page has it, fit to be copied; only at the beginning of a word.
+  expect((await get('/docs?q=shiftbyseconds')).body).toContain('shiftBySeconds');
+  expect((await get('/docs?q=hiftbyseconds')).body).toContain('No page has all these words.');
   expect((await get('/docs?q=zebra+quagga')).body).toContain('No page has all these words.');
   expect((await get('/docs?q=%3Cscript%3E')).body).not.toContain('<script');
   expect((await get(`/docs?q=${'x'.repeat(201)}`)).status).toBe(422);
