@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Pool } from 'pg';
 import { countedMax, readBacklog } from './db/backlog.ts';
+import { findFleet } from './db/delivery/workers.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { dispatchStore } from './db/outbox/dispatch-store.ts';
 import { createDns } from './providers/dns.ts';
@@ -76,7 +77,12 @@ export async function serveMetrics(
   // A connection of its own, closed when nobody asks: a pool in full use is what should be seen.
   const database = openDatabase(config.databaseUrl, { poolMax: 1, timeouts: backlogTimeouts });
   metrics.addReadings('process', () => readPool(pool()));
-  metrics.addReadings('database', async () => describeBacklog(await readBacklog(database.db)));
+  metrics.addReadings('database', async () => {
+    const { workers } = await findFleet(database.db);
+    const help = 'Workers that have said in the last seconds that they live.';
+    const backlog = describeBacklog(await readBacklog(database.db));
+    return [...backlog, { name: 'workers_live', help, value: workers }];
+  });
   metrics.addReadings('temporal', async () =>
     (await readQueueLags(client, config.temporal.taskQueue)).flatMap(
       ({ queue, kind, tasks, age, workers }) => {

@@ -52,6 +52,11 @@ export class Metrics {
     'Attempts of activities that have ended, by task queue and result.',
     ['queue', 'result'],
   );
+  readonly #executionFailures = this.#counter(
+    'executions_failed_total',
+    'Times that a step failed for good, and its execution with it.',
+    [],
+  );
   readonly #workflowTaskFailures = this.#counter(
     'workflow_task_failures_total',
     'Workflow tasks that failed: an error in the workflow code, or an unguarded change of it.',
@@ -83,6 +88,10 @@ export class Metrics {
 
   countActivity(queue: string, result: 'completed' | 'failed' | 'cancelled'): void {
     this.#activities.inc({ queue, result });
+  }
+
+  countExecutionFailure(): void {
+    this.#executionFailures.inc();
   }
 
   countWorkflowTaskFailure(): void {

@@ -29,6 +29,7 @@ import {
   createSystemMailActivities,
   type SystemMailServices,
 } from '../activities/mail/system-mail.ts';
+import { isStepFailure } from '../activities/steps/perform.ts';
 import {
   createStepActivities,
   type StepActivities,
@@ -127,6 +128,7 @@ function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
                 queue,
                 error instanceof CancelledFailure ? 'cancelled' : 'failed',
               );
+              if (isStepFailure(error)) metrics.countExecutionFailure();
               throw error;
             }
           },

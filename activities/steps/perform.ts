@@ -234,9 +234,16 @@ async function finishIntoDelay(
   return { outcome: { kind: 'resting', until: until.toISOString() }, at: refOf(step) };
 }
 
+/** The type of the failure that ends an activity whose step, and with it its execution, has failed. */
+const stepFailedType = 'STEP_FAILED';
+
+export function isStepFailure(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === stepFailedType;
+}
+
 function stepFailed(call: StepCall, reason: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
     `Step "${call.step.name}" failed: ${reason}`,
-    'STEP_FAILED',
+    stepFailedType,
   );
 }

@@ -99,7 +99,10 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   // The router accepts paths in any case and with a trailing slash.
   if (reads && !/^\/auth\/logout\/?$/i.test(ctx.path)) return;
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
-  const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl)];
+  // The console is reached by whatever name the server has, and its pages ask no other: another site
+  // has another host, which the browser tells, and lacks the token of the form.
+  const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
+  const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
   const foreign =
     !reads && origin !== ''
       ? !ours.includes(origin)

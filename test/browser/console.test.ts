@@ -154,7 +154,9 @@ describe.runIf(browser).each([
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: address }).waitFor();
     const entry = page.locator('ol.timeline li', { hasText: 'not reached' });
-    expect(await entry.textContent()).toContain('unsubscribed at freeze');
+    expect(await entry.textContent()).toContain(
+      'The contact was unsubscribed when the audience was fixed.',
+    );
     await entry.getByRole('link').click();
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor();
     await page.getByLabel('Why did this contact get it, or not?').fill(address);

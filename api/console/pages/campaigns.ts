@@ -174,7 +174,7 @@ function pace({ progress }: Stats): Html | null {
 }
 
 /** In words, why a contact got a campaign or not. */
-const reasons: Record<z.output<typeof getCampaignRecipient.response>['reason'], string> = {
+export const reasons: Record<z.output<typeof getCampaignRecipient.response>['reason'], string> = {
   sent: 'The mail was handed to the provider.',
   withheld: 'The mail was withheld: the contact may not get it any more.',
   refused: 'The provider refused the mail.',

@@ -1,10 +1,12 @@
+import { normaliseEmail } from '../../../domain/mail/email-address.ts';
 import { getContact, listContacts } from '../../contacts/contacts.ts';
 import { getTimeline } from '../../contacts/timeline.ts';
 import { findExecutions } from '../../workflows/search.ts';
 import { ask } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
-import { facts, further, heading, moment, section, state } from '../parts.ts';
+import { facts, further, heading, moment, section, state, table } from '../parts.ts';
+import { reasons } from './campaigns.ts';
 import { executionTable } from './executions.ts';
 
 const findByAddress = projectPage({
@@ -15,12 +17,19 @@ const findByAddress = projectPage({
   async show(context) {
     const { call } = context;
     const { email = '' } = call.query;
-    const { data } = await ask(call, listContacts, { query: { email } });
-    if (data[0]) return showContact(context, data[0].id);
+    const query = normaliseEmail(email) ? { email } : { search: email.trim(), limit: '50' };
+    const { data } = await ask(call, listContacts, { query });
+    if (data[0] && data.length === 1) return showContact(context, data[0].id);
+    const rows = data.map((contact) => [
+      html`<a href="${context.path(`/contacts/${contact.id}`)}">${contact.email}</a>`,
+      state(contact.subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'),
+      moment(contact.createdAt),
+    ]);
+    const none = `No contact of this project has “${email}” in its address.`;
     return {
-      title: 'Contact',
-      content: html`${heading('No such contact')}
-        <p>No contact of this project has the address <strong>${email}</strong>.</p>`,
+      title: 'Contacts',
+      content: html`${heading(rows.length > 0 ? 'Contacts' : 'No such contact')}
+      ${section(`With “${email}”`, table(['Address', 'State', 'Created'], rows, none))}`,
     };
   },
 });
@@ -92,7 +101,9 @@ function titled(title: string, links: Entry['links'], path: PageContext['path'])
 function reasonOf(detail: Record<string, unknown>): Html | false {
   const { reason, error } = detail;
   const why = typeof reason === 'string' ? reason : error;
-  return typeof why === 'string' && html` <span class="soft">${why.replaceAll('_', ' ')}</span>`;
+  if (typeof why !== 'string') return false;
+  const words: Partial<Record<string, string>> = reasons;
+  return html` <span class="soft">${words[why] ?? why.replaceAll('_', ' ')}</span>`;
 }
 
 export const contactPages = [findByAddress, showContactById];

@@ -75,9 +75,12 @@ export function executionState(
   execution: Pick<Listed, 'status' | 'pausedAt' | 'stuck' | 'warnings'>,
 ): Html {
   const { status, pausedAt, stuck, warnings } = execution;
-  const isActive = status === 'RUNNING' || status === 'WAITING';
-  return html`${state(status)} ${isActive && pausedAt && state('PAUSED')} ${stuck && state('STUCK')}
-  ${warnings > 0 && state('WARNINGS')}`;
+  return html`${state(status)} ${isActive({ status }) && pausedAt && state('PAUSED')}
+  ${stuck && state('STUCK')} ${warnings > 0 && state('WARNINGS')}`;
+}
+
+function isActive({ status }: Pick<Listed, 'status'>): boolean {
+  return status === 'RUNNING' || status === 'WAITING';
 }
 
 export function pathOf({ id, workflow }: { id: string; workflow: { id: string } }): string {
@@ -95,7 +98,11 @@ const showExecution = projectPage({
     const graph = await ask(call, getWorkflow, { params: { id } });
     const current = findStep(graph, execution.currentStepId ?? '');
     const ways = current ? resultsOf(graph, current) : [];
-    const { contact, workflow, error, stuck, exitReason, pauseReason } = execution;
+    const { contact, workflow, error, stuck, exitReason } = execution;
+    // It is held as well by a pause of its workflow.
+    const isHeld = isActive(execution) && !execution.pausedAt && workflow.pausedAt !== null;
+    const pauseReason = isHeld ? 'with its workflow, which is paused' : execution.pauseReason;
+    const pausedAt = execution.pausedAt ?? workflow.pausedAt;
     const ui = call.config.temporalUiUrl;
     const run = `${ui}/namespaces/${encodeURIComponent(call.config.temporal.namespace)}/workflows/${execution.temporalWorkflowId}`;
     const said = [
@@ -106,7 +113,7 @@ const showExecution = projectPage({
     ] as const;
     return {
       title: `${contact.email} in ${workflow.name}`,
-      content: html`${heading(contact.email, executionState(execution), executionActs(execution, { ways, newest: graph.version }, { token, path }))}
+      content: html`${heading(contact.email, executionState({ ...execution, pausedAt }), executionActs(execution, { ways, newest: graph.version }, { token, path }))}
       ${section(
         workflow.name,
         facts([
@@ -144,11 +151,10 @@ function executionActs(
   { token, path }: Pick<PageContext, 'token' | 'path'>,
 ): Html {
   const { status, pausedAt } = execution;
-  const isActive = status === 'RUNNING' || status === 'WAITING';
   const action = (name: string) => path(`${pathOf(execution)}/${name}`);
   const may = {
-    pause: isActive && !pausedAt,
-    resume: isActive && pausedAt,
+    pause: isActive(execution) && !pausedAt,
+    resume: isActive(execution) && pausedAt,
     retry: status === 'FAILED',
   };
   const way =

@@ -82,19 +82,19 @@ const showFailures = projectPage({
     const workflows = await Promise.all(
       ids.map((id) => ask(call, getWorkflow, { params: { id } })),
     );
-    const newest = new Map(workflows.map(({ id, version }) => [id, version]));
+    const ofId = new Map(workflows.map((workflow) => [workflow.id, workflow]));
     return {
       title: 'Failures',
       content: html`${heading('Failures', isCut && html`<span class="soft">of the newest ${lookedAt} of each kind</span>`)}
       ${groups.length === 0 && html`<section><p>Nothing has failed, and nothing is stuck.</p></section>`}
-      ${groups.map((group) => groupSection(group, newest.get(group.workflow.id) ?? 0, { token, path }))}`,
+      ${groups.map((group) => groupSection(group, ofId.get(group.workflow.id), { token, path }))}`,
     };
   },
 });
 
 function groupSection(
   group: FailureGroup,
-  newest: number,
+  now: { version: number; pausedAt: string | null } | undefined,
   { token, path }: Pick<PageContext, 'token' | 'path'>,
 ): Html {
   const { kind, workflow, step, error, executions } = group;
@@ -110,12 +110,14 @@ function groupSection(
           ...(executions[0]?.error && { error: executions[0].error }),
         },
       },
-      { versions: executions.map(({ workflowVersion }) => workflowVersion), newest },
+      {
+        versions: executions.map(({ workflowVersion }) => workflowVersion),
+        newest: now?.version ?? 0,
+      },
     );
-  const pause = actForm(token, {
-    action: path(`/workflows/${workflow.id}/pause`),
-    label: 'Pause the workflow',
-  });
+  const pause = now?.pausedAt
+    ? { action: path(`/workflows/${workflow.id}/resume`), label: 'Resume the workflow' }
+    : { action: path(`/workflows/${workflow.id}/pause`), label: 'Pause the workflow' };
   const one = (execution: Listed, name: string, label: string) =>
     actForm(token, { action: path(`${pathOf(execution)}/${name}`), label });
   const rows = executions.slice(0, namedMax).map(
@@ -146,7 +148,7 @@ function groupSection(
         </table>
       </div>
       ${more > 0 && html`<p><a href="${path(`/executions?${listQuery(group)}`)}">${count(more)} more</a></p>`}`,
-    html`<span class="acts">${retryAll}${pause}</span>`,
+    html`<span class="acts">${retryAll}${actForm(token, pause)}</span>`,
   );
 }
 

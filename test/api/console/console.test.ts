@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { consolePages } from '../../../api/console/console.ts';
 import { useApi } from '../../support/api.ts';
@@ -123,6 +125,33 @@ describe('the console', () => {
     ]);
     expect((await call('GET', `/workflows/${made.body.id}`)).body.pausedAt).not.toBeNull();
     expect((await open(`${home}/workflows/${made.body.id}?done=paused`)).html).toContain('Paused.');
+  });
+
+  it('takes its forms by whatever name the server is reached, and from no other site', async () => {
+    const made = await call('POST', '/workflows', { name: 'Held', eventName: 'joined' });
+    const path = `${home}/workflows/${made.body.id}/pause`;
+    const { token, cookie } = await open(home);
+    const host = `mail.example:${new URL(api.url).port}`;
+    const pressFrom = async (origin: string) => {
+      // Not fetch, which sets both headers by itself.
+      const headers = { cookie, origin, host };
+      const sent = request(`${api.url}${path}`, { method: 'POST', headers });
+      sent.end(new URLSearchParams({ token }).toString());
+      const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage];
+      return statusCode;
+    };
+    expect(await pressFrom('http://evil.example')).toBe(403);
+    expect(await pressFrom(`http://${host}`)).toBe(303);
+  });
+
+  it('finds contacts by a part of their address', async () => {
+    await call('POST', '/contacts', { email: 'ben.one@shop.test' });
+    await call('POST', '/contacts', { email: 'ben.two@shop.test', subscribed: false });
+    const several = await open(`${home}/contacts?email=BEN.`);
+    expect(several.html).toContain('ben.one@shop.test');
+    expect(several.html).toContain('ben.two@shop.test');
+    expect((await open(`${home}/contacts?email=ben.two`)).html).toContain('<h1>ben.two@shop.test');
+    expect((await open(`${home}/contacts?email=nobody`)).html).toContain('No such contact');
   });
 
   it('needs a token for each of its forms', async () => {

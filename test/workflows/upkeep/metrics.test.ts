@@ -73,6 +73,7 @@ const common = [
   'everpost_executions_stuck',
   'everpost_executions_stuck_age_seconds',
   'everpost_provider_circuits_open',
+  'everpost_workers_live',
   'everpost_queue_tasks',
   'everpost_queue_age_seconds',
   'everpost_queue_workers',
@@ -92,6 +93,12 @@ it('tells what a process does and what waits, without a word of its tenants', as
   const { id, until } = await beginExecution(engine, {
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'later' } }],
   });
+  const failing = await beginExecution(engine, {
+    steps: [
+      { type: 'WEBHOOK', name: 'Call', config: { url: 'http://10.0.0.1/', onFailure: 'fail' } },
+    ],
+  });
+  await failing.until('FAILED');
   // With each step it enters, it is no longer stuck.
   await until('WAITING');
   await engine.api.db
@@ -133,6 +140,7 @@ it('tells what a process does and what waits, without a word of its tenants', as
     { labels: { provider: 'mailbox', outcome: 'accepted' }, value: 1 },
   ]);
   expect(ofWorker.samples.get('everpost_workflow_task_failures_total')?.[0]?.value).toBe(0);
+  expect(ofWorker.samples.get('everpost_executions_failed_total')?.[0]?.value).toBe(1);
   expect(ofWorker.samples.get('everpost_activities_total')).toContainEqual({
     labels: { queue: `${engine.taskQueue}-mail`, result: 'completed' },
     value: expect.any(Number),
