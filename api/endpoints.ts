@@ -14,6 +14,7 @@ import { publicContactEndpoints } from './contacts/public.ts';
 import { getDelivery } from './delivery/delivery.ts';
 import { domainEndpoints } from './domains/domains.ts';
 import { emailEndpoints } from './emails/emails.ts';
+import { waitingEmailEndpoints } from './emails/waiting.ts';
 import { eventEndpoints } from './events/events.ts';
 import { executionEndpoints } from './workflows/executions.ts';
 import { findExecutions } from './workflows/search.ts';
@@ -60,6 +61,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...contactEndpoints,
   ...campaignEndpoints,
   ...emailEndpoints,
+  ...waitingEmailEndpoints,
   getDelivery,
   getTimeline,
   lookUpContacts,

@@ -72,6 +72,7 @@ export interface Attachment {
 export interface BodyRetention {
   done_to: Generated<string>;
   is_only_row: Generated<boolean>;
+  scheduled_done_id: Generated<string>;
   /**
    * How far bodies of scheduled mail have been removed, by its scheduled_for.
    */
@@ -774,7 +775,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   allowance_warning: ["category", "month", "project_id"],
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
-  body_retention: ["done_to", "is_only_row", "scheduled_done_to"],
+  body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],

@@ -97,6 +97,8 @@ export const problems = {
   EXECUTION_EXISTS: [409, 'The contact is in this workflow, or has been.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
   EXECUTION_NOT_ACTIVE: [409, 'The execution has ended already.'],
+  EMAIL_NOT_PENDING: [409, 'The email has left or ended.'],
+  EMAIL_NOT_RESCHEDULABLE: [409, 'Only mail of /v1/send can be given another time.'],
   EXECUTION_PAUSED: [409, 'The execution is paused already.'],
   EXECUTION_NOT_PAUSED: [409, 'The execution is not paused.'],
   EXECUTION_NOT_WAITING: [409, 'The execution does not wait at the moment.'],

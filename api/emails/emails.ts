@@ -3,6 +3,7 @@ import { findEmail, listEmails as listEmailRows } from '../../db/emails/records.
 import { found } from '../../domain/errors.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
 import {
   cursorListOf,
   cursorQuery,
@@ -29,6 +30,48 @@ const bodyIsNull =
   'sender died before it could record it, which the trace shows as `settled`; its subject is ' +
   'then the template of the campaign';
 
+/** A message as a whole. */
+export const Email = named('Email', {
+  ...EmailSummary.shape,
+  body: z.string().nullable().describe(bodyIsNull),
+  trace: Trace,
+});
+
+/** @throws Problem EMAIL_NOT_FOUND */
+export async function readEmail(
+  { db, config }: Pick<Services, 'db' | 'config'>,
+  projectId: string,
+  id: string,
+): Promise<z.input<typeof Email>> {
+  const row = found('EMAIL', id, await findEmail(db, projectId, id));
+  const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };
+  return {
+    ...presentEmail(row, config.apiUrl, row.body),
+    body: row.body,
+    trace: [queued, ...row.trace],
+  };
+}
+
+/** For the documentation: one that waits for its time. */
+export const waitingExample: z.input<typeof Email> = {
+  ...emailExample,
+  messageId: null,
+  status: 'PENDING',
+  sentAt: null,
+  deliveredAt: null,
+  scheduledFor: '2026-12-01T09:00:00.000Z',
+  hold: { reason: 'schedule', until: '2026-12-01T09:00:00.000Z' },
+  body: '<p>Hi Ada</p>',
+  trace: [
+    { at: '2026-11-20T10:00:00.000Z', state: 'queued', detail: null },
+    {
+      at: '2026-11-20T10:00:00.000Z',
+      state: 'scheduled',
+      detail: { for: '2026-12-01T09:00:00.000Z' },
+    },
+  ],
+};
+
 const newestFirst: CursorForm = { order: 'emails', value: 'time' };
 
 export const listEmails = endpoint({
@@ -47,6 +90,11 @@ export const listEmails = endpoint({
     executionId: Uuid.optional(),
     status: EmailStatus.optional(),
     sourceType: SourceType.optional(),
+    scheduled: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional()
+      .describe('Whether it has a `scheduledFor`'),
   }),
   response: cursorListOf(EmailSummary),
   example: { response: { data: [emailExample], hasMore: false, total: 1 } },
@@ -77,11 +125,7 @@ export const getEmail = endpoint({
     'every state with its time and reason.',
   access: 'secret',
   params: z.object({ id: Uuid }),
-  response: named('Email', {
-    ...EmailSummary.shape,
-    body: z.string().nullable().describe(bodyIsNull),
-    trace: Trace,
-  }),
+  response: Email,
   problems: ['EMAIL_NOT_FOUND'],
   example: {
     response: {
@@ -96,13 +140,7 @@ export const getEmail = endpoint({
     },
   },
   async handle({ db, config, caller, params: { id } }) {
-    const row = found('EMAIL', id, await findEmail(db, caller.projectId, id));
-    const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };
-    return {
-      ...presentEmail(row, config.apiUrl, row.body),
-      body: row.body,
-      trace: [queued, ...row.trace],
-    };
+    return readEmail({ db, config }, caller.projectId, id);
   },
 });
 

@@ -29,6 +29,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   CAMPAIGN_NOT_RESUMABLE: 'Read its status with GET /campaigns/{id}.',
   CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave it out to send now.',
+  EMAIL_NOT_PENDING: 'Read what became of it with GET /emails/{id}.',
+  EMAIL_NOT_RESCHEDULABLE: 'Reschedule its campaign, or move the wait of its workflow.',
   CONTACT_UNSUBSCRIBED: 'Send with a TRANSACTIONAL template, or ask the contact to subscribe.',
   WORKFLOW_NOT_ENABLED: 'Enable the workflow with PATCH /workflows/{id}.',
   TRIGGER_STEP_REQUIRED: 'Delete the workflow instead, or change the event that starts it.',

@@ -130,6 +130,40 @@ export async function requireAllowance(
   refuseOver(cap, taken, given.category, given.units);
 }
 
+/**
+ * Moves what a waiting message has taken to the month (UTC) of the moment for which it is asked now.
+ * Lock its row before.
+ * @param at null: now.
+ * @throws Problem BILLING_LIMIT_EXCEEDED
+ */
+export async function moveAllowance(
+  tx: Database,
+  rules: BillingRules,
+  emailId: string,
+  at: Date | null,
+): Promise<void> {
+  const taken = sql`coalesce(allowance_month,
+    ${monthAt(sql`greatest(created_at, scheduled_for)`)})`;
+  const { rows } = await sql<{
+    projectId: string;
+    sourceType: string;
+    units: number;
+    from: string;
+  }>`
+    select project_id as "projectId", source_type as "sourceType", billed_units as units,
+        ${taken}::text as "from"
+      from email
+      where id = ${emailId} and ${taken} <> ${monthAt(sql`coalesce(${at}::timestamptz, now())`)}
+    `.execute(tx);
+  const [moved] = rows;
+  if (!moved) return;
+  const { projectId, units, from } = moved;
+  const category = categoryOf(moved.sourceType);
+  const month = await takeAllowance(tx, rules, { projectId, category, units, at });
+  await addTaken(tx, projectId, from, category, -units);
+  await sql`update email set allowance_month = ${month}::date where id = ${emailId}`.execute(tx);
+}
+
 /** The columns of a claimed message that its allowance needs. */
 export interface ClaimedShare {
   id: string;
@@ -287,7 +321,7 @@ async function addTaken(
 ): Promise<void> {
   await tx
     .updateTable('allowance')
-    .set((eb) => ({ taken: eb('taken', '+', units) }))
+    .set({ taken: sql`greatest(taken + ${units}::int, 0)` })
     .where('project_id', '=', projectId)
     .where('month', '=', sql<Date>`${month}::date`)
     .where('category', '=', category)

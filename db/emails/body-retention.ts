@@ -16,6 +16,10 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
   if (emailIds.every(isYoung)) return;
   const ids = sql`${emailIds}::uuid[]`;
   await sql`
+    update body_retention set scheduled_done_to = late.scheduled_for - interval '1 millisecond'
+      from (select min(scheduled_for) as scheduled_for from email where id = any(${ids})) late
+      where late.scheduled_for <= scheduled_done_to`.execute(tx);
+  await sql`
     update body_retention set done_to = (
         -- Right before all of its millisecond.
         select (left(id::text, 14) || '0000-0000-000000000000')::uuid
@@ -24,8 +28,8 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 }
 
 /**
- * Removes the next page of bodies created before a moment, with the contents of attachments that
- * old. Messages still to be sent keep theirs. Returns false when there are no more.
+ * Removes the next page of bodies that were created, or were to leave, before a moment, with the contents
+ * of attachments that old. Messages still to be sent keep theirs. Returns false when there are no more.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
@@ -41,6 +45,7 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
       update email set body = null, body_frame = null, body_values = null
         from page
         where email.id = page.id and email.status not in ('PENDING', 'SENDING')
+          and coalesce(email.scheduled_for <= email.created_at, true)
           and (email.body is not null or email.body_values is not null)
     ), moved as (
       update body_retention set done_to = (select id from page order by id desc limit 1)
@@ -49,7 +54,34 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
     select count(*)::int as looked_at from page`.execute(db);
   await sql`
     delete from attachment where id in (
-      select id from attachment where created_at < ${before} order by created_at limit ${pageSize})
-    `.execute(db);
+      select id from attachment
+        where created_at < ${before} and coalesce(kept_from < ${before}, true)
+        order by created_at limit ${pageSize})`.execute(db);
+  const isMoreScheduled = await deleteScheduledBodies(db, before);
+  return isMoreScheduled || rows[0]?.looked_at === pageSize;
+}
+
+/** The same for mail that was to leave later than it was created: its time counts from then. */
+async function deleteScheduledBodies(db: Database, before: Date): Promise<boolean> {
+  const { rows } = await sql<{ looked_at: number }>`
+    with mark as (
+      select scheduled_done_to, scheduled_done_id from body_retention for update
+    ), page as (
+      select email.id, scheduled_for from email, mark
+        where (scheduled_for, email.id) > (mark.scheduled_done_to, mark.scheduled_done_id)
+          and scheduled_for < ${before}
+        order by scheduled_for, email.id limit ${pageSize}
+    ), emptied as (
+      update email set body = null, body_frame = null, body_values = null
+        from page
+        where email.id = page.id and email.status not in ('PENDING', 'SENDING')
+          and email.scheduled_for > email.created_at
+          and (email.body is not null or email.body_values is not null)
+    ), moved as (
+      update body_retention
+        set scheduled_done_to = last.scheduled_for, scheduled_done_id = last.id
+        from (select scheduled_for, id from page order by scheduled_for desc, id desc limit 1) last
+    )
+    select count(*)::int as looked_at from page`.execute(db);
   return rows[0]?.looked_at === pageSize;
 }

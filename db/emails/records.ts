@@ -33,6 +33,8 @@ export interface EmailQuery {
   executionId?: string | undefined;
   status?: string | undefined;
   sourceType?: string | undefined;
+  /** Whether it has a time for which it was asked. */
+  scheduled?: boolean | undefined;
   after?: { value: string; id: string } | undefined;
   limit: number;
 }
@@ -46,7 +48,7 @@ const momentOf: Record<string, string> = {
 };
 
 function matching(projectId: string, query: EmailQuery) {
-  const { contactId, campaignId, executionId, status, sourceType } = query;
+  const { contactId, campaignId, executionId, status, sourceType, scheduled } = query;
   const moment = status && momentOf[status];
   return sql.join(
     [
@@ -57,6 +59,9 @@ function matching(projectId: string, query: EmailQuery) {
       ...(status ? [hasStatus(projectId, status)] : []),
       ...(campaignId && status === 'PENDING' ? [hasWaiting(sql`${campaignId}`)] : []),
       ...(moment ? [sql`${sql.ref(moment)} is not null`] : []),
+      ...(scheduled === undefined
+        ? []
+        : [scheduled ? sql`scheduled_for is not null` : sql`scheduled_for is null`]),
       ...(sourceType ? [sql`source_type = ${sql.lit(sourceType)}`] : []),
     ],
     sql` and `,

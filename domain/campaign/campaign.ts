@@ -35,6 +35,8 @@ export const campaignActions = {
 /** Reasons why a queued message was not handed over. */
 const suppressionReasons: readonly string[] = [
   'contact_unsubscribed',
+  'domain_not_verified',
+  'cancelled',
   'project_disabled',
   'campaign_cancelled',
   'billing_limit',

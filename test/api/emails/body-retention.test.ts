@@ -82,3 +82,31 @@ describe('bodies of mail', () => {
     expect(await bodyOf(id)).toBeNull();
   });
 });
+
+describe('bodies of scheduled mail', () => {
+  it('are kept from the time for which it was asked, with their files', async () => {
+    const scheduled = await mailOf(120, 'DELIVERED');
+    const old = await mailOf(120, 'DELIVERED');
+    const at = (days: number) => new Date(Date.now() - days * 86_400_000);
+    const scheduleFor = async (id: string, time: Date) => {
+      await sql`update email set scheduled_for = ${time} where id = ${id}`.execute(shop.api.db);
+      await sql`update attachment set kept_from = ${time} where id =
+        (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${id})
+        `.execute(shop.api.db);
+    };
+    await scheduleFor(scheduled, at(80));
+    await scheduleFor(old, at(100));
+    await clear(90);
+    expect(await bodyOf(scheduled)).toContain('<p>Hi</p>');
+    expect(await bodyOf(old)).toBeNull();
+    const fileOf = async (id: string) =>
+      (
+        await sql`select from attachment where id =
+          (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${id})
+          `.execute(shop.api.db)
+      ).rows.length;
+    expect([await fileOf(scheduled), await fileOf(old)]).toEqual([1, 0]);
+    await clear(70);
+    expect([await bodyOf(scheduled), await fileOf(scheduled)]).toEqual([null, 0]);
+  });
+});

@@ -2,9 +2,9 @@ delete from attachment
 where id in (
   select id
   from attachment
-  where created_at < $1
+  where created_at < $1 and coalesce(kept_from < $2, true)
   order by created_at
-  limit $2)
+  limit $3)
 
 delete from mailbox_message
 where id in (
@@ -261,8 +261,9 @@ with mark as (
   update email
   set body = null, body_frame = null, body_values = null
   from page
-  where email.id = page.id and email.status not in ('PENDING', 'SENDING') and (email.body is not
-      null or email.body_values is not null) ), moved as (
+  where email.id = page.id and email.status not in ('PENDING', 'SENDING') and
+      coalesce(email.scheduled_for <= email.created_at, true) and (email.body is not null or
+      email.body_values is not null) ), moved as (
   update body_retention
   set done_to = (
     select id
@@ -272,6 +273,31 @@ with mark as (
   where exists (
     select
     from page) )
+select count(*)::int as looked_at
+from page
+
+with mark as (
+  select scheduled_done_to, scheduled_done_id
+  from body_retention
+  for update ), page as (
+  select email.id, scheduled_for
+  from email, mark
+  where (scheduled_for, email.id) > (mark.scheduled_done_to, mark.scheduled_done_id) and
+      scheduled_for < $1
+  order by scheduled_for, email.id
+  limit $2 ), emptied as (
+  update email
+  set body = null, body_frame = null, body_values = null
+  from page
+  where email.id = page.id and email.status not in ('PENDING', 'SENDING') and email.scheduled_for >
+      email.created_at and (email.body is not null or email.body_values is not null) ), moved as (
+  update body_retention
+  set scheduled_done_to = last.scheduled_for, scheduled_done_id = last.id
+  from (
+    select scheduled_for, id
+    from page
+    order by scheduled_for desc, id desc
+    limit 1) last )
 select count(*)::int as looked_at
 from page
 

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { cancelEmail, rescheduleEmail } from '../../db/delivery/waiting-mail.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Uuid } from '../http/schemas.ts';
+import { refusePast } from '../public/prepared-mail.ts';
+import { SendTime } from '../public/send-schema.ts';
+import { Email, readEmail, waitingExample } from './emails.ts';
+import { tag } from './record.ts';
+
+/** Mail that waits gets another time, or is cancelled. */
+
+const params = z.object({ id: Uuid });
+
+export const updateEmail = endpoint({
+  id: 'updateEmail',
+  method: 'PATCH',
+  path: '/emails/{id}',
+  tag,
+  summary: 'Give mail that waits another time',
+  description:
+    '`scheduledFor` as in `/v1/send`; null: now. For mail of `/v1/send`, scheduled or not, until ' +
+    'it is handed over; a pause after an attempt still holds. EMAIL_NOT_PENDING: it has left, or ' +
+    'ended, as `details.status` says. EMAIL_NOT_RESCHEDULABLE: it is of a campaign or workflow. ' +
+    'BILLING_LIMIT_EXCEEDED: the allowance of the month of that time is used up.',
+  access: 'secret',
+  params,
+  body: z.object({ scheduledFor: SendTime }),
+  response: Email,
+  problems: [
+    'EMAIL_NOT_FOUND',
+    'EMAIL_NOT_PENDING',
+    'EMAIL_NOT_RESCHEDULABLE',
+    'SCHEDULE_IN_PAST',
+    'BILLING_LIMIT_EXCEEDED',
+  ],
+  example: { body: { scheduledFor: '2026-12-01T09:00:00.000Z' }, response: waitingExample },
+  async handle({ db, config, caller: { projectId }, params: { id }, body: { scheduledFor: at } }) {
+    const refuse = () => refusePast(at);
+    await rescheduleEmail(db, config.billing, { projectId, id, at, refuse });
+    return readEmail({ db, config }, projectId, id);
+  },
+});
+
+export const deleteEmail = endpoint({
+  id: 'deleteEmail',
+  method: 'DELETE',
+  path: '/emails/{id}',
+  tag,
+  summary: 'Cancel mail that waits: it is never sent',
+  description:
+    'Of any source. It is FAILED with the error `cancelled`, and its record stays. A campaign ' +
+    'goes on with the others, a workflow with the next step. EMAIL_NOT_PENDING: it has left, is ' +
+    'being handed over, or ended, as `details.status` says.',
+  access: 'secret',
+  params,
+  response: Email,
+  problems: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_PENDING'],
+  example: {
+    response: {
+      ...waitingExample,
+      status: 'FAILED',
+      hold: null,
+      error: 'cancelled',
+      trace: [
+        ...waitingExample.trace,
+        { at: '2026-11-20T11:00:00.000Z', state: 'withheld', detail: { reason: 'cancelled' } },
+      ],
+    },
+  },
+  async handle({ db, config, caller: { projectId }, params: { id } }) {
+    await cancelEmail(db, { projectId, id });
+    return readEmail({ db, config }, projectId, id);
+  },
+});
+
+export const waitingEmailEndpoints = [updateEmail, deleteEmail];
