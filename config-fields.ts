@@ -41,6 +41,19 @@ export const listOf = (part: z.ZodType<string, string>) =>
     .transform((value) => value.split(',').flatMap((item) => item.trim() || []))
     .pipe(z.array(part))
     .optional();
+/** A comma list of 1 to 20 whole numbers from 1 on. */
+export const seconds = (fallback: number[]) =>
+  z
+    .string()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined) return fallback;
+      const parts = value.split(',').map((part) => part.trim());
+      const numbers = parts.map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : 0));
+      if (numbers.length <= 20 && numbers.every((one) => one > 0)) return numbers;
+      context.addIssue({ code: 'custom', message: 'must be 1 to 20 whole numbers from 1 on' });
+      return z.NEVER;
+    });
 export const secret = z
   .string('is required: at least 32 characters')
   .min(32, 'must have at least 32 characters');

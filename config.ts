@@ -8,6 +8,7 @@ import {
   optionalNumber,
   listOf,
   secret,
+  seconds,
   encryptionKey,
   nameServers,
 } from './config-fields.ts';
@@ -60,6 +61,7 @@ const Environment = z.object({
   WORKFLOW_WORKER_CONCURRENCY: number(50, 1, 1000),
   BULK_WORKER_CONCURRENCY: number(3, 1, 1000),
   WEBHOOK_WORKER_CONCURRENCY: number(100, 1, 1000),
+  EVENT_WORKER_CONCURRENCY: number(100, 1, 1000),
   AWS_SES_REGION: text,
   AWS_SES_ACCESS_KEY_ID: text,
   AWS_SES_SECRET_ACCESS_KEY: text,
@@ -126,6 +128,10 @@ const Environment = z.object({
   WEBHOOK_TIMEOUT_MS: number(10_000, 1, 60_000),
   WEBHOOK_MAX_ATTEMPTS: number(5, 1, 100),
   WEBHOOK_ALLOW_PRIVATE: optionalFlag,
+  EVENT_DELIVERY_RETRY_SECONDS: seconds([
+    5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400,
+  ]),
+  EVENT_DELIVERY_FAILING_SECONDS: number(259_200, 1),
 });
 
 /** The value of every variable when only the two required ones are set; undefined: none. */
@@ -229,6 +235,14 @@ export function readConfig(environment: Record<string, string | undefined>) {
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
     bulkWorkerConcurrency: env.BULK_WORKER_CONCURRENCY,
     webhookWorkerConcurrency: env.WEBHOOK_WORKER_CONCURRENCY,
+    eventWorkerConcurrency: env.EVENT_WORKER_CONCURRENCY,
+    /** Of event subscriptions. */
+    eventDelivery: {
+      /** The waits after each failed attempt; one more attempt than these. */
+      retrySeconds: env.EVENT_DELIVERY_RETRY_SECONDS,
+      /** How long all requests fail until the subscription is disabled. */
+      failingSeconds: env.EVENT_DELIVERY_FAILING_SECONDS,
+    },
     mail,
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,

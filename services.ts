@@ -13,6 +13,7 @@ import { Metrics, type Reading } from './providers/metrics.ts';
 import { createIdentities } from './providers/mail/identities.ts';
 import { createPayments } from './providers/payments.ts';
 import { createRenderer } from './providers/rendering/renderer.ts';
+import { createWebhookSender } from './providers/web/webhook.ts';
 import { createDispatcher } from './workflows/client/dispatcher.ts';
 import { readQueueLags } from './workflows/client/task-queues.ts';
 
@@ -57,6 +58,7 @@ export function createSharedServices(
     /** null: billing is off. */
     payments: config.billing && createPayments(config.billing),
     renderer: createRenderer(),
+    webhooks: createWebhookSender(config.webhook),
   };
 }
 

@@ -3,6 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Slow and rare: `npm run faults` runs them. */
 const rare = [
   'test/faults/chores.test.ts',
+  'test/faults/event-subscriptions.test.ts',
   'test/faults/execution-jobs.test.ts',
   'test/faults/feedback.test.ts',
   'test/faults/import.test.ts',

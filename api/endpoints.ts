@@ -47,6 +47,7 @@ import { uploadEndpoints } from './uploads/uploads.ts';
 import { paymentEndpoints } from './webhooks/payments.ts';
 import { userEndpoints } from './accounts/users.ts';
 import { secretEndpoints } from './access/secrets.ts';
+import { subscriptionEndpoints } from './subscriptions/subscriptions.ts';
 import { segmentEndpoints } from './segments/segments.ts';
 import { templateEndpoints } from './templates/templates.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
@@ -74,6 +75,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...trackingEndpoints,
   ...snsEndpoints,
   ...eventEndpoints,
+  ...subscriptionEndpoints,
   ...activityEndpoints,
   ...analyticsEndpoints,
   ...executionEndpoints,

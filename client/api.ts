@@ -399,6 +399,55 @@ export interface Api {
         canDelete: boolean;
       };
     };
+    /** List the event subscriptions of the project, newest first */
+    '/event-subscriptions': {
+      request: {};
+      answer: Array<EventSubscription>;
+    };
+    /** Get one event subscription, what waits, and how the last 24 hours went */
+    '/event-subscriptions/{id}': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+        };
+      };
+      answer: CountedEventSubscription;
+    };
+    /** List the deliveries of an event subscription, newest event first */
+    '/event-subscriptions/{id}/deliveries': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+        };
+        query?: {
+          /** How many a page has at most */
+          limit?: number;
+          /** Where the page before this one ended */
+          cursor?: string;
+          /** Only those in this state */
+          status?: 'pending' | 'delivered' | 'failed' | 'skipped';
+          /** The name of an event */
+          eventName?: string;
+          /** The id of an event */
+          eventId?: string;
+        };
+      };
+      answer: EventDeliveryList;
+    };
+    /** Get one delivery with its last attempts */
+    '/event-subscriptions/{id}/deliveries/{deliveryId}': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+          /** The id of a delivery */
+          deliveryId: string;
+        };
+      };
+      answer: EventDelivery;
+    };
     /** List what happened, newest first; without dates the first page shows 30 days */
     '/activity': {
       request: {
@@ -1653,6 +1702,68 @@ export interface Api {
         success: true;
         data: TrackedEvent;
       } | Event;
+    };
+    /** Have the project's events sent to an address, signed as Standard Webhooks */
+    '/event-subscriptions': {
+      request: {
+        body: {
+          url: string;
+          /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+          events: Array<string>;
+          description?: string | null;
+          /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+          headers?: Record<string, string> | null;
+          batch?: null;
+          enabled?: boolean;
+          from?: null;
+        };
+        idempotencyKey?: string;
+      };
+      answer: NewEventSubscription;
+    };
+    /** Replace the secret of an event subscription */
+    '/event-subscriptions/{id}/rotate-secret': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        secret: string;
+      };
+    };
+    /** Attempt a delivery at once, whatever came of it before */
+    '/event-subscriptions/{id}/deliveries/{deliveryId}/retry': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+          /** The id of a delivery */
+          deliveryId: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: EventDelivery;
+    };
+    /** Send a made-up event to the address of a subscription, once */
+    '/event-subscriptions/{id}/test': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+        };
+        body?: {
+          eventName?: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        statusCode: number | null;
+        ms: number;
+        error: string | null;
+      };
     };
     /** Start an execution for a contact */
     '/workflows/{id}/executions': {
@@ -3446,6 +3557,27 @@ export interface Api {
       };
       answer: Email;
     };
+    /** Change, pause, disable or enable an event subscription */
+    '/event-subscriptions/{id}': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+        };
+        body?: {
+          url?: string;
+          /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+          events?: Array<string>;
+          description?: string | null;
+          /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+          headers?: Record<string, string> | null;
+          batch?: null;
+          enabled?: boolean;
+          paused?: boolean;
+        };
+      };
+      answer: EventSubscription;
+    };
     /** Move the end of the delay or wait that an execution is in */
     '/workflows/{id}/executions/{executionId}/wait': {
       request: {
@@ -3651,6 +3783,16 @@ export interface Api {
         deletedCount: number;
       };
     };
+    /** Delete an event subscription with its deliveries and secrets */
+    '/event-subscriptions/{id}': {
+      request: {
+        path: {
+          /** An id as GET /event-subscriptions lists it */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
     /** Cancel an active execution */
     '/workflows/{id}/executions/{executionId}': {
       request: {
@@ -3744,7 +3886,7 @@ export interface Api {
         success: true;
       };
     };
-    /** Remove a secret that no step names */
+    /** Remove a secret that nothing names */
     '/secrets/{name}': {
       request: {
         path: {
@@ -3833,7 +3975,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -4212,6 +4354,123 @@ export type Event = {
   contactId: string | null;
   emailId: string | null;
   createdAt: string;
+};
+
+export type EventSubscription = {
+  id: string;
+  url: string;
+  events: Array<string>;
+  description: string | null;
+  /** Their values are never answered */
+  headerNames: Array<string>;
+  /** Reserved: each request has one event */
+  batch: null;
+  enabled: boolean;
+  disabledReason: 'requested' | 'gone' | 'failing' | null;
+  paused: boolean;
+  /** Since when every matching event has a delivery; null while disabled */
+  from: string | null;
+  /** Start of the first failed request since the last success */
+  failingSince: string | null;
+  /** Until when the secret before signs, too */
+  previousSecretExpiresAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type NewEventSubscription = {
+  id: string;
+  url: string;
+  events: Array<string>;
+  description: string | null;
+  /** Their values are never answered */
+  headerNames: Array<string>;
+  /** Reserved: each request has one event */
+  batch: null;
+  enabled: boolean;
+  disabledReason: 'requested' | 'gone' | 'failing' | null;
+  paused: boolean;
+  /** Since when every matching event has a delivery; null while disabled */
+  from: string | null;
+  /** Start of the first failed request since the last success */
+  failingSince: string | null;
+  /** Until when the secret before signs, too */
+  previousSecretExpiresAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  secret: string;
+};
+
+export type CountedEventSubscription = {
+  id: string;
+  url: string;
+  events: Array<string>;
+  description: string | null;
+  /** Their values are never answered */
+  headerNames: Array<string>;
+  /** Reserved: each request has one event */
+  batch: null;
+  enabled: boolean;
+  disabledReason: 'requested' | 'gone' | 'failing' | null;
+  paused: boolean;
+  /** Since when every matching event has a delivery; null while disabled */
+  from: string | null;
+  /** Start of the first failed request since the last success */
+  failingSince: string | null;
+  /** Until when the secret before signs, too */
+  previousSecretExpiresAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  lag: {
+    pending: number;
+    /** Since when the longest waiting one is pending */
+    oldestPendingAt: string | null;
+  };
+  last24Hours: {
+    requests: number;
+    delivered: number;
+    failed: number;
+    skipped: number;
+  };
+};
+
+export type EventDeliveryList = {
+  data: Array<EventDelivery>;
+  cursor?: string;
+  hasMore: boolean;
+};
+
+export type EventDelivery = {
+  /** `<eventId>_<subscriptionId>`, the `webhook-id` of its requests */
+  id: string;
+  subscriptionId: string;
+  eventId: string;
+  eventName: string;
+  contactId: string | null;
+  status: 'pending' | 'delivered' | 'failed' | 'skipped';
+  /** Why it was skipped */
+  reason: 'disabled' | 'contact_deleted' | 'event_deleted' | 'expired' | null;
+  /** Reserved: each request has one event */
+  batchId: null;
+  /** When it is due, while it is pending */
+  nextAttemptAt: string | null;
+  deliveredAt: string | null;
+  /** The last 20, oldest first */
+  attempts: Array<{
+    at: string;
+    statusCode: number | null;
+    /** Why no answer came */
+    error: 'timeout' | 'unreachable' | 'address_refused' | null;
+    ms: number;
+  }>;
+  /** The first 1,024 bytes of the last answer that was not 2xx */
+  response: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
 };
 
 export type ActivityItem = {
@@ -4674,10 +4933,12 @@ export type MailboxSummary = {
 export type Secret = {
   name: string;
   updatedAt: string;
-  /** The steps that name it */
+  /** The steps and event subscriptions that name it */
   usedIn: Array<{
     workflowId: string;
     stepId: string;
+  } | {
+    subscriptionId: string;
   }>;
 };
 

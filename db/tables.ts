@@ -248,6 +248,80 @@ export interface Event {
   name: string;
   project_id: string;
   recorded_at: Generated<Timestamp>;
+  /**
+   * The transaction that has recorded it, by which subscriptions find new events; null: no subscription has to.
+   */
+  tx: Generated<string | null>;
+}
+
+export interface EventDelivery {
+  attempts: Generated<Json>;
+  contact_id: string | null;
+  created_at: Timestamp;
+  due_at: Timestamp;
+  ended_at: Timestamp | null;
+  epoch: number;
+  event_id: string;
+  event_name: string;
+  is_retry: Generated<boolean>;
+  pending_since: Generated<Timestamp>;
+  project_id: string;
+  reason: string | null;
+  recorded_at: Timestamp;
+  response: string | null;
+  status: Generated<string>;
+  subscription_id: string;
+  tries: Generated<number>;
+  turn: Generated<number>;
+  updated_at: Generated<Timestamp>;
+  urgent: Generated<boolean>;
+}
+
+export interface EventDeliveryLoss {
+  at: Generated<Timestamp>;
+  contact_id: string | null;
+  event_name: string | null;
+  id: Generated<Int8>;
+  project_id: string;
+}
+
+export interface EventSubscription {
+  covered_from: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  description: string | null;
+  disabled_reason: string | null;
+  earlier: Generated<Json>;
+  enabled: Generated<boolean>;
+  epoch: Generated<number>;
+  events: string[];
+  failing_since: Timestamp | null;
+  has_outdated: Generated<boolean>;
+  header_names: Generated<string[]>;
+  headers: Buffer | null;
+  hold_until: Timestamp | null;
+  id: Generated<string>;
+  lease: string | null;
+  paused: Generated<boolean>;
+  previous_secret: Buffer | null;
+  previous_secret_expires_at: Timestamp | null;
+  project_id: string;
+  read_earlier: Generated<number>;
+  read_id: string | null;
+  read_tx: string | null;
+  reading: string | null;
+  released_at: Timestamp | null;
+  secret: Buffer;
+  secret_names: Generated<string[]>;
+  seen: Generated<string>;
+  suspended: Generated<boolean>;
+  updated_at: Generated<Timestamp>;
+  url: string;
+}
+
+export interface EventSubscriptionMinute {
+  minute: Timestamp;
+  requests: number;
+  subscription_id: string;
 }
 
 export interface EventTally {
@@ -724,6 +798,10 @@ export interface DB {
   domain: Domain;
   email: Email;
   event: Event;
+  event_delivery: EventDelivery;
+  event_delivery_loss: EventDeliveryLoss;
+  event_subscription: EventSubscription;
+  event_subscription_minute: EventSubscriptionMinute;
   event_tally: EventTally;
   execution: Execution;
   exit_event: ExitEvent;
@@ -783,7 +861,11 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
-  event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at"],
+  event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
+  event_delivery: ["attempts", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
+  event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
+  event_subscription: ["covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "paused", "previous_secret", "previous_secret_expires_at", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],

@@ -38,6 +38,8 @@ export const problems = {
   TRANSITION_LOOP: [400, 'The transition would close a loop.'],
   FIELD_NOT_DELETABLE: [400, 'Every contact has this field; it cannot be deleted.'],
   RESERVED_EVENT: [400, 'Events of the system cannot be deleted.'],
+  EVENT_SUBSCRIPTION_LIMIT: [400, 'The project has as many event subscriptions as it may have.'],
+  EVENT_SUBSCRIPTION_NOT_ENABLED: [400, 'The event subscription is disabled.'],
   SECRET_LIMIT: [400, 'The project has as many secrets as it may have.'],
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
   INVALID_API_KEY: [401, 'The API key is unknown or does not fit this endpoint.'],
@@ -75,6 +77,8 @@ export const problems = {
   OAUTH_NOT_CONFIGURED: [404, 'This server does not know this way to log in.'],
   JOB_NOT_FOUND: [404, 'There is no such job.'],
   EMAIL_NOT_FOUND: [404, 'There is no such email.'],
+  EVENT_SUBSCRIPTION_NOT_FOUND: [404, 'There is no such event subscription.'],
+  EVENT_DELIVERY_NOT_FOUND: [404, 'There is no such delivery of this subscription.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such thing.'],
   ROUTE_NOT_FOUND: [404, 'There is no such path.'],
@@ -92,7 +96,8 @@ export const problems = {
   TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
-  SECRET_IN_USE: [409, 'Workflow steps use this secret.'],
+  EVENT_DELIVERY_NOT_RETRYABLE: [409, 'The event of this delivery is gone.'],
+  SECRET_IN_USE: [409, 'Workflow steps or event subscriptions use this secret.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
   EXECUTION_EXISTS: [409, 'The contact is in this workflow, or has been.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be tried again.'],
@@ -212,7 +217,9 @@ type Resource =
   | 'FILE'
   | 'JOB'
   | 'EMAIL'
-  | 'SECRET';
+  | 'SECRET'
+  | 'EVENT_SUBSCRIPTION'
+  | 'EVENT_DELIVERY';
 
 /** 404 of a resource. Another project's resource looks exactly like a missing one. */
 export function notFound(resource: Resource, id: string): Problem {

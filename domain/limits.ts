@@ -54,6 +54,16 @@ export const limits = {
   /** Secrets of a project for its webhooks, and the length of one. */
   secrets: 50,
   secretChars: 4096,
+  /** Event subscriptions of a project, and what one may have. */
+  subscriptions: 20,
+  subscriptionUrlChars: 2000,
+  subscriptionItems: 50,
+  subscriptionHeaders: 20,
+  /** Of all header names and values together. */
+  subscriptionHeaderBytes: 8 * 1024,
+  /** Attempts that a delivery lists, and bytes that it keeps of an answer. */
+  deliveryAttempts: 20,
+  deliveryResponseBytes: 1024,
   conditionBranches: 20,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,

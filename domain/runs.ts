@@ -11,6 +11,8 @@ export interface RunInputs {
   executionJob: { projectId: string; jobId: string };
   /** The mail provider identifies the domain by its name, even when its row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
+  /** Open as long as the subscription exists. A reset of the project changes neither id. */
+  eventSubscription: { projectId: string; subscriptionId: string };
   /** The public id: the run removes all rows that had it. */
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
@@ -52,6 +54,8 @@ export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
+const subscriptionPrefix = 'subscription-';
+
 /** The workflow id of a run, made from its row. */
 export const runIds = {
   campaignSend: ({ campaignId }) => `campaign-${campaignId}`,
@@ -59,6 +63,7 @@ export const runIds = {
   bulkContacts: ({ jobId }) => jobId,
   executionJob: ({ jobId }) => jobId,
   domainPoller: ({ domainId }) => `domain-${domainId}`,
+  eventSubscription: ({ subscriptionId }) => `${subscriptionPrefix}${subscriptionId}`,
   projectReset: ({ projectId }) => `project-reset-${projectId}`,
   projectDelete: ({ projectId }) => `project-delete-${projectId}`,
   systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,
@@ -92,6 +97,20 @@ export interface NotedRun {
   projectId: string | null;
   /** An execution is to be started. In a burst, such runs wait for the workers. */
   isStart?: boolean;
+  /**
+   * The subscription whose log has become longer: its run is signalled at most once a second, and
+   * the outbox holds nothing of it. The sweep finds what nobody was told of.
+   */
+  subscriptionId?: string;
+}
+
+/** What operators read of the run of a subscription. */
+export const subscriptionSummary = 'Event subscription';
+
+/** That events were recorded which a subscription wants. */
+export function notedSubscription(projectId: string, subscriptionId: string): NotedRun {
+  const runId = runIds.eventSubscription({ projectId, subscriptionId });
+  return { runId, projectId, subscriptionId };
 }
 
 /**

@@ -131,6 +131,7 @@ async function start(
     emailConcurrency: config.emailWorkerConcurrency,
     bulkConcurrency: config.bulkWorkerConcurrency,
     webhookConcurrency: config.webhookWorkerConcurrency,
+    eventConcurrency: config.eventWorkerConcurrency,
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   services.dispatcher.watch();

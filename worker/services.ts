@@ -8,7 +8,6 @@ import type { Metrics } from '../providers/metrics.ts';
 import { createSigner } from '../providers/encryption.ts';
 import type { Mailer } from '../providers/mail/mailer.ts';
 import { createMailer } from '../providers/mail/create-mailer.ts';
-import { createWebhookSender } from '../providers/web/webhook.ts';
 import {
   describeExecutionRun,
   listClosedExecutions,
@@ -48,7 +47,7 @@ export async function createServices(
       config.mail.tracking === 'own'
         ? { apiUrl: config.apiUrl, sign: createSigner(config.jwtSecret, 'tracking links') }
         : null,
-    webhooks: createWebhookSender(config.webhook),
+    eventDelivery: config.eventDelivery,
     webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {
       perSecond:

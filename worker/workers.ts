@@ -4,6 +4,7 @@ import {
   Worker,
   type WorkerDeploymentOptions,
   type WorkerInterceptors,
+  type WorkerOptions,
   type WorkflowBundleOption,
 } from '@temporalio/worker';
 import { createBulkActivities, type BulkServices } from '../activities/contacts/bulk-contacts.ts';
@@ -35,6 +36,10 @@ import {
   type StepActivities,
   type StepServices,
 } from '../activities/steps/steps.ts';
+import {
+  createSubscriptionActivities,
+  type SubscriptionServices,
+} from '../activities/subscriptions/subscription.ts';
 import type { Metrics } from '../providers/metrics.ts';
 import { withHeartbeats } from '../activities/time-box.ts';
 import { startHeartbeat } from '../activities/upkeep/heartbeat.ts';
@@ -49,7 +54,8 @@ export interface WorkersOptions {
   namespace: string;
   /**
    * Workflow tasks and quick activities; mail is sent on `<taskQueue>-mail`, webhooks are called on
-   * `<taskQueue>-webhook`, and work on very many rows is done on `<taskQueue>-bulk`.
+   * `<taskQueue>-webhook`, events are sent on `<taskQueue>-events`, and work on very many rows is
+   * done on `<taskQueue>-bulk`.
    */
   taskQueue: string;
   /** The worker deployment version; null: the workers take the tasks of all versions. */
@@ -64,11 +70,14 @@ export interface WorkersOptions {
     DomainServices &
     RemovalServices &
     SystemMailServices &
+    SubscriptionServices &
     CampaignServices & { metrics: Metrics };
   workflowConcurrency: number;
   emailConcurrency: number;
   bulkConcurrency: number;
   webhookConcurrency: number;
+  /** Requests of event subscriptions under way. */
+  eventConcurrency: number;
 }
 
 export interface Workers {
@@ -144,13 +153,17 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
   // Half of the slots: what is throttled must not keep the mail of others waiting.
   const seats = createSeats(Math.floor(options.emailConcurrency / 2));
-  const workers = [
-    await Worker.create({
+  const create = (queue: string, own: Omit<WorkerOptions, 'taskQueue'>) =>
+    Worker.create({
       ...deployment,
       connection,
       namespace,
-      taskQueue,
-      interceptors: countsActivities(taskQueue, services.metrics),
+      taskQueue: queue,
+      interceptors: countsActivities(queue, services.metrics),
+      ...own,
+    });
+  const workers = [
+    await create(taskQueue, {
       workflowBundle: options.bundle,
       activities: {
         // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
@@ -166,12 +179,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       shutdownGraceTime: graceTime,
     }),
     // A queue of its own: a burst of mail must never delay workflow tasks.
-    await Worker.create({
-      ...deployment,
-      connection,
-      namespace,
-      taskQueue: `${taskQueue}-mail`,
-      interceptors: countsActivities(`${taskQueue}-mail`, services.metrics),
+    await create(`${taskQueue}-mail`, {
       activities: {
         ...createDeliveryActivities({ ...services, seats }),
         ...createCampaignSending({ ...services, seats }),
@@ -184,12 +192,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       shutdownForceTime: '3 minutes',
     }),
     // A queue of its own, too: a large import must not take the whole database.
-    await Worker.create({
-      ...deployment,
-      connection,
-      namespace,
-      taskQueue: `${taskQueue}-bulk`,
-      interceptors: countsActivities(`${taskQueue}-bulk`, services.metrics),
+    await create(`${taskQueue}-bulk`, {
       activities: {
         ...createImportActivities(services),
         ...createBulkActivities(services),
@@ -201,15 +204,17 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       shutdownGraceTime: 0,
     }),
     // A queue of its own: receivers may be slow, and nothing else waits behind them.
-    await Worker.create({
-      ...deployment,
-      connection,
-      namespace,
-      taskQueue: `${taskQueue}-webhook`,
-      interceptors: countsActivities(`${taskQueue}-webhook`, services.metrics),
+    await create(`${taskQueue}-webhook`, {
       activities: stepActivities(services, options.webhookConcurrency),
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
       shutdownGraceTime: graceTime,
+    }),
+    // A queue of its own, too: an activity of a subscription lasts for minutes.
+    await create(`${taskQueue}-events`, {
+      activities: createSubscriptionActivities(services, options.eventConcurrency),
+      maxConcurrentActivityTaskExecutions: options.eventConcurrency,
+      // Like delivery: it waits for the requests under way alone.
+      shutdownGraceTime: 0,
     }),
   ];
   const done = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);

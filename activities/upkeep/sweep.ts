@@ -19,7 +19,13 @@ import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
 import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
-import type { Dispatcher } from '../../domain/runs.ts';
+import { type Dispatcher, notedSubscription } from '../../domain/runs.ts';
+import {
+  allSubscriptions,
+  clearLostDeliveries,
+  clearOldDeliveries,
+  listForgotten,
+} from '../../db/subscriptions/upkeep.ts';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
@@ -43,6 +49,10 @@ export interface SweepTasks {
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
+  /** Signals event subscriptions whose run was not told of what is due. */
+  WAKE_SUBSCRIPTIONS(): Promise<void>;
+  /** Clears deliveries of deleted contacts and events, and deletes old ones. */
+  CLEAR_EVENT_DELIVERIES(): Promise<void>;
   /** Folds what was appended to the counts of events. */
   FOLD_EVENT_TALLY(): Promise<void>;
   /** Deletes jobs that are too old to be read. */
@@ -128,6 +138,15 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
+    WAKE_SUBSCRIPTIONS: () => wakeSubscriptions(services),
+    async CLEAR_EVENT_DELIVERIES() {
+      const isLate = after(clearingMs);
+      while (!isLate() && !(await clearLostDeliveries(db)));
+      for await (const id of allSubscriptions(db)) {
+        while (!isLate() && !(await clearOldDeliveries(db, id)));
+        if (isLate()) return;
+      }
+    },
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
     },
@@ -158,6 +177,16 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
 function after(ms: number): () => boolean {
   const end = Date.now() + ms;
   return () => Date.now() > end;
+}
+
+async function wakeSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
+  for (let last: string | null = null; ;) {
+    const page = await listForgotten(db, last);
+    const due = page.filter(({ isDue }) => isDue);
+    dispatcher.handOn(due.map(({ id, projectId }) => notedSubscription(projectId, id)));
+    last = page.at(-1)?.id ?? null;
+    if (last === null) return;
+  }
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {

@@ -20,8 +20,13 @@ const Secret = named('Secret', {
   name: z.string(),
   updatedAt: Time,
   usedIn: z
-    .array(z.object({ workflowId: z.uuid(), stepId: z.uuid() }))
-    .describe('The steps that name it'),
+    .array(
+      z.union([
+        z.object({ workflowId: z.uuid(), stepId: z.uuid() }),
+        z.object({ subscriptionId: z.uuid() }),
+      ]),
+    )
+    .describe('The steps and event subscriptions that name it'),
 });
 
 const getSecrets = endpoint({
@@ -30,7 +35,8 @@ const getSecrets = endpoint({
   path: '/secrets',
   tag,
   summary: 'List the secrets for webhooks by name; their values are never answered',
-  description: '`usedIn` names the steps that use each. The values are never shown.',
+  description:
+    '`usedIn` names the steps and event subscriptions that use each. The values are never shown.',
   access: 'secret',
   response: z.array(Secret),
   example: {
@@ -85,8 +91,9 @@ const removeSecret = endpoint({
   method: 'DELETE',
   path: '/secrets/{name}',
   tag,
-  summary: 'Remove a secret that no step names',
-  description: 'SECRET_IN_USE: `details.usedIn` lists the steps that name it.',
+  summary: 'Remove a secret that nothing names',
+  description:
+    'SECRET_IN_USE: `details.usedIn` lists the steps and event subscriptions that name it.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,

@@ -29,6 +29,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/journeys-in-ten-minutes',
       'journeys',
       'guides/webhooks',
+      'guides/event-subscriptions',
       'guides/campaigns',
       'guides/deliverability',
       'guides/no-mail',

@@ -25,7 +25,7 @@ export const EventAnswer = named('Event', {
 export const eventExample = { ...exampleOf(EventAnswer), contactId: exampleOf(Contact.shape.id) };
 
 export function presentEvent(
-  row: Omit<Selectable<Event>, 'recorded_at' | 'data'> & { data: unknown },
+  row: Omit<Selectable<Event>, 'recorded_at' | 'data' | 'tx'> & { data: unknown },
 ) {
   return present(EventAnswer, row, { data: row.data as Record<string, unknown> | null });
 }

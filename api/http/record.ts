@@ -73,6 +73,7 @@ function valueOf(schema: z.core.$ZodType): unknown {
     case 'string':
       if ('format' in def && def.format === 'datetime') return '2026-11-20T10:00:00.000Z';
       throw new Error('A text has no example.');
+    case 'null':
     case 'nullable':
       return null;
     case 'array':

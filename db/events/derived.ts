@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { isoTime } from '../expressions.ts';
+import { itemsMatch } from '../subscriptions/matching.ts';
 
 /**
  * Events of campaign mail that are not stored: the row of the message says when it was sent and
- * delivered. They are stored where a workflow, a wait or an exit rule needs them. All others who read events read
- * these as well.
+ * delivered. They are stored where a workflow, a wait, an exit rule or an event subscription needs
+ * them. All others who read events read these as well.
  */
 
 interface DerivedEvent {
@@ -71,6 +72,8 @@ export async function findDerivable(
             and enabled and trigger_type = 'EVENT')
         and not exists (select from exit_event
           where project_id = ${projectId} and event_name = named.name)
+        and not exists (select from event_subscription
+          where project_id = ${projectId} and enabled and ${itemsMatch(sql`events`, sql`named.name`)})
         and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
           join wait on wait.contact_id = receiver.id
           where wait.event_name = named.name and wait.event_id is null)`.execute(tx);
@@ -101,7 +104,7 @@ export function selectDerived(
           'messageId', message_id, 'emailId', id, 'templateId', template_id,
           'campaignId', campaign_id, 'sourceType', source_type,
           ${sql.lit(event.field)}, ${isoTime(at)}) as data,
-        ${at} as created_at, ${at} as recorded_at, id as email_id
+        ${at} as created_at, ${at} as recorded_at, id as email_id, null::xid8 as tx
       from email where ${hasDerived(event)} and ${where}`;
 }
 
@@ -120,8 +123,11 @@ export async function storeDerived(tx: Database, emailIds: readonly string[]): P
   const events = derivedEvents.map((event) => selectDerived(event, isMeant));
   await sql`
     with given as (${sql.join(events, sql` union all `)}), stored as (
-      insert into event (id, project_id, contact_id, name, data, created_at, recorded_at, email_id)
-        select id, project_id, contact_id, name, data, created_at, recorded_at, email_id from given
+      -- Without tx: they are not new.
+      insert into event (id, project_id, contact_id, name, data, created_at, recorded_at, email_id,
+          tx)
+        select id, project_id, contact_id, name, data, created_at, recorded_at, email_id, tx
+          from given
     ), counted as (
       -- They were counted when they happened.
       insert into event_tally (project_id, name, day, count)

@@ -8,6 +8,8 @@ import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
 import { applyExitRules, isExitEvent, mayBeEnded } from '../workflows/exits.ts';
+import { itemsMatch } from '../subscriptions/matching.ts';
+import { notedSubscription } from '../../domain/runs.ts';
 
 export interface NewEvent {
   contactId: string | null;
@@ -78,7 +80,18 @@ export async function recordEventsOfProjects(
           false) as "hasEffects",
         case when ${isExitEvent}
           then coalesce((select true from execution where ${mayBeEnded} limit 1), false)
-          end as "mayExit"`.execute(tx);
+          end as "mayExit",
+        (select array_agg(id) from event_subscription subscription
+          where subscription.project_id = event.project_id and enabled
+            and ${itemsMatch(sql`subscription.events`, sql`event.name`)}) as "subscriptionIds"`.execute(
+    tx,
+  );
+  noteRuns(
+    tx,
+    rows.flatMap(({ projectId, subscriptionIds }) =>
+      (subscriptionIds ?? []).map((id) => notedSubscription(projectId, id)),
+    ),
+  );
   const effective = rows.filter(({ hasEffects, mayExit }) => hasEffects || mayExit !== null);
   for (const projectId of [...new Set(effective.map((row) => row.projectId))].toSorted()) {
     const own = effective.filter((row) => row.projectId === projectId);
@@ -101,6 +114,8 @@ interface InsertedEvent extends RecordedEvent {
   hasEffects: boolean;
   /** A rule of a workflow names it that the contact is in; null: no rule of any workflow does. */
   mayExit: boolean | null;
+  /** Subscriptions that want it; null: none. */
+  subscriptionIds: string[] | null;
 }
 
 /**

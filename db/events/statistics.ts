@@ -3,6 +3,7 @@ import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.t
 import type { Database } from '../database.ts';
 import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
+import { noteLostEvents } from '../subscriptions/upkeep.ts';
 
 /** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
 
@@ -213,7 +214,10 @@ export async function deleteEvents(db: Database, projectId: string, name: string
     );
     const { at = null, id = null, deleted: more = 0 } = pages.rows[0] ?? {};
     deleted += more;
-    if (at === null || id === null) return deleted;
+    if (at === null || id === null) {
+      await noteLostEvents(db, projectId, name);
+      return deleted;
+    }
     after = { at, id };
   }
 }

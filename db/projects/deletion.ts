@@ -6,6 +6,7 @@ import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../jobs/jobs.ts';
 import { enqueue, signalCampaign } from '../outbox/outbox.ts';
 import { deletePage } from '../pages.ts';
+import { deleteSubscriptions, restartSubscriptions } from '../subscriptions/subscriptions.ts';
 import { deleteRemovalPage, listRemovalIds } from '../removals.ts';
 
 /**
@@ -24,6 +25,7 @@ export async function removeProject(tx: Database, id: string): Promise<boolean> 
   await tx.deleteFrom('invitation').where('project_id', '=', id).execute();
   await stopRuns(tx, id);
   await deleteDomains(tx, { projectId: id });
+  await deleteSubscriptions(tx, id);
   const input = { projectId: publicId };
   await enqueue(tx, { kind: 'projectDelete', input, summary: 'Delete a project' });
   return true;
@@ -40,9 +42,13 @@ export const keptOnReset = [
   'allowance_warning',
   'secret',
   'send_policy',
+  'event_subscription',
 ] as const;
 
-/** Empties a project: keeps settings, keys, members, domains, secrets, billing and the send policy. As above. */
+/**
+ * Empties a project: keeps settings, keys, members, domains, secrets, event subscriptions, billing and the
+ * send policy. As above.
+ */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
     .selectFrom('project')
@@ -62,6 +68,7 @@ export async function resetProject(tx: Database, id: string): Promise<boolean> {
     await sql`update ${sql.table(table)} set project_id = ${after.id}
       where project_id = ${id}`.execute(tx);
   }
+  await restartSubscriptions(tx, after.id);
   await stopRuns(tx, id);
   const input = { projectId: publicId };
   await enqueue(tx, { kind: 'projectReset', input, summary: 'Reset a project' });
@@ -153,9 +160,12 @@ export const removedTables: readonly Page[] = [
   { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
   { table: 'attachment', rows: 20 },
   { table: 'segment_member', rows: 5000, of: 'segment_id in (select id from segment' },
+  // Before the contacts: nothing is left to be cleared of theirs.
+  { table: 'event_delivery', rows: 5000 },
   { table: 'contact', rows: 1000 },
   { table: 'event', rows: 2000 },
   { table: 'event_tally', rows: 5000 },
+  { table: 'event_delivery_loss', rows: 1000 },
   { table: 'job', rows: 10 },
   { table: 'single_mail', rows: 100 },
   { table: 'campaign', rows: 100 },
@@ -180,6 +190,7 @@ export const goneWithParent = [
   'job_batch',
   'campaign_content',
   'idempotency_email',
+  'event_subscription_minute',
 ] as const;
 
 /** Removed projects of a public id whose rows are still to be deleted. */
@@ -232,9 +243,15 @@ export async function deleteProjectPage(
 
 /**
  * Runs of a project that outlive it: its removal may have to run once more; a domain poller
- * continues after a reset, and otherwise makes the mail provider remove the domain.
+ * continues after a reset, and otherwise makes the mail provider remove the domain; that of an event
+ * subscription continues, or deletes its deliveries.
  */
-const signalsThatStay: readonly RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
+const signalsThatStay: readonly RunKind[] = [
+  'projectReset',
+  'projectDelete',
+  'domainPoller',
+  'eventSubscription',
+];
 
 /** Deletes the project's row, the last of its data. */
 export async function deleteRemovedProject(db: Database, id: string): Promise<void> {

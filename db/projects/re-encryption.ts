@@ -8,6 +8,9 @@ import type { Database } from '../database.ts';
 export const encryptedColumns = [
   { table: 'project', key: 'id', column: 'webhook_signing_secret' },
   { table: 'secret', key: 'id', column: 'value' },
+  { table: 'event_subscription', key: 'id', column: 'secret' },
+  { table: 'event_subscription', key: 'id', column: 'previous_secret' },
+  { table: 'event_subscription', key: 'id', column: 'headers' },
 ] as const;
 
 const pageRows = 500;
@@ -29,7 +32,8 @@ export async function reEncrypt(
         id: string;
         value: Buffer;
       }>`select ${sql.ref(key)} as id, ${sql.ref(column)} as value from ${sql.table(table)}
-          where ${after === null ? sql`true` : sql`${sql.ref(key)} > ${after}`}
+          where ${sql.ref(column)} is not null
+            and ${after === null ? sql`true` : sql`${sql.ref(key)} > ${after}`}
           order by ${sql.ref(key)} limit ${pageRows}`.execute(db);
       for (const { id, value } of page.rows) {
         const reencrypted = cipher.reencrypt(value);

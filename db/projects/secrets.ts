@@ -4,11 +4,10 @@ import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { holdProject } from './projects.ts';
 
-/** Where a secret is used. */
-export interface SecretUse {
-  workflowId: string;
-  stepId: string;
-}
+/** Where a secret is used: in a step, or in the headers of an event subscription. */
+export type SecretUse = { workflowId: string; stepId: string } | { subscriptionId: string };
+
+type NamedUse = { name: string; use: SecretUse };
 
 export interface SecretEntry {
   name: string;
@@ -16,7 +15,7 @@ export interface SecretEntry {
   usedIn: SecretUse[];
 }
 
-/** The secrets of a project by name, with the steps that use them; never the values. */
+/** The secrets of a project by name, with what uses them; never the values. */
 export async function listSecrets(db: Database, projectId: string): Promise<SecretEntry[]> {
   const rows = await db
     .selectFrom('secret')
@@ -84,7 +83,7 @@ export async function recordSecret(
 }
 
 /**
- * Deletes a secret that no step uses. Returns the steps that do; null: there is no such secret.
+ * Deletes a secret that nothing uses. Returns what does; null: there is no such secret.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function deleteSecret(
@@ -108,33 +107,35 @@ export async function deleteSecret(
   });
 }
 
-/** Serializes changes of a project's secrets: each must count those of the others. */
-async function lockSecrets(tx: Database, projectId: string): Promise<void> {
+/**
+ * Serializes changes of a project's secrets, and of what names them: each must count those of the
+ * others.
+ */
+export async function lockSecrets(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`secret ${projectId}`}, 0))`.execute(
     tx,
   );
 }
 
-function usesOf(name: string, uses: readonly (SecretUse & { name: string })[]): SecretUse[] {
-  return uses
-    .filter((use) => use.name === name)
-    .map(({ workflowId, stepId }) => ({ workflowId, stepId }));
+function usesOf(name: string, uses: readonly NamedUse[]): SecretUse[] {
+  return uses.filter((one) => one.name === name).map(({ use }) => use);
 }
 
 /**
- * Every placeholder of a secret in the steps of a project, oldest step first. The index
- * `workflow_step_secret` has the steps that may name one, so those of others are not read.
+ * Every placeholder of a secret in the steps of a project, oldest step first, then its event
+ * subscriptions. The index `workflow_step_secret` has the steps that may name one, so those of others
+ * are not read.
  */
-async function listUses(
-  db: Database,
-  projectId: string,
-): Promise<(SecretUse & { name: string })[]> {
-  const { rows } = await sql<SecretUse & { name: string }>`
+async function listUses(db: Database, projectId: string): Promise<NamedUse[]> {
+  const steps = await sql<{ workflowId: string; stepId: string; name: string }>`
     select distinct step.workflow_id as "workflowId", step.id as "stepId", named[1] as name
       from workflow_step step,
         regexp_matches(step.config::text, '\\{\\{[^{}]*\\msecret\\.([A-Z][A-Z0-9_]{0,63})\\M', 'g') named
       where step.project_id = ${projectId} and step.type = 'WEBHOOK'
         and step.config::text like '%secret.%'
       order by step.id, named[1]`.execute(db);
-  return rows;
+  const subscriptions = await sql<{ subscriptionId: string; name: string }>`
+    select id as "subscriptionId", unnest(secret_names) as name from event_subscription
+      where project_id = ${projectId} order by created_at, id`.execute(db);
+  return [...steps.rows, ...subscriptions.rows].map(({ name, ...use }) => ({ name, use }));
 }

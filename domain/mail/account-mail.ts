@@ -91,6 +91,31 @@ export function paymentFailedMail(given: { project: string; link: string }): Acc
   };
 }
 
+/** `host` is that of the customer's receiver. */
+export function subscriptionDisabledMail(given: {
+  project: string;
+  host: string;
+  reason: 'gone' | 'failing';
+  link: string;
+}): AccountMail {
+  const { host, reason, link } = given;
+  const project = quoted(given.project);
+  const why =
+    reason === 'gone'
+      ? 'it answered 410: it wants no more of them.'
+      : 'all requests have failed for a long time.';
+  return {
+    subject: `Events of the project ${project} are not sent any more`,
+    html: letter(
+      `The project ${project} sent its events to ${withoutLinks(host)}. The event subscription is ` +
+        `disabled, because ${why} What was waiting is skipped.`,
+      link,
+      'Look at the project',
+      'Enable it again when the receiver is well.',
+    ),
+  };
+}
+
 /** A project's name in quotation marks, without anything that could become a link. */
 function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;

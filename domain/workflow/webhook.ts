@@ -49,7 +49,7 @@ const jsonDefault = 'application/json';
 const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i;
 const control = /[^\P{Cc}\t]/u;
 /** NUL and lone surrogates, which neither a URL nor a JSON column can hold. */
-const unstorable = /[\0\p{Cs}]/gu;
+export const unstorable = /[\0\p{Cs}]/gu;
 
 /** The templates that building a webhook needs, each once. */
 export function webhookSources(
@@ -161,7 +161,7 @@ function isWorthRetrying(outcome: WebhookOutcome): boolean {
 }
 
 /** Seconds or an HTTP date as milliseconds from now; 0 for anything else. */
-function readRetryAfter(value: string | null, now: Date): number {
+export function readRetryAfter(value: string | null, now: Date): number {
   if (value === null) return 0;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
   const at = value.endsWith('GMT') ? Date.parse(value) : Number.NaN;

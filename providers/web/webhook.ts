@@ -24,6 +24,21 @@ export interface WebhookSender {
    * rejections. It keeps no connection: each request is checked and connected anew.
    */
   send(attempt: WebhookAttempt): Promise<WebhookOutcome>;
+  /**
+   * Sends one POST with these very headers, and follows nothing. It ends with the head of the answer;
+   * of an answer that is not 2xx the beginning of the body is read, for as long as it may take.
+   */
+  post(request: PostRequest): Promise<WebhookOutcome>;
+  /** Whether the host is an address, in any spelling, that the guard refuses. */
+  refuses(url: URL): boolean;
+}
+
+export interface PostRequest {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  /** Bytes of the answer's body that are read. */
+  answerBytes: number;
 }
 
 export interface WebhookSenderSettings {
@@ -84,7 +99,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
       const addresses = await findAddresses(url);
       signal.throwIfAborted();
       const request = { ...call, headers: signed(call, attempt) };
-      const answer = await exchange(url, addresses, request, { timeoutMs, signal });
+      const read = readOrRedirect;
+      const answer = await exchange(url, addresses, request, { timeoutMs, signal, read });
       if (!('location' in answer)) return answer;
       if (redirects === redirectsMax) {
         throw new Refusal(`The receiver redirected more than ${redirectsMax} times.`);
@@ -103,26 +119,49 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
   }
 
   return {
-    async send(attempt) {
-      const deadline = new AbortController();
-      let timer: NodeJS.Timeout | undefined;
-      // A lookup cannot be stopped by the signal. Then its result comes too late.
-      const late = new Promise<WebhookOutcome>((done) => {
-        timer = setTimeout(() => {
-          done({ kind: 'timeout' });
-          deadline.abort();
-        }, timeoutMs);
-      });
-      try {
-        return await Promise.race([follow(attempt, deadline.signal).catch(failed), late]);
-      } finally {
-        clearTimeout(timer);
-      }
+    send: (attempt) => inTime(timeoutMs, (signal) => follow(attempt, signal)),
+    post: (request) =>
+      inTime(timeoutMs, async (signal) => {
+        const url = readUrl(request.url);
+        const addresses = await findAddresses(url);
+        signal.throwIfAborted();
+        const { headers, body, answerBytes } = request;
+        const call: Call = { method: 'POST', headers, body };
+        return exchange(url, addresses, call, {
+          timeoutMs,
+          signal,
+          read: (answer) => readStatus(answer, answerBytes),
+        });
+      }),
+    refuses({ hostname }) {
+      const literal = hostname.replace(/^\[|\]$/g, '');
+      return isIP(literal) !== 0 && !allowPrivate && !isAllowed(literal);
     },
   };
 }
 
 type Call = Pick<WebhookCall, 'method' | 'headers' | 'body'>;
+
+/** Runs `call` with a signal that ends it at the deadline. */
+async function inTime(
+  ms: number,
+  call: (signal: AbortSignal) => Promise<WebhookOutcome>,
+): Promise<WebhookOutcome> {
+  const deadline = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  // A lookup cannot be stopped by the signal. Then its result comes too late.
+  const late = new Promise<WebhookOutcome>((done) => {
+    timer = setTimeout(() => {
+      done({ kind: 'timeout' });
+      deadline.abort();
+    }, ms);
+  });
+  try {
+    return await Promise.race([call(deadline.signal).catch(failed), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /**
  * A user name in a URL is refused, not dropped: it would be the receiver's credentials, or a value
@@ -178,13 +217,53 @@ function redirected(call: Call, statusCode: number, isForeign: boolean): Call {
   };
 }
 
+type Body = { text: string; isCut: boolean };
+
+/** Reads an answer, or where it leads to. */
+async function readOrRedirect(
+  answer: Dispatcher.ResponseData,
+): Promise<WebhookOutcome | { statusCode: number; location: string }> {
+  const { statusCode, headers, body } = answer;
+  const location = headerOf(headers, 'location');
+  if (location !== null && [301, 302, 303, 307, 308].includes(statusCode)) {
+    return { statusCode, location };
+  }
+  return answered(answer, await readText(body, answerBytesMax));
+}
+
+/** Reads whether an answer is 2xx, else what it says. */
+async function readStatus(answer: Dispatcher.ResponseData, bytes: number): Promise<WebhookOutcome> {
+  const isWell = answer.statusCode >= 200 && answer.statusCode <= 299;
+  const nothing = { text: '', isCut: false };
+  return answered(answer, isWell ? nothing : await readBeginning(answer.body, bytes));
+}
+
+function answered({ statusCode, headers }: Dispatcher.ResponseData, body: Body): WebhookOutcome {
+  return {
+    kind: 'answered',
+    statusCode,
+    contentType: headerOf(headers, 'content-type'),
+    retryAfter: headerOf(headers, 'retry-after'),
+    ...body,
+  };
+}
+
+function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): string | null {
+  return [headers[name] ?? []].flat()[0] ?? null;
+}
+
 /** Sends one request to one of the addresses, whatever the name resolves to by now. */
-async function exchange(
+async function exchange<Read>(
   url: URL,
   addresses: LookupAddress[],
   { method, headers, body }: Call,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-): Promise<WebhookOutcome | { statusCode: number; location: string }> {
+  given: {
+    timeoutMs: number;
+    signal: AbortSignal;
+    read: (answer: Dispatcher.ResponseData) => Promise<Read>;
+  },
+): Promise<Read> {
+  const { timeoutMs, signal, read } = given;
   const client = new Client(url.origin, {
     // No keep-alive: the connection ends with the request.
     pipelining: 0,
@@ -203,31 +282,34 @@ async function exchange(
   try {
     const path = url.pathname + url.search;
     const answer = await client.request({ path, method, headers, body, signal });
-    const header = (name: string) => [answer.headers[name] ?? []].flat()[0] ?? null;
-    const { statusCode } = answer;
-    const location = header('location');
-    if (location !== null && [301, 302, 303, 307, 308].includes(statusCode)) {
-      return { statusCode, location };
-    }
-    return {
-      kind: 'answered',
-      statusCode,
-      contentType: header('content-type'),
-      retryAfter: header('retry-after'),
-      ...(await readText(answer.body)),
-    };
+    return await read(answer);
   } finally {
     await client.destroy();
   }
 }
 
-/** The first 64 KB of a response; a character cut in two is left out. */
-async function readText(
-  body: Dispatcher.ResponseData['body'],
-): Promise<{ text: string; isCut: boolean }> {
+/** How long the beginning of an answer may take that is only kept for people, in milliseconds. */
+const beginningMs = 500;
+
+/** The beginning of a response, as far as it has come by then: its status counts, not its body. */
+async function readBeginning(body: Dispatcher.ResponseData['body'], bytes: number): Promise<Body> {
+  let timer: NodeJS.Timeout | undefined;
+  const nothing = { text: '', isCut: true };
+  const late = new Promise<Body>((done) => {
+    timer = setTimeout(() => done(nothing), beginningMs);
+  });
+  try {
+    return await Promise.race([readText(body, bytes).catch(() => nothing), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The first bytes of a response; a character cut in two is left out. */
+async function readText(body: Dispatcher.ResponseData['body'], bytesMax: number): Promise<Body> {
   const decoder = new TextDecoder();
   let text = '';
-  let room = answerBytesMax;
+  let room = bytesMax;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk.subarray(0, room), { stream: true });
     room -= chunk.length;

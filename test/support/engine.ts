@@ -95,6 +95,7 @@ export async function useEngine(
         emailConcurrency: 8,
         bulkConcurrency: 3,
         webhookConcurrency: 20,
+        eventConcurrency: 20,
       });
       return workers;
     },

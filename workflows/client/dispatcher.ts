@@ -9,7 +9,13 @@ import {
   projectOfDelivery,
   type StartedRun,
 } from '../../domain/workflow/execution.ts';
-import type { Dispatcher, NotedRun, OutboxEntry, SentEntry } from '../../domain/runs.ts';
+import {
+  type Dispatcher,
+  type NotedRun,
+  type OutboxEntry,
+  type SentEntry,
+  subscriptionSummary,
+} from '../../domain/runs.ts';
 import {
   cancelExecution,
   startExecution,
@@ -49,6 +55,8 @@ const callsMaxUsual = 8;
  */
 const signalGapMs = 25;
 const signalGapMaxMs = 400;
+/** The run of an event subscription is signalled once in this time, in milliseconds. */
+const wakeGapMs = 1_000;
 /** Rows read at once. */
 const pageSize = 50;
 /** Pause before the next look whether the workers have begun what was started, in milliseconds. */
@@ -62,7 +70,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const starts = createLane(options, { window, whenEmpty: claimMore });
   // Running executions and other runs go on, however many are to be started.
   const others = createLane(options, { whenEmpty: claimMore });
-  const deliveries = createDeliverySignals(options);
+  const { client, taskQueue } = options;
+  const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });
+  const subscriptions = createSignals(options, { gapMs: wakeGapMs, gapMaxMs: wakeGapMs });
   /** Whether the outbox may have more than memory. */
   let isMore = false;
   let isClosing = false;
@@ -71,9 +81,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function handOn(runs: readonly NotedRun[]): void {
     for (const run of runs) {
       const delivered = projectOfDelivery(run.runId);
-      if (delivered !== null) deliveries.signal(delivered);
+      if (delivered !== null) {
+        deliveries.signal(run.runId, () => signalDelivery(client, taskQueue, delivered));
+      } else if (run.subscriptionId !== undefined) wakeSubscription(run, run.subscriptionId);
       else if (!(run.isStart ? starts : others).add(run)) isMore = true;
     }
+  }
+
+  function wakeSubscription({ runId, projectId }: NotedRun, subscriptionId: string): void {
+    const input = { projectId: projectId ?? '', subscriptionId };
+    const entry = {
+      runId,
+      projectId,
+      kind: 'eventSubscription',
+      input,
+      summary: subscriptionSummary,
+    } as const;
+    subscriptions.signal(runId, () => signalRun(client, taskQueue, entry));
   }
 
   async function handOnOverdue(): Promise<void> {
@@ -125,7 +149,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       isClosing = true;
       if (watching) clearTimeout(watching);
       watching = null;
-      await Promise.all([starts.close(), others.close(), deliveries.close()]);
+      await Promise.all([starts, others, deliveries, subscriptions].map((lane) => lane.close()));
     },
   };
 }
@@ -258,39 +282,46 @@ async function startRun(
   return { executionId: due.start.executionId, generation: due.generation, runId };
 }
 
-interface DeliverySignals {
-  signal(projectId: string): void;
+interface Signals {
+  /** Sends the signal for a key, or once more when the one under way is over. */
+  signal(key: string, send: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
-/** At most one signal per project at a time: the first at once, later ones together. */
-function createDeliverySignals({ client, taskQueue, log }: DispatcherOptions): DeliverySignals {
+/**
+ * At most one signal per key at a time: the first at once, later ones together after a pause that
+ * doubles from `gapMs` to `gapMaxMs` milliseconds.
+ */
+function createSignals(
+  { log }: DispatcherOptions,
+  { gapMs, gapMaxMs }: { gapMs: number; gapMaxMs: number },
+): Signals {
   const signalling = new Map<string, { again: boolean; done: Promise<void> }>();
 
-  async function signal(projectId: string, state: { again: boolean }): Promise<void> {
-    let gapMs = signalGapMs;
+  async function signal(send: () => Promise<void>, state: { again: boolean }): Promise<void> {
+    let pauseMs = gapMs;
     do {
       state.again = false;
-      await signalDelivery(client, taskQueue, projectId);
-      await new Promise((resolve) => setTimeout(resolve, gapMs));
-      gapMs = Math.min(2 * gapMs, signalGapMaxMs);
+      await send();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      pauseMs = Math.min(2 * pauseMs, gapMaxMs);
     } while (state.again);
   }
 
   return {
-    signal(projectId) {
-      const current = signalling.get(projectId);
+    signal(key, send) {
+      const current = signalling.get(key);
       if (current) {
         current.again = true;
         return;
       }
       const state = { again: false, done: Promise.resolve() };
-      signalling.set(projectId, state);
-      state.done = signal(projectId, state)
+      signalling.set(key, state);
+      state.done = signal(send, state)
         .catch((error: unknown) => {
-          log.warn({ error, projectId }, 'A delivery run could not be signalled; the sweep will');
+          log.warn({ error, run: key }, 'A run could not be signalled; the sweep will');
         })
-        .finally(() => signalling.delete(projectId));
+        .finally(() => signalling.delete(key));
     },
     async close() {
       await Promise.all([...signalling.values()].map((state) => state.done));

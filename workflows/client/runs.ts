@@ -197,7 +197,7 @@ export async function signalDelivery(
 export async function signalRun(
   client: Client,
   taskQueue: string,
-  entry: OutboxEntry,
+  entry: Pick<OutboxEntry, 'runId' | 'projectId' | 'kind' | 'input' | 'summary'>,
 ): Promise<void> {
   await client.workflow.signalWithStart(entry.kind, {
     taskQueue,
@@ -217,8 +217,8 @@ export async function signalRun(
 
 /**
  * Asks the open runs of a removed project to stop, or terminates them with `force`. It leaves out
- * the removal itself and the domain pollers: those live on, or end when the mail provider has
- * removed the domain. Returns how many were open.
+ * the removal itself and the runs that live on or end by themselves: those of domains, when the mail
+ * provider has removed the domain, and those of event subscriptions. Returns how many were open.
  */
 export async function stopProjectRuns(
   client: Client,
@@ -226,7 +226,7 @@ export async function stopProjectRuns(
   projectId: string,
   { force }: { force: boolean },
 ): Promise<number> {
-  const kept: RunKind[] = ['projectReset', 'projectDelete', 'domainPoller'];
+  const kept: RunKind[] = ['projectReset', 'projectDelete', 'domainPoller', 'eventSubscription'];
   const query = [
     `ProjectId = '${projectId}' AND TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`,
     ...kept.map((kind) => `WorkflowType != '${kind}'`),

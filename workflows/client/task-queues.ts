@@ -23,6 +23,7 @@ export function readQueueLags(client: Client, taskQueue: string): Promise<QueueL
     [`${taskQueue}-mail`, 'activity'],
     [`${taskQueue}-bulk`, 'activity'],
     [`${taskQueue}-webhook`, 'activity'],
+    [`${taskQueue}-events`, 'activity'],
   ] as const;
   return Promise.all(
     queues.map(async ([queue, kind]) => {

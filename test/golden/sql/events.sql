@@ -27,7 +27,14 @@ returning id, project_id as "projectId", contact_id as "contactId", created_at a
       from exit_event
       where exit_event.project_id = event.project_id and exit_event.event_name = event.name and
           exit_event.workflow_id = execution.workflow_id)
-    limit 1), false) end as "mayExit"
+    limit 1), false) end as "mayExit", (
+  select array_agg(id)
+  from event_subscription subscription
+  where subscription.project_id = event.project_id and enabled and exists (
+    select
+    from unnest(subscription.events) as item
+    where item in ('*', event.name) or right(item, 2) = '.*' and starts_with(event.name, left(item,
+        -1)))) as "subscriptionIds"
 
 select ((
     select count(*)
@@ -67,6 +74,11 @@ select ((
       from workflow
       where workflow.id = execution.workflow_id)))::int as total
 
+select id
+from event_subscription
+order by id
+limit $1
+
 select id, name, data, created_at
 from (
   select id, name, data, created_at, recorded_at
@@ -80,16 +92,22 @@ select id, name, data, created_at
 from event
 where id = $1
 
+select id, project_id, contact_id, event_name, at
+from event_delivery_loss
+order by id
+limit 1
+for update skip locked
+
 select listed.contact_id, listed.created_at, listed.data, listed.email_id, listed.id, listed.name,
-    listed.project_id, listed.recorded_at, contact.email as contact_email
+    listed.project_id, listed.recorded_at, listed.tx, contact.email as contact_email
 from (
   select event.contact_id, event.created_at, event.data, event.email_id, event.id, event.name,
-      event.project_id, event.recorded_at
+      event.project_id, event.recorded_at, event.tx
   from event
   where id = any($1::uuid[])
   union all
   select mail.contact_id, mail.created_at, mail.data, mail.email_id, mail.id, mail.name,
-      mail.project_id, mail.recorded_at
+      mail.project_id, mail.recorded_at, mail.tx
   from (
     select overlay(id::text placing '6'
       from 15 for 1)::uuid as id, project_id, contact_id, 'email.sent' as name,
@@ -97,13 +115,13 @@ from (
           'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
           campaign_id, 'sourceType', source_type, 'sentAt', to_char(sent_at at time zone 'utc',
           'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, sent_at as created_at, sent_at as recorded_at,
-          id as email_id
+          id as email_id, null::xid8 as tx
     from email
     where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and derived_events
         & 1 <> 0 and email.id = any($2::uuid[])) as mail
   union all
   select mail.contact_id, mail.created_at, mail.data, mail.email_id, mail.id, mail.name,
-      mail.project_id, mail.recorded_at
+      mail.project_id, mail.recorded_at, mail.tx
   from (
     select overlay(id::text placing '8'
       from 15 for 1)::uuid as id, project_id, contact_id, 'email.delivery' as name,
@@ -111,7 +129,7 @@ from (
           'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
           campaign_id, 'sourceType', source_type, 'deliveredAt', to_char(delivered_at at time zone
           'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, delivered_at as created_at, delivered_at
-          as recorded_at, id as email_id
+          as recorded_at, id as email_id, null::xid8 as tx
     from email
     where delivered_at is not null and derived_events & 2 <> 0 and email.id = any($3::uuid[])) as
         mail ) as listed
@@ -152,6 +170,36 @@ from (
       >= $12 and delivered_at < $13) part
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
+
+select subscription.id, project_id as "projectId", project.disabled_reason is null and ((enabled or
+    earlier <> '[]') and (reading is not null or earlier <> '[]' or exists (
+      select
+      from event
+      where event.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
+          pg_visible_in_snapshot(tx, seen))) or has_outdated or suspended or enabled and not paused
+          and coalesce(hold_until < now(), true) and exists (
+    select
+    from event_delivery
+    where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
+        false]) and due_at < now() - interval '10 seconds')) as "isDue"
+from (
+  select event_subscription.covered_from, event_subscription.created_at,
+      event_subscription.description, event_subscription.disabled_reason,
+      event_subscription.earlier, event_subscription.enabled, event_subscription.epoch,
+      event_subscription.events, event_subscription.failing_since, event_subscription.has_outdated,
+      event_subscription.header_names, event_subscription.headers, event_subscription.hold_until,
+      event_subscription.id, event_subscription.lease, event_subscription.paused,
+      event_subscription.previous_secret, event_subscription.previous_secret_expires_at,
+      event_subscription.project_id, event_subscription.read_earlier, event_subscription.read_id,
+      event_subscription.read_tx, event_subscription.reading, event_subscription.released_at,
+      event_subscription.secret, event_subscription.secret_names, event_subscription.seen,
+      event_subscription.suspended, event_subscription.updated_at, event_subscription.url
+  from event_subscription
+  where true
+  order by id
+  limit $1) subscription
+join project on project.id = subscription.project_id
+order by subscription.id
 
 with page as (
   select kind, type, id, at
@@ -388,7 +436,7 @@ from (
             'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
             campaign_id, 'sourceType', source_type, 'sentAt', to_char(sent_at at time zone 'utc',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, sent_at as created_at, sent_at as
-            recorded_at, id as email_id
+            recorded_at, id as email_id, null::xid8 as tx
       from email
       where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and
           derived_events & 1 <> 0 and project_id = $4 and sent_at >= (
@@ -405,7 +453,7 @@ from (
             'messageId', message_id, 'emailId', id, 'templateId', template_id, 'campaignId',
             campaign_id, 'sourceType', source_type, 'deliveredAt', to_char(delivered_at at time zone
             'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, delivered_at as created_at,
-            delivered_at as recorded_at, id as email_id
+            delivered_at as recorded_at, id as email_id, null::xid8 as tx
       from email
       where delivered_at is not null and derived_events & 2 <> 0 and project_id = $6 and
           delivered_at >= (

@@ -232,7 +232,14 @@ where (
   from exit_event
   where project_id = $3 and event_name = named.name) and not exists (
   select
-  from unnest($4::uuid[]) as receiver(id)
+  from event_subscription
+  where project_id = $4 and enabled and exists (
+    select
+    from unnest(events) as item
+    where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name, left(item,
+        -1)))) and not exists (
+  select
+  from unnest($5::uuid[]) as receiver(id)
   join wait on wait.contact_id = receiver.id
   where wait.event_name = named.name and wait.event_id is null)
 

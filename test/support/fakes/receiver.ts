@@ -23,11 +23,14 @@ export interface Receiver {
   url: string;
   answer(path: string, ...answers: ReceiverAnswer[]): void;
   requests(path: string): ReceivedRequest[];
+  /** Has `seen` called with each body of a path; the answer waits for it. */
+  watch(path: string, seen: (body: string) => Promise<void>): void;
 }
 
 export async function useReceiver(): Promise<Receiver> {
   const answers = new Map<string, ReceiverAnswer[]>();
   const received = new Map<string, ReceivedRequest[]>();
+  const watchers = new Map<string, (body: string) => Promise<void>>();
   const server = createServer((request, response) => {
     const at = Date.now();
     const path = request.url ?? '/';
@@ -37,6 +40,7 @@ export async function useReceiver(): Promise<Receiver> {
       const queue = answers.get(path) ?? [{ status: 404 }];
       const answer = queue.length > 1 ? queue.shift()! : queue[0]!;
       await answer.until;
+      await watchers.get(path)?.(body);
       const isText = typeof answer.body === 'string';
       response.writeHead(answer.status, {
         'content-type': isText ? 'text/plain' : 'application/json',
@@ -51,5 +55,6 @@ export async function useReceiver(): Promise<Receiver> {
     url,
     answer: (path, ...given) => void answers.set(path, given),
     requests: (path) => received.get(path) ?? [],
+    watch: (path, seen) => void watchers.set(path, seen),
   };
 }

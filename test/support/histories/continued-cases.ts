@@ -8,6 +8,7 @@ import { askForJob, insertFailed } from './execution-jobs.ts';
 import { beginExecution, createContact, createWorkflow, startByHand } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { importFile } from '../projects/upload.ts';
+import { subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
 /** A run that goes on as a new one; its history is the one that ends with that. */
@@ -84,6 +85,18 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
         const input = { projectId: engine.project.id, domainId: domain.id, name: domain.domain };
         const summary = 'Checks of a sender domain';
         await transact(db, (tx) => enqueue(tx, { kind: 'domainPoller', input, summary }));
+      });
+    },
+  },
+  'event-subscription-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      const { id } = await subscribedTo(engine);
+      const path = `/event-subscriptions/${id}`;
+      let paused = false;
+      return continued(engine, `subscription-${id}`, async () => {
+        paused = !paused;
+        await engine.call('PATCH', path, { paused });
       });
     },
   },

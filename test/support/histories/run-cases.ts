@@ -89,10 +89,29 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     return workflowId;
   },
+  // One event, whose receiver is refused; then it is deleted.
+  'event-subscription': async (engine) => {
+    const { id } = await subscribedTo(engine);
+    await engine.call('POST', '/v1/track', { event: 'noted', email: newAddress() });
+    await waitFor('an attempt', async () => {
+      const { body } = await engine.call('GET', `/event-subscriptions/${id}/deliveries`);
+      return body.data[0]?.attempts.length > 0;
+    });
+    await engine.call('DELETE', `/event-subscriptions/${id}`);
+    return `subscription-${id}`;
+  },
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
   ...campaignHistoryCases,
 };
+
+/** A subscription to an address that nobody answers at. */
+export async function subscribedTo(engine: Engine): Promise<{ id: string }> {
+  const given = { url: 'http://nobody.invalid/', events: ['noted'] };
+  const { body } = await engine.call('POST', '/event-subscriptions', given);
+  engine.api.log.mustNotTell(body.secret);
+  return body;
+}
 
 async function ended(engine: Engine, job: string | Promise<string>): Promise<string> {
   const jobId = await job;

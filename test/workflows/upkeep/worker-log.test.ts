@@ -37,6 +37,7 @@ it('a worker that starts and stops has nothing to warn of', async () => {
     emailConcurrency: 5,
     bulkConcurrency: 5,
     webhookConcurrency: 20,
+    eventConcurrency: 20,
   });
   await workers.stop();
   await close();

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../db/database.ts';
+import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts';
+import {
+  deleteDeliveries,
+  findNextDue,
+  findTarget,
+  listDue,
+  readDeliveries,
+  releasePage,
+  skipGone,
+  takeLease,
+  type Target,
+} from '../../db/subscriptions/sending.ts';
+import { type Candidate, chooseDue, requestsMax } from '../../domain/subscription/choice.ts';
+import { pause, timeBoxed } from '../time-box.ts';
+import { type RequestServices, sendDelivery } from './request.ts';
+
+export interface SubscriptionActivities {
+  /** Reads what is new for a subscription and sends what is due, for one time slice. */
+  SEND_EVENTS(subscriptionId: string): Promise<SubscriptionRest>;
+}
+
+/** What a time slice leaves. */
+export interface SubscriptionRest {
+  /** null: the subscription is gone, with its deliveries. */
+  state: Target['state'] | null;
+  /** In how many milliseconds the next delivery is due; null: none waits for a time. */
+  nextDueMs: number | null;
+  /** Requests that were made. */
+  requests: number;
+}
+
+export interface SubscriptionServices extends RequestServices {
+  log: { warn(details: object, message: string): void };
+}
+
+/**
+ * Long, in milliseconds: at its end nothing is begun until the last request is over, and it has a slot
+ * of a queue of its own.
+ */
+const sliceMs = 300_000;
+/** The same where others may wait for the slot. */
+const crowdedSliceMs = 10_000;
+/** How long a request under way may delay the look for what else is due, in milliseconds. */
+const lookMs = 100;
+/** The same where no place is free: new events are only listed. */
+const fullLookMs = 1_000;
+
+/** @param places requests of this process under way that the subscriptions share */
+export function createSubscriptionActivities(
+  services: SubscriptionServices,
+  places: number,
+): SubscriptionActivities {
+  const share = createShare(places);
+  return {
+    SEND_EVENTS: (id) =>
+      timeBoxed(async (goesOn, stop) => {
+        const others = Date.now() + crowdedSliceMs;
+        const mayStay = () => goesOn() && (!share.isFull() || Date.now() < others);
+        share.enter();
+        try {
+          return await sendEvents(services, id, { goesOn: mayStay, stop, places: share.places });
+        } finally {
+          share.leave();
+        }
+      }, sliceMs),
+  };
+}
+
+/**
+ * Divides the places between the subscriptions that are at work: each has one at least, whatever the
+ * others wait for.
+ */
+function createShare(places: number) {
+  let sharing = 0;
+  return {
+    enter: () => void (sharing += 1),
+    leave: () => void (sharing -= 1),
+    /** Others may wait for a slot. */
+    isFull: () => sharing >= places,
+    places: () => Math.max(1, Math.min(requestsMax, Math.floor(places / Math.max(1, sharing)))),
+  };
+}
+
+interface Slice {
+  goesOn: () => boolean;
+  stop: AbortSignal;
+  /** How many requests may be under way. */
+  places: () => number;
+}
+
+async function sendEvents(
+  services: SubscriptionServices,
+  id: string,
+  slice: Slice,
+): Promise<SubscriptionRest> {
+  const { db } = services;
+  const lease = randomUUID();
+  if (!(await takeLease(db, id, lease))) {
+    while (!(await deleteDeliveries(db, id))) {
+      if (!slice.goesOn()) return { state: 'disabled', nextDueMs: 0, requests: 0 };
+    }
+    return { state: null, nextDueMs: null, requests: 0 };
+  }
+  const sending = new Map<string, { one: Candidate; end: Promise<void> }>();
+  let requests = 0;
+  let target: Target | null = null;
+  try {
+    for (;;) {
+      if (!slice.goesOn()) return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
+      await catchUp(db, id, slice);
+      target = await findTarget(db, id, lease);
+      // Whoever has taken over goes on, or finds that it is gone.
+      if (!target) return { state: 'disabled', nextDueMs: 0, requests };
+      const free = slice.places() - sending.size;
+      const ready = free > 0 ? await chooseNext(db, target, sending, free) : [];
+      for (const delivery of ready) {
+        if (delivery.event === null) {
+          await skipGone(db, id, delivery.eventId);
+          continue;
+        }
+        requests += 1;
+        const { eventId } = delivery;
+        const end = sendDelivery(services, target, delivery).finally(() => sending.delete(eventId));
+        end.catch(() => {});
+        sending.set(eventId, { one: delivery, end });
+      }
+      // Of contacts with many there may be others behind them.
+      if (ready.length > 0 && ready.length < free) continue;
+      if (sending.size === 0) return { ...(await restOf(db, target)), requests };
+      const waitMs = sending.size < slice.places() ? lookMs : fullLookMs;
+      await untilFirst(
+        [...sending.values()].map(({ end }) => end),
+        waitMs,
+        slice.stop,
+      );
+    }
+  } finally {
+    await Promise.all([...sending.values()].map(({ end }) => end));
+  }
+}
+
+/** Reads the log, and does what a change of the subscription has left. */
+async function catchUp(db: Database, id: string, { goesOn }: Slice): Promise<void> {
+  const work = await findWork(db, id);
+  const inPages = async (page: (db: Database, id: string) => Promise<boolean>) => {
+    while (goesOn() && !(await page(db, id)));
+  };
+  if (work.hasUnread) await inPages(readPage);
+  if (work.hasOutdated) await inPages(skipOutdated);
+  if (work.isReleased) await inPages(releasePage);
+}
+
+const isHeld = ({ state, holdMs }: Target) => state === 'paused' || holdMs > 0;
+
+async function chooseNext(
+  db: Database,
+  target: Target,
+  sending: ReadonlyMap<string, { one: Candidate }>,
+  places: number,
+) {
+  if (target.state === 'disabled' || target.state === 'project_disabled') return [];
+  const underWay = [...sending.values()].map(({ one }) => one);
+  const due = await listDue(db, target, { underWay, isHeld: isHeld(target) });
+  const chosen = chooseDue(due, underWay, places);
+  if (chosen.length === 0) return [];
+  const ids = chosen.map(({ eventId }) => eventId);
+  return readDeliveries(db, target, ids);
+}
+
+/** When to go on: what is held goes on by a signal, or when the receiver's silence is over. */
+async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRest, 'requests'>> {
+  const { state, holdMs } = target;
+  if (state !== 'enabled') return { state, nextDueMs: null };
+  const dueMs = await findNextDue(db, target);
+  return { state, nextDueMs: dueMs === null ? null : Math.max(dueMs, holdMs, lookMs) };
+}
+
+/** Waits for the first of these to end, at most for so many milliseconds. */
+async function untilFirst(ends: Promise<void>[], ms: number, stop: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop, over.signal]);
+  try {
+    await Promise.race([...ends, pause(ms, signal)]);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { DeliveryRow } from '../../db/subscriptions/deliveries.ts';
+import { deliveryStatuses } from '../../db/subscriptions/deliveries.ts';
+import { findSubscription, type SubscriptionRow } from '../../db/subscriptions/subscriptions.ts';
+import type { Database } from '../../db/database.ts';
+import { found } from '../../domain/errors.ts';
+import { deliveryIdOf } from '../../domain/subscription/request.ts';
+import { type Attempt } from '../../domain/subscription/schedule.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
+
+/** The records of event subscriptions and their deliveries, as the API returns them. */
+
+export const tag = 'Event subscriptions';
+
+export const ById = z.object({ id: Uuid });
+
+export const Subscription = named('EventSubscription', {
+  id: z.uuid().meta({ examples: ['5d000000-0000-4000-8000-000000000001'] }),
+  url: z.string().meta({ examples: ['https://hooks.shop.example/everpost'] }),
+  events: z.array(z.string()).meta({ examples: [['email.*', 'order_placed']] }),
+  description: z.string().nullable(),
+  headerNames: z
+    .array(z.string())
+    .meta({ examples: [['Authorization']], description: 'Their values are never answered' }),
+  batch: z.null().describe('Reserved: each request has one event'),
+  enabled: z.boolean().meta({ examples: [true] }),
+  disabledReason: z
+    .enum(['requested', 'gone', 'failing'])
+    .nullable()
+    .meta({ examples: [null] }),
+  paused: z.boolean(),
+  from: Time.nullable()
+    .describe('Since when every matching event has a delivery; null while disabled')
+    .meta({ examples: ['2026-11-21T08:00:00.000Z'] }),
+  failingSince: Time.nullable().describe(
+    'Start of the first failed request since the last success',
+  ),
+  previousSecretExpiresAt: Time.nullable().describe('Until when the secret before signs, too'),
+  ...ofProject,
+});
+
+export const subscriptionExample = exampleOf(Subscription);
+
+export function presentSubscription(row: SubscriptionRow) {
+  const until = row.previous_secret_expires_at;
+  return present(Subscription, row, {
+    batch: null,
+    disabledReason: row.disabled_reason as z.input<typeof Subscription>['disabledReason'],
+    from: time(row.covered_from),
+    previousSecretExpiresAt: time(until !== null && until > new Date() ? until : null),
+  });
+}
+
+/** @throws Problem EVENT_SUBSCRIPTION_NOT_FOUND */
+export async function requireSubscription(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<SubscriptionRow> {
+  return found('EVENT_SUBSCRIPTION', id, await findSubscription(db, projectId, id));
+}
+
+const AttemptRecord = z.object({
+  at: Time,
+  statusCode: z.int().nullable(),
+  error: z
+    .enum(['timeout', 'unreachable', 'address_refused'])
+    .nullable()
+    .describe('Why no answer came'),
+  ms: z.int(),
+});
+
+export const Delivery = named('EventDelivery', {
+  id: z
+    .string()
+    .describe('`<eventId>_<subscriptionId>`, the `webhook-id` of its requests')
+    .meta({ examples: [`e1000000-0000-4000-8000-000000000001_${subscriptionExample.id}`] }),
+  subscriptionId: Subscription.shape.id,
+  eventId: z.uuid().meta({ examples: ['e1000000-0000-4000-8000-000000000001'] }),
+  eventName: z.string().meta({ examples: ['order_placed'] }),
+  contactId: z
+    .uuid()
+    .nullable()
+    .meta({ examples: ['5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11'] }),
+  status: z.enum(deliveryStatuses),
+  reason: z
+    .enum(['disabled', 'contact_deleted', 'event_deleted', 'expired'])
+    .nullable()
+    .meta({ examples: [null], description: 'Why it was skipped' }),
+  batchId: z.null().describe('Reserved: each request has one event'),
+  nextAttemptAt: Time.nullable()
+    .describe('When it is due, while it is pending')
+    .meta({ examples: ['2026-11-21T08:30:05.300Z'] }),
+  deliveredAt: Time.nullable(),
+  attempts: z
+    .array(AttemptRecord)
+    .describe('The last 20, oldest first')
+    .meta({
+      examples: [[{ at: '2026-11-21T08:30:00.100Z', statusCode: 503, error: null, ms: 41 }]],
+    }),
+  response: z
+    .string()
+    .nullable()
+    .describe('The first 1,024 bytes of the last answer that was not 2xx')
+    .meta({ examples: ['upstream down'] }),
+  ...ofProject,
+});
+
+export function presentDelivery(row: DeliveryRow): z.input<typeof Delivery> {
+  return present(Delivery, row, {
+    id: deliveryIdOf(row.event_id, row.subscription_id),
+    status: row.status as z.input<typeof Delivery>['status'],
+    reason: row.reason as z.input<typeof Delivery>['reason'],
+    batchId: null,
+    nextAttemptAt: row.status === 'pending' ? time(row.due_at) : null,
+    deliveredAt: row.status === 'delivered' ? time(row.ended_at) : null,
+    attempts: row.attempts as unknown as (Attempt & z.input<typeof AttemptRecord>)[],
+  });
+}

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { transact } from '../../db/database.ts';
+import { countDeliveries } from '../../db/subscriptions/deliveries.ts';
+import {
+  deleteSubscription,
+  insertSubscription,
+  listSubscriptions,
+  rotateSecret,
+  updateSubscription,
+} from '../../db/subscriptions/subscriptions.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { secretOf } from '../../providers/web/signed-request.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { named, Time, time } from '../http/schemas.ts';
+import { deliveryEndpoints } from './deliveries.ts';
+import { checkSubscription, NewSubscription, sealHeaders, SubscriptionPatch } from './input.ts';
+import {
+  ById,
+  presentSubscription,
+  requireSubscription,
+  Subscription,
+  subscriptionExample,
+  tag,
+} from './record.ts';
+
+const secretExample = 'whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYiE=';
+
+const getSubscriptions = endpoint({
+  id: 'listEventSubscriptions',
+  method: 'GET',
+  path: '/event-subscriptions',
+  tag,
+  summary: 'List the event subscriptions of the project, newest first',
+  description: 'Secrets and values of headers are never shown.',
+  access: 'secret',
+  role: 'ADMIN',
+  response: z.array(Subscription),
+  example: { response: [subscriptionExample] },
+  async handle({ db, caller }) {
+    return (await listSubscriptions(db, caller.projectId)).map(presentSubscription);
+  },
+});
+
+const createSubscription = endpoint({
+  id: 'createEventSubscription',
+  method: 'POST',
+  path: '/event-subscriptions',
+  tag,
+  summary: "Have the project's events sent to an address, signed as Standard Webhooks",
+  description:
+    'Every event whose recording begins after the answer is sent, if an item of `events` names it. ' +
+    '`secret` is answered here and by rotate-secret alone. EVENT_SUBSCRIPTION_LIMIT: a project has ' +
+    'at most 20. `batch` and `from` are not there yet (`not_allowed`).',
+  access: 'secret',
+  role: 'ADMIN',
+  status: 201,
+  body: NewSubscription,
+  response: named('NewEventSubscription', { ...Subscription.shape, secret: z.string() }),
+  problems: ['EVENT_SUBSCRIPTION_LIMIT'],
+  example: {
+    body: { url: subscriptionExample.url, events: subscriptionExample.events },
+    response: { ...subscriptionExample, secret: secretExample },
+  },
+  async handle({ db, caller, body, cipher, webhooks, keyUse }) {
+    checkSubscription(body, webhooks);
+    const secret = secretOf(randomBytes(32));
+    const row = {
+      url: body.url,
+      events: body.events,
+      description: body.description ?? null,
+      enabled: body.enabled,
+      secret: cipher.encrypt(secret),
+      ...sealHeaders(cipher, body.headers ?? null),
+    };
+    return transact(db, async (tx) => {
+      const inserted = await insertSubscription(tx, caller.projectId, row);
+      if (inserted === 'limit') {
+        const details = { limit: limits.subscriptions };
+        throw new Problem('EVENT_SUBSCRIPTION_LIMIT', { details });
+      }
+      if ('missingSecret' in inserted) throw unknownSecret(inserted.missingSecret);
+      const shown = { ...presentSubscription(inserted), secret };
+      await keyUse?.completeIn(tx, shown, 201);
+      return shown;
+    });
+  },
+});
+
+const Numbered = named('CountedEventSubscription', {
+  ...Subscription.shape,
+  lag: z.object({
+    pending: z.int(),
+    oldestPendingAt: Time.nullable().describe('Since when the longest waiting one is pending'),
+  }),
+  last24Hours: z.object({
+    requests: z.int(),
+    delivered: z.int(),
+    failed: z.int(),
+    skipped: z.int(),
+  }),
+});
+
+const getSubscription = endpoint({
+  id: 'getEventSubscription',
+  method: 'GET',
+  path: '/event-subscriptions/{id}',
+  tag,
+  summary: 'Get one event subscription, what waits, and how the last 24 hours went',
+  description: '`lag` and `last24Hours` are at most 5 seconds old.',
+  access: 'secret',
+  role: 'ADMIN',
+  params: ById,
+  response: Numbered,
+  problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
+  example: {
+    response: {
+      ...subscriptionExample,
+      lag: { pending: 1, oldestPendingAt: '2026-11-21T08:30:00.000Z' },
+      last24Hours: { requests: 813, delivered: 811, failed: 0, skipped: 1 },
+    },
+  },
+  async handle({ db, recent, caller, params: { id } }) {
+    const row = await requireSubscription(db, caller.projectId, id);
+    const { lag, last24Hours } = await recent.get(`subscription ${row.project_id} ${id}`, () =>
+      countDeliveries(db, row),
+    );
+    const shown = { ...lag, oldestPendingAt: time(lag.oldestPendingAt) };
+    return { ...presentSubscription(row), lag: shown, last24Hours };
+  },
+});
+
+const patchSubscription = endpoint({
+  id: 'updateEventSubscription',
+  method: 'PATCH',
+  path: '/event-subscriptions/{id}',
+  tag,
+  summary: 'Change, pause, disable or enable an event subscription',
+  description:
+    'What is left out stays. `events` holds for events recorded after the answer; all else for every ' +
+    'request that starts later. `headers` replaces all of them. While paused, events wait; while ' +
+    'disabled they are not kept for it, and what was pending is skipped.',
+  access: 'secret',
+  role: 'ADMIN',
+  params: ById,
+  body: SubscriptionPatch,
+  response: Subscription,
+  problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
+  example: { body: { paused: true }, response: { ...subscriptionExample, paused: true } },
+  async handle({ db, caller, params: { id }, body, cipher, webhooks }) {
+    const { projectId } = caller;
+    checkSubscription(body, webhooks);
+    const { url, events, description, enabled, paused, headers } = body;
+    const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
+    const change = { url, events, description, enabled, paused, ...sealed };
+    const row = await transact(db, (tx) => updateSubscription(tx, projectId, id, change));
+    if (row && 'missingSecret' in row) throw unknownSecret(row.missingSecret);
+    return presentSubscription(found('EVENT_SUBSCRIPTION', id, row));
+  },
+});
+
+function unknownSecret(name: string): Problem {
+  return invalidField('headers', 'not_found', `There is no secret named ${name}.`);
+}
+
+const removeSubscription = endpoint({
+  id: 'deleteEventSubscription',
+  method: 'DELETE',
+  path: '/event-subscriptions/{id}',
+  tag,
+  summary: 'Delete an event subscription with its deliveries and secrets',
+  description: 'No request starts after the answer.',
+  access: 'secret',
+  role: 'ADMIN',
+  status: 204,
+  params: ById,
+  response: z.void(),
+  problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
+  async handle({ db, caller, params: { id } }) {
+    if (!(await deleteSubscription(db, caller.projectId, id))) {
+      throw notFound('EVENT_SUBSCRIPTION', id);
+    }
+  },
+});
+
+const rotateSubscriptionSecret = endpoint({
+  id: 'rotateEventSubscriptionSecret',
+  method: 'POST',
+  path: '/event-subscriptions/{id}/rotate-secret',
+  tag,
+  summary: 'Replace the secret of an event subscription',
+  description: 'For 24 hours the one before signs beside it; rotating again ends that one at once.',
+  access: 'secret',
+  role: 'ADMIN',
+  params: ById,
+  response: z.object({ secret: z.string() }),
+  problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
+  example: { response: { secret: secretExample } },
+  async handle({ db, caller, params: { id }, cipher }) {
+    const secret = secretOf(randomBytes(32));
+    const isRotated = await rotateSecret(db, caller.projectId, id, cipher.encrypt(secret));
+    if (!isRotated) throw notFound('EVENT_SUBSCRIPTION', id);
+    return { secret };
+  },
+});
+
+export const subscriptionEndpoints = [
+  getSubscriptions,
+  createSubscription,
+  getSubscription,
+  patchSubscription,
+  removeSubscription,
+  rotateSubscriptionSecret,
+  ...deliveryEndpoints,
+];

@@ -1,0 +1,150 @@
+import { type Selectable, sql } from 'kysely';
+import type { Position } from '../../domain/cursor.ts';
+import { columnList } from '../columns.ts';
+import { type Database, transact } from '../database.ts';
+import { isoInstant } from '../expressions.ts';
+import type { EventDelivery } from '../tables.ts';
+import { signalSubscription, type SubscriptionRow } from './subscriptions.ts';
+
+/** The deliveries of a subscription, as they are read and asked for again. */
+
+export type DeliveryRow = Selectable<EventDelivery>;
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed', 'skipped'] as const;
+
+export interface DeliverySearch {
+  status?: (typeof deliveryStatuses)[number] | undefined;
+  eventName?: string | undefined;
+  eventId?: string | undefined;
+}
+
+/** A delivery and its place in the list. */
+export type ListedDelivery = DeliveryRow & { recorded_instant: string };
+
+/** SQL of the deliveries of a subscription: those from before a reset of its project are gone. */
+const ofSubscription = ({ id, project_id }: SubscriptionRow) =>
+  sql`subscription_id = ${id} and project_id = ${project_id}`;
+
+/** A page of the deliveries that match, newest event first, each part of it in the order of an index. */
+export async function listDeliveries(
+  db: Database,
+  subscription: SubscriptionRow,
+  { status, eventName, eventId }: DeliverySearch,
+  { after, limit }: { after?: Position | undefined; limit: number },
+): Promise<ListedDelivery[]> {
+  const matches = sql.join(
+    [
+      ofSubscription(subscription),
+      ...(eventName === undefined ? [] : [sql`event_name = ${eventName}`]),
+      ...(eventId === undefined ? [] : [sql`event_id = ${eventId}`]),
+      ...(after
+        ? [sql`(recorded_at, event_id) < (${after.value}::timestamptz, ${after.id}::uuid)`]
+        : []),
+    ],
+    sql` and `,
+  );
+  // Each status has its order in an index: merged, they are the order of all.
+  const statuses = status === undefined ? deliveryStatuses : [status];
+  const isStatus = (one: string) =>
+    eventName === undefined ? sql`status = ${one}` : sql`status = any (${[...statuses]}::text[])`;
+  const parts = (eventName === undefined ? statuses : statuses.slice(0, 1)).map(
+    (one) => sql`(select ${columnList('event_delivery')}, ${isoInstant(sql`recorded_at`)}
+        as recorded_instant from event_delivery where ${matches} and ${isStatus(one)}
+      order by recorded_at desc, event_id desc limit ${limit})`,
+  );
+  const { rows } = await sql<ListedDelivery>`
+    select ${columnList('event_delivery', 'found')}, found.recorded_instant
+      from (${sql.join(parts, sql` union all `)}) found
+      order by recorded_at desc, event_id desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+export async function findDelivery(
+  db: Database,
+  subscription: SubscriptionRow,
+  eventId: string,
+): Promise<DeliveryRow | undefined> {
+  const { rows } = await sql<DeliveryRow>`
+    select ${columnList('event_delivery')} from event_delivery
+      where ${ofSubscription(subscription)} and event_id = ${eventId}`.execute(db);
+  return rows[0];
+}
+
+/**
+ * Has a delivery attempted at once. One that has ended becomes pending, with its schedule begun anew.
+ * `gone`: its event is, and why.
+ */
+export async function retryDelivery(
+  db: Database,
+  subscription: SubscriptionRow,
+  eventId: string,
+): Promise<DeliveryRow | 'missing' | 'disabled' | { gone: string }> {
+  return transact(db, async (tx) => {
+    const { rows: locked } = await sql<{ enabled: boolean }>`
+      select enabled from event_subscription
+        where id = ${subscription.id} and project_id = ${subscription.project_id}
+        for share`.execute(tx);
+    const before = await findDelivery(tx, subscription, eventId);
+    if (!locked[0] || !before) return 'missing';
+    if (!locked[0].enabled) return 'disabled';
+    const { rows: events } = await sql`select from event where id = ${eventId}`.execute(tx);
+    if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
+    const { rows } = await sql<DeliveryRow>`
+      update event_delivery set urgent = true, turn = turn + 1, due_at = clock_timestamp(),
+          is_retry = true, reason = null, updated_at = now(), status = 'pending',
+          tries = case when status = 'pending' then tries else 0 end,
+          pending_since = case when status = 'pending' then pending_since else now() end,
+          ended_at = null,
+          epoch = (select epoch from event_subscription where id = subscription_id)
+        where ${ofSubscription(subscription)} and event_id = ${eventId}
+        returning ${columnList('event_delivery')}`.execute(tx);
+    await signalSubscription(tx, subscription);
+    return rows[0] ?? 'missing';
+  });
+}
+
+async function reasonOfLoss(tx: Database, { contact_id, reason }: DeliveryRow): Promise<string> {
+  if (reason === 'contact_deleted') return reason;
+  const { rows } = await sql`select from contact where id = ${contact_id}`.execute(tx);
+  return contact_id !== null && rows.length === 0 ? 'contact_deleted' : 'event_deleted';
+}
+
+/** What waits, and what came of the last 24 hours. */
+export async function countDeliveries(db: Database, subscription: SubscriptionRow) {
+  const { rows } = await sql<{
+    pending: number;
+    oldestPendingAt: Date | null;
+    requests: number;
+    delivered: number;
+    failed: number;
+    skipped: number;
+  }>`
+    with ended as (
+      select status, count(*)::int as number from event_delivery
+        where ${ofSubscription(subscription)} and ended_at > now() - interval '24 hours'
+        group by status
+    ), waiting as (
+      select count(*)::int as number, min(pending_since) as oldest from event_delivery
+        where ${ofSubscription(subscription)} and status = 'pending'
+    ), ofStatus as (
+      select coalesce(sum(number) filter (where status = 'delivered'), 0)::int as delivered,
+          coalesce(sum(number) filter (where status = 'failed'), 0)::int as failed,
+          coalesce(sum(number) filter (where status = 'skipped'), 0)::int as skipped from ended
+    )
+    select waiting.number as pending, waiting.oldest as "oldestPendingAt",
+        (select coalesce(sum(requests), 0)::int from event_subscription_minute
+          where subscription_id = ${subscription.id} and minute > now() - interval '24 hours') as requests,
+        ofStatus.* from waiting, ofStatus`.execute(db);
+  const [found] = rows;
+  const {
+    pending = 0,
+    oldestPendingAt = null,
+    ...last24Hours
+  } = found ?? {
+    requests: 0,
+    delivered: 0,
+    failed: 0,
+    skipped: 0,
+  };
+  return { lag: { pending, oldestPendingAt }, last24Hours };
+}

@@ -1,0 +1,136 @@
+import { sql } from 'kysely';
+import { columnList } from '../columns.ts';
+import { type Database, transact } from '../database.ts';
+import { deletePage } from '../pages.ts';
+import { hasUnread } from './log.ts';
+
+/** What the sweep does for event subscriptions. */
+
+/** Subscriptions looked at in one statement. */
+const lookedAtOnce = 100;
+/** Deliveries changed in one statement. */
+const pageSize = 1_000;
+/** For how long deliveries are kept after their end, and may be pending. */
+const keptDays = 30;
+
+/**
+ * Subscriptions whose run should have done what is due by now, and their projects: nobody has told it,
+ * or the run is lost. A page by id. `isDue` is false for those with nothing to do.
+ */
+export async function listForgotten(
+  db: Database,
+  after: string | null,
+): Promise<{ id: string; projectId: string; isDue: boolean }[]> {
+  const { rows } = await sql<{ id: string; projectId: string; isDue: boolean }>`
+    select subscription.id, project_id as "projectId",
+        project.disabled_reason is null and (${hasUnread} or has_outdated or suspended
+        or enabled and not paused and coalesce(hold_until < now(), true)
+          and exists (select from event_delivery
+            where subscription_id = subscription.id and status = 'pending'
+              and is_retry = any (array[true, false])
+              and due_at < now() - interval '10 seconds')) as "isDue"
+      from (select ${columnList('event_subscription')} from event_subscription
+        where ${after === null ? sql`true` : sql`id > ${after}`}
+        order by id limit ${lookedAtOnce}) subscription
+      join project on project.id = subscription.project_id
+      order by subscription.id`.execute(db);
+  return rows;
+}
+
+/** Ids of all subscriptions, a page after another. */
+export async function* allSubscriptions(db: Database): AsyncGenerator<string> {
+  let after: string | null = null;
+  for (;;) {
+    const rows: { id: string }[] = await db
+      .selectFrom('event_subscription')
+      .select('id')
+      .$if(after !== null, (query) => query.where('id', '>', after ?? ''))
+      .orderBy('id')
+      .limit(lookedAtOnce)
+      .execute();
+    for (const { id } of rows) yield id;
+    after = rows.at(-1)?.id ?? null;
+    if (rows.length < lookedAtOnce) return;
+  }
+}
+
+/**
+ * Deletes a page of a subscription's old deliveries and counts, and skips those that were pending for
+ * 30 days. Returns whether none is left.
+ */
+export async function clearOldDeliveries(db: Database, id: string): Promise<boolean> {
+  const where = sql<boolean>`subscription_id = ${id}
+    and ended_at < now() - ${keptDays} * interval '1 day'`;
+  const deleted = await deletePage(db, { table: 'event_delivery', where, rows: pageSize });
+  const { numAffectedRows } = await sql`
+    update event_delivery set status = 'skipped', reason = 'expired', ended_at = now(),
+        urgent = false, updated_at = now()
+      where status = 'pending' and subscription_id = ${id} and event_id = any (array(
+        select event_id from event_delivery
+          where subscription_id = ${id} and status = 'pending'
+            and pending_since < now() - ${keptDays} * interval '1 day' limit ${pageSize}))`.execute(
+    db,
+  );
+  await sql`delete from event_subscription_minute
+    where subscription_id = ${id} and minute < now() - interval '25 hours'`.execute(db);
+  return deleted < pageSize && Number(numAffectedRows ?? 0) < pageSize;
+}
+
+interface Loss {
+  id: string;
+  project_id: string;
+  contact_id: string | null;
+  event_name: string | null;
+  at: Date;
+}
+
+/**
+ * Clears a page of the deliveries of a deleted contact, or of deleted events: what is pending is
+ * skipped, and the rest forgets the contact and what the receiver answered. Returns whether nothing is
+ * left to clear.
+ */
+export async function clearLostDeliveries(db: Database): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<Loss>`
+      select id, project_id, contact_id, event_name, at from event_delivery_loss
+        order by id limit 1 for update skip locked`.execute(tx);
+    const [loss] = rows;
+    if (!loss) return true;
+    const { numAffectedRows } = await sql`
+      with page as materialized (
+        select subscription_id, event_id from event_delivery delivery
+          where ${
+            loss.contact_id === null
+              ? sql`delivery.subscription_id in (select id from event_subscription
+                  where project_id = ${loss.project_id})
+                and event_name = ${loss.event_name} and recorded_at <= ${loss.at}
+                and (status = 'pending' or response is not null)
+                and not exists (select from event where event.id = delivery.event_id)`
+              : sql`contact_id = ${loss.contact_id}`
+          }
+          limit ${pageSize}
+      )
+      update event_delivery delivery set response = null, urgent = false, updated_at = now(),
+          contact_id = case when ${loss.contact_id === null} then contact_id end,
+          reason = case when status = 'pending' then ${
+            loss.contact_id === null ? 'event_deleted' : 'contact_deleted'
+          } else reason end,
+          ended_at = case when status = 'pending' then now() else ended_at end,
+          status = case when status = 'pending' then 'skipped' else status end
+        from page where delivery.subscription_id = page.subscription_id
+          and delivery.event_id = page.event_id`.execute(tx);
+    if (Number(numAffectedRows ?? 0) < pageSize) {
+      await sql`delete from event_delivery_loss where id = ${loss.id}`.execute(tx);
+    }
+    return false;
+  });
+}
+
+/** Records that the events of a name were deleted: their deliveries are to be cleared. */
+export async function noteLostEvents(db: Database, projectId: string, name: string): Promise<void> {
+  await sql`
+    insert into event_delivery_loss (project_id, event_name)
+      select ${projectId}::uuid, ${name} where exists (select from event_subscription
+        join event_delivery on subscription_id = event_subscription.id and event_name = ${name}
+        where event_subscription.project_id = ${projectId})`.execute(db);
+}

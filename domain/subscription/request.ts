@@ -1,0 +1,64 @@
+/** The requests of event subscriptions (Standard Webhooks 1.0.0). */
+
+/** An event as it is sent: the record of the API. */
+export interface SentEvent {
+  id: string;
+  name: string;
+  data: unknown;
+  projectId: string;
+  contactId: string | null;
+  emailId: string | null;
+  /** ISO 8601. */
+  createdAt: string;
+}
+
+/** The id of a delivery, and of its requests: the receiver's key for repeats. */
+export function deliveryIdOf(eventId: string, subscriptionId: string): string {
+  return `${eventId}_${subscriptionId}`;
+}
+
+/** The event of a delivery by its id; null: it is none of this subscription. */
+export function eventOfDelivery(deliveryId: string, subscriptionId: string): string | null {
+  const [eventId, of, ...more] = deliveryId.toLowerCase().split('_');
+  return eventId !== undefined && of === subscriptionId && more.length === 0 ? eventId : null;
+}
+
+/** The text that is signed (Standard Webhooks, “Signature scheme”). @param timestamp Unix seconds */
+export function signedText(id: string, timestamp: number, body: string): string {
+  return `${id}.${timestamp}.${body}`;
+}
+
+/** The body of a request with one event. @param contact as it is now; null: the event has none */
+export function requestBody(
+  event: SentEvent,
+  contact: { id: string; email: string } | null,
+  isTest = false,
+): string {
+  return JSON.stringify({
+    ...(isTest && { test: true }),
+    type: event.name,
+    timestamp: event.createdAt,
+    data: { ...event, contact },
+  });
+}
+
+/** Placeholders of secrets are replaced when the request is made. */
+const placeholder = /\{\{ {0,10}secret\.([A-Z][A-Z0-9_]{0,63}) {0,10}\}\}/g;
+
+/** The secrets that header values name, each once. */
+export function secretNamesOf(values: readonly string[]): string[] {
+  const names = values.flatMap((value) => [...value.matchAll(placeholder)].map(([, name]) => name));
+  return [...new Set(names.filter((name) => name !== undefined))];
+}
+
+/** Header values with the values of secrets; one that is gone becomes nothing. */
+export function withSecrets(
+  headers: Readonly<Record<string, string>>,
+  secrets: ReadonlyMap<string, string>,
+): Record<string, string> {
+  const filled = Object.entries(headers).map(([name, value]) => [
+    name,
+    value.replaceAll(placeholder, (_, secret: string) => secrets.get(secret) ?? ''),
+  ]);
+  return Object.fromEntries(filled) as Record<string, string>;
+}

@@ -1,0 +1,90 @@
+import type { SentEvent } from './request.ts';
+
+/** The events of tests of a subscription: with ids and values that are made up. */
+
+/** The address of the contact in each of them. */
+const address = 'sample@example.com';
+
+/**
+ * A made-up event of a name: one of the system has the data that it always has, any other none.
+ * @param ids for the event and what it names; `projectId` is a real one
+ */
+export function sampleEvent(
+  name: string,
+  ids: { eventId: string; contactId: string; emailId: string; projectId: string; now: Date },
+): { event: SentEvent; contact: { id: string; email: string } } {
+  const { eventId, contactId, projectId } = ids;
+  const isOfMail = name.startsWith('email.');
+  const createdAt = ids.now.toISOString();
+  const event = {
+    id: eventId,
+    name,
+    data: sampleData(name, ids.emailId, createdAt),
+    projectId,
+    contactId,
+    emailId: isOfMail ? ids.emailId : null,
+    createdAt,
+  };
+  return { event, contact: { id: contactId, email: address } };
+}
+
+function sampleData(name: string, emailId: string, at: string): Record<string, unknown> {
+  const base = {
+    subject: 'A sample',
+    from: 'team@example.com',
+    fromName: 'Team',
+    messageId: '<sample@example.com>',
+    emailId,
+    templateId: null,
+    campaignId: null,
+    sourceType: 'TRANSACTIONAL',
+  };
+  const link = 'https://example.com/';
+  switch (name) {
+    case 'email.sent':
+      return { ...base, sentAt: at };
+    case 'email.delivery':
+      return { ...base, deliveredAt: at };
+    case 'email.open':
+      return { ...base, openedAt: at, opens: 1, isFirstOpen: true };
+    case 'email.click':
+      return { ...base, link, clickedAt: at, clicks: 1, isFirstClick: true };
+    case 'email.bounce':
+      return { ...base, bounceType: 'Permanent', bouncedAt: at };
+    case 'email.complaint':
+      return { ...base, complainedAt: at };
+    default:
+      return otherData(name, at);
+  }
+}
+
+function otherData(name: string, at: string): Record<string, unknown> {
+  const segmentId = '00000000-0000-4000-8000-000000000000';
+  switch (name) {
+    case 'email.received':
+      return {
+        messageId: 'sample',
+        from: address,
+        to: 'team@example.com',
+        subject: 'A sample',
+        hasContent: true,
+        body: '<p>Hello</p>',
+        fromHeader: address,
+        timestamp: at,
+        recipients: ['team@example.com'],
+        spamVerdict: 'PASS',
+        virusVerdict: 'PASS',
+        spfVerdict: 'PASS',
+        dkimVerdict: 'PASS',
+        dmarcVerdict: 'PASS',
+        processingTimeMillis: 100,
+      };
+    case 'contact.subscribed':
+    case 'contact.unsubscribed':
+      return { source: 'api' };
+    default:
+      return /^segment\..+\.(?:entry|exit)$/s.test(name)
+        ? { segmentId, segmentName: 'A sample' }
+        : {};
+  }
+}

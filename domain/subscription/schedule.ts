@@ -1,0 +1,71 @@
+import { limits } from '../limits.ts';
+import { readRetryAfter } from '../workflow/webhook.ts';
+
+/** What follows from one request of an event subscription. */
+
+/** The end of a request. */
+export interface RequestOutcome {
+  /** null: no answer came. */
+  statusCode: number | null;
+  /** Why none came. */
+  error: 'timeout' | 'unreachable' | 'address_refused' | null;
+  /** The header of the answer. */
+  retryAfter: string | null;
+  /** The beginning of an answer that was not 2xx. */
+  text: string | null;
+}
+
+/** One entry of `attempts`. */
+export interface Attempt {
+  /** ISO 8601. */
+  at: string;
+  statusCode: number | null;
+  error: string | null;
+  ms: number;
+}
+
+/** Longest wait that a receiver can ask for. */
+const askedMsMax = 3_600_000;
+/** Largest part of a wait that chance adds to it. */
+const jitter = 0.1;
+
+export function isDelivered({ statusCode }: RequestOutcome): boolean {
+  return statusCode !== null && statusCode >= 200 && statusCode <= 299;
+}
+
+/** A receiver that answers this does not want anything of this subscription any more. */
+export function isGone({ statusCode }: RequestOutcome): boolean {
+  return statusCode === 410;
+}
+
+/** The wait that the answer asks for (RFC 9110 §10.2.3), in milliseconds, at most an hour. */
+export function askedWaitMs({ retryAfter }: RequestOutcome, now: Date): number {
+  return Math.max(0, Math.min(readRetryAfter(retryAfter, now), askedMsMax));
+}
+
+/** For how many milliseconds nothing of the subscription may be sent: 429 and 503 can ask for that. */
+export function holdMs(outcome: RequestOutcome, now: Date): number {
+  const { statusCode } = outcome;
+  return statusCode === 429 || statusCode === 503 ? askedWaitMs(outcome, now) : 0;
+}
+
+/**
+ * The wait after the `tries`-th failed attempt of a schedule (from 1), in milliseconds; null: it was
+ * the last one. `Retry-After` lengthens it and never shortens it.
+ * @param random from 0 to 1: adds up to a tenth, so that what failed together does not come together
+ */
+export function retryWaitMs(
+  tries: number,
+  outcome: RequestOutcome,
+  given: { retrySeconds: readonly number[]; now: Date; random: number },
+): number | null {
+  const seconds = given.retrySeconds[tries - 1];
+  if (seconds === undefined || isGone(outcome)) return null;
+  const waitMs = seconds * 1000 * (1 + jitter * given.random);
+  return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
+}
+
+/** The attempts that a delivery lists after one more. */
+export function withAttempt(attempts: readonly Attempt[], attempt: Attempt): Attempt[] {
+  return [...attempts, attempt].slice(-limits.deliveryAttempts);
+}

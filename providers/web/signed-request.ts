@@ -1,0 +1,81 @@
+import { createHmac } from 'node:crypto';
+import { limits } from '../../domain/limits.ts';
+import { signedText, withSecrets } from '../../domain/subscription/request.ts';
+import type { RequestOutcome } from '../../domain/subscription/schedule.ts';
+import { unstorable, type WebhookOutcome } from '../../domain/workflow/webhook.ts';
+import { SecretMask } from '../../domain/workflow/webhook-secrets.ts';
+import type { Cipher } from '../encryption.ts';
+import type { WebhookSender } from './webhook.ts';
+
+/** Where a request goes, and what belongs to it that is encrypted. */
+export interface SignedTarget {
+  url: string;
+  /** A JSON object; null: none. */
+  headers: Buffer | null;
+  secret: Buffer;
+  /** Signs beside the other; null: none does. */
+  previousSecret: Buffer | null;
+  /** Those that the headers name. */
+  secrets: readonly { name: string; value: Buffer }[];
+}
+
+const secretBeginning = 'whsec_';
+
+/** A new secret: `whsec_` and 32 bytes as base64. */
+export function secretOf(bytes: Buffer): string {
+  return `${secretBeginning}${bytes.toString('base64')}`;
+}
+
+/**
+ * Sends one signed request (Standard Webhooks 1.0.0). The values of headers are masked in what the
+ * receiver answers.
+ * @param request.id the `webhook-id`
+ */
+export async function sendSigned(
+  { webhooks, cipher }: { webhooks: WebhookSender; cipher: Cipher },
+  target: SignedTarget,
+  { id, body }: { id: string; body: string },
+): Promise<RequestOutcome> {
+  const secrets = new Map(target.secrets.map(({ name, value }) => [name, cipher.decrypt(value)]));
+  const given = target.headers === null ? '{}' : cipher.decrypt(target.headers);
+  const own = withSecrets(JSON.parse(given) as Record<string, string>, secrets);
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signatures = [target.secret, target.previousSecret]
+    .filter((secret) => secret !== null)
+    .map((secret) => signatureOf(cipher.decrypt(secret), signedText(id, timestamp, body)));
+  const outcome = await webhooks.post({
+    url: target.url,
+    headers: {
+      ...own,
+      'Content-Type': 'application/json',
+      'User-Agent': 'Everpost/1',
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signatures.join(' '),
+    },
+    body,
+    answerBytes: limits.deliveryResponseBytes,
+  });
+  return shown(outcome, new SecretMask([...Object.values(own), ...secrets.values()]));
+}
+
+/** The key is what the secret encodes, not its text. */
+function signatureOf(secret: string, text: string): string {
+  const key = Buffer.from(secret.slice(secretBeginning.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
+}
+
+const errorOf = {
+  timeout: 'timeout',
+  refused: 'address_refused',
+  unreachable: 'unreachable',
+} as const;
+
+function shown(outcome: WebhookOutcome, mask: SecretMask): RequestOutcome {
+  if (outcome.kind !== 'answered') {
+    return { statusCode: null, error: errorOf[outcome.kind], retryAfter: null, text: null };
+  }
+  const { statusCode, retryAfter, text, isCut } = outcome;
+  const readable = mask.text(text, isCut).replace(unstorable, '\ufffd');
+  return { statusCode, error: null, retryAfter, text: readable === '' ? null : readable };
+}

@@ -1,0 +1,112 @@
+import type { Engine } from './engine.ts';
+import type { Receiver } from './fakes/receiver.ts';
+import { waitFor } from './wait-for.ts';
+
+/** Subscriptions of an engine's project, and what their receiver has got. */
+
+export interface Made {
+  id: string;
+  secret: string;
+  /** The path at the receiver. */
+  path: string;
+  /** What has come so far, oldest first. */
+  requests: () => { at: number; headers: Record<string, string>; body: string; event: SentBody }[];
+}
+
+export interface SentBody {
+  test?: true;
+  type: string;
+  timestamp: string;
+  data: { id: string; name: string; data: unknown; contact: { id: string; email: string } | null };
+}
+
+let made = 0;
+
+/** Makes a subscription to a path of its own at the receiver. */
+export async function subscribe(
+  engine: Engine,
+  receiver: Receiver,
+  events: string[],
+  given: Record<string, unknown> = {},
+): Promise<Made> {
+  made += 1;
+  const path = `/events-${made}`;
+  if (receiver.requests(path).length === 0) receiver.answer(path, { status: 200 });
+  const body = { url: `${receiver.url}${path}`, events, ...given };
+  const answer = await engine.call('POST', '/event-subscriptions', body);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  const { id, secret } = answer.body as { id: string; secret: string };
+  engine.api.log.mustNotTell(secret);
+  return { id, secret, path, requests: () => read(receiver, path) };
+}
+
+function read(receiver: Receiver, path: string) {
+  return receiver.requests(path).map(({ at, headers, body }) => ({
+    at,
+    headers: headers as Record<string, string>,
+    body,
+    event: JSON.parse(body) as SentBody,
+  }));
+}
+
+/** Tracks an event of a contact. Returns the event's id. */
+export async function track(
+  engine: Engine,
+  event: string,
+  email = 'ada@people.test',
+  data: Record<string, unknown> = {},
+): Promise<string> {
+  const { status, body } = await engine.call('POST', '/v1/track', { event, email, data });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body.data.event as string;
+}
+
+/** Waits until so many requests have come. */
+export function received(subscription: Made, count: number, timeoutMs?: number) {
+  return waitFor(
+    `${count} requests at ${subscription.path}`,
+    () => {
+      const requests = subscription.requests();
+      return requests.length >= count ? requests : null;
+    },
+    timeoutMs,
+  );
+}
+
+export async function deliveries(engine: Engine, id: string, query = '') {
+  const { body } = await engine.call('GET', `/event-subscriptions/${id}/deliveries${query}`);
+  return body.data as {
+    id: string;
+    eventId: string;
+    eventName: string;
+    status: string;
+    reason: string | null;
+    contactId: string | null;
+    response: string | null;
+    nextAttemptAt: string | null;
+    attempts: { statusCode: number | null; error: string | null }[];
+  }[];
+}
+
+/** Waits until the deliveries are as `isSo` says. */
+export function untilDeliveries(
+  engine: Engine,
+  id: string,
+  isSo: (all: Awaited<ReturnType<typeof deliveries>>) => boolean,
+  timeoutMs?: number,
+) {
+  return waitFor(
+    `deliveries of ${id}`,
+    async () => {
+      const all = await deliveries(engine, id, '?limit=100');
+      return isSo(all) ? all : null;
+    },
+    timeoutMs,
+  );
+}
+
+export async function change(engine: Engine, id: string, body: Record<string, unknown>) {
+  const answer = await engine.call('PATCH', `/event-subscriptions/${id}`, body);
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body;
+}

@@ -1,0 +1,50 @@
+import {
+  ActivityCancellationType,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { SubscriptionActivities } from '../activities/subscriptions/subscription.ts';
+import type { RunInputs } from '../domain/runs.ts';
+
+/**
+ * Sends the events of one subscription, for as long as it exists: in time slices while something is
+ * due, asleep until the next retry or until it is signalled. Its state is in the database.
+ */
+export async function eventSubscription(input: RunInputs['eventSubscription']): Promise<void> {
+  const { SEND_EVENTS } = proxyActivities<SubscriptionActivities>({
+    taskQueue: `${workflowInfo().taskQueue}-events`,
+    startToCloseTimeout: '15 minutes',
+    // How long it pauses after its worker was killed.
+    heartbeatTimeout: '15 seconds',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '1 second', maximumInterval: '15 seconds' },
+    // Otherwise the subscriptions of one project could delay those of all others.
+    priority: { fairnessKey: input.projectId },
+  });
+  let changed = false;
+  setHandler(defineSignal('changed'), () => {
+    changed = true;
+  });
+  for (let requests = 0; ;) {
+    changed = false;
+    const rest = await SEND_EVENTS(input.subscriptionId);
+    if (rest.state === null) return;
+    requests += rest.requests;
+    setCurrentDetails(
+      `${rest.state}; ${requests} requests since ${workflowInfo().runStartTime.toISOString()}`,
+    );
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      return await continueAsNew<typeof eventSubscription>(input);
+    }
+    if (changed || rest.nextDueMs === 0) continue;
+    if (rest.nextDueMs === null) await condition(() => changed);
+    else await condition(() => changed, rest.nextDueMs, { summary: 'Next attempt' });
+  }
+}
