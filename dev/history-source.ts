@@ -60,12 +60,24 @@ export async function fetchHistory(
   return { ...run, history: await handle.fetchHistory() };
 }
 
-/** The other run ids that Temporal keeps of a workflow id, newest first. */
+/** A run beside the one that was asked for. */
+export interface OtherRun {
+  runId: string;
+  /** When it began, ISO 8601. */
+  startedAt: string;
+  /** As Temporal names it: `FAILED`, `COMPLETED`, `CONTINUED_AS_NEW`. */
+  status: string;
+}
+
+/** The other runs that Temporal keeps of a workflow id, newest first. */
 export async function otherRuns(client: Client, { workflowId, runId }: FoundRun) {
-  const others: string[] = [];
+  const others: OtherRun[] = [];
   const query = `WorkflowId = "${workflowId}"`;
   for await (const run of client.workflow.list({ query, pageSize: earlierMax })) {
-    if (run.runId !== runId) others.push(run.runId);
+    if (run.runId !== runId) {
+      const { startTime, status } = run;
+      others.push({ runId: run.runId, startedAt: startTime.toISOString(), status: status.name });
+    }
     if (others.length === earlierMax) break;
   }
   return others;

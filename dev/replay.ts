@@ -87,14 +87,33 @@ async function main(): Promise<number> {
     logger: new DefaultLogger('ERROR', () => {}),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
   });
+  const misuse = misuseOf(positionals, values);
+  if (misuse) {
+    console.error(misuse);
+    return 2;
+  }
   if (source) return replayOne(source, values, Number(port));
   return withTemporal((client) => replayAllFailed(client, values));
 }
 
+/** What was given and would be ignored, in a sentence; null: nothing. */
+function misuseOf(positionals: readonly string[], options: Options): string | null {
+  const [source, second] = positionals;
+  if (options.failed && (source || options.trace || options['with-data'] || options.picture)) {
+    return '--failed replays all that failed, and takes --json alone beside it.';
+  }
+  if (second !== undefined && !options.inspect) return `One run at a time: ${second} is too much.`;
+  if (options.run && source && isFile(source)) return 'A file is one run: leave --run out.';
+  return null;
+}
+
+function isFile(source: string): boolean {
+  return source.endsWith('.json') || existsSync(source);
+}
+
 async function replayOne(source: string, options: Options, port: number): Promise<number> {
-  const isFile = source.endsWith('.json') || existsSync(source);
-  if (!isFile) refuseSource(source, options.run);
-  const { run, others } = isFile
+  if (!isFile(source)) refuseSource(source, options.run);
+  const { run, others } = isFile(source)
     ? { run: await readHistory(source), others: [] }
     : await withTemporal(async (client) => {
         const found = await fetchHistory(client, source, options.run);
@@ -117,17 +136,31 @@ async function replayOne(source: string, options: Options, port: number): Promis
   const events = run.history.events?.length ?? 0;
   if (options.json) {
     const { workflowId, runId } = run;
-    const base = { workflowId, runId, otherRunIds: others, description, events, divergence };
+    const base = {
+      workflowId,
+      runId,
+      otherRunIds: others.map((other) => other.runId),
+      description,
+      events,
+      divergence,
+    };
     console.log(JSON.stringify({ ...base, trace, ...more }, null, 2));
   } else {
     console.log(verdict(events, divergence));
     if (options.picture) console.log(`Drawn to ${options.picture}.`);
+    if (more?.mayBeLater) {
+      console.log(
+        'What the database shows is of now: where the execution has gone on in another run since, ' +
+          'what this run was given and has given may be overwritten.',
+      );
+    }
     const { 'what-if': given } = options;
     if (given && more?.whatIf) {
       for (const line of whatIfLines(given, more.whatIf)) console.log(line);
     }
     if (others.length > 0) {
-      console.log(`Other runs of ${run.workflowId}, for --run:\n  ${others.join('\n  ')}`);
+      const lines = others.map((other) => `  ${other.runId}  ${other.startedAt}  ${other.status}`);
+      console.log(`Other runs of ${run.workflowId}, for --run:\n${lines.join('\n')}`);
     }
   }
   return divergence === null ? 0 : 1;
@@ -145,6 +178,7 @@ async function askDatabase(run: FoundRun, options: Options) {
     const known = await executionOf(db, run);
     if (picture !== undefined) await writeFile(picture, drawExecution(known));
     return {
+      mayBeLater: known.runId !== run.runId,
       data: withData ? await dataOf(db, known) : undefined,
       whatIf: given === undefined ? undefined : await playWhatIf(db, known, given),
     };
@@ -157,7 +191,8 @@ function verdict(events: number, divergence: Divergence | null): string {
   if (!divergence) return `\nReplayed ${events} events: the current code takes the same way.`;
   const { text, cause, stack } = divergence;
   const details = stack ?? (text === cause ? null : `Temporal says: ${cause}`);
-  return `\nThe current code takes another way: ${text}${details ? `\n\n${details}` : ''}`;
+  const advice = 'How to change code that open runs depend on: docs/replaying.md, patched().';
+  return `\nThe current code takes another way: ${text}${details ? `\n\n${details}` : ''}\n\n${advice}`;
 }
 
 async function replayAllFailed(client: Client, { json }: Options): Promise<number> {
@@ -182,9 +217,9 @@ async function replayAllFailed(client: Client, { json }: Options): Promise<numbe
   return other === 0 ? 0 : 1;
 }
 
-function verdictLine({ at, workflowId, failure, divergence }: Verdict): string {
+function verdictLine({ at, workflowId, runId, failure, divergence }: Verdict): string {
   const way = divergence ? `another way: ${divergence.text}` : 'same way';
-  return `${at}  ${workflowId}  ${failure}  |  ${way}`.replaceAll('\n', ' ');
+  return `${at}  ${workflowId} --run ${runId}  ${failure}  |  ${way}`.replaceAll('\n', ' ');
 }
 
 async function withTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {

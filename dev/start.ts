@@ -76,6 +76,7 @@ function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
     ['API docs', `${facts.apiUrl}/docs`],
     ['Console', hasConsole ? `${facts.apiUrl}/console` : null],
     ['Mailbox', hasMailbox ? `${facts.apiUrl}/local/mailbox` : null],
+    ['Temporal', facts.temporalAddress],
     ['Temporal UI', facts.temporalUiUrl],
     ['Database', withoutPassword(facts.databaseUrl)],
     ['Data, logs', directory],

@@ -8,6 +8,8 @@ export interface KnownExecution {
   projectId: string;
   workflowId: string;
   contactId: string;
+  /** Of its newest run in Temporal; null: none has been started. */
+  runId: string | null;
   context: Record<string, unknown> | null;
   graph: Graph;
   state: ExecutionState;
@@ -35,6 +37,7 @@ export async function findExecutionState(
       'execution.project_id',
       'execution.workflow_id',
       'execution.contact_id',
+      'execution.temporal_run_id',
       'execution.context',
       'execution.workflow_name',
       'execution.workflow_version',
@@ -61,6 +64,7 @@ export async function findExecutionState(
     projectId: row.project_id,
     workflowId: row.workflow_id,
     contactId: row.contact_id,
+    runId: row.temporal_run_id,
     context: row.context as Record<string, unknown> | null,
     graph: row.graph as unknown as Graph,
     state: {
