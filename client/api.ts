@@ -90,6 +90,8 @@ export interface Api {
           bouncedCount: number;
           complainedCount: number;
           unsubscribedCount: number;
+          /** Mail that the send policy holds back now */
+          heldCount: number;
           /** Mail whose template could not be rendered */
           renderedPlainlyCount: number;
           /** Mail of which nobody knows whether it was accepted */
@@ -184,7 +186,9 @@ export interface Api {
         held: {
           /** Until the time it is to be sent */
           schedule: number;
+          /** Until the quiet hours of its contact end */
           quiet_hours: number;
+          /** Until its contact has room for more */
           frequency_cap: number;
           /** Until the next attempt */
           retry: number;
@@ -4169,7 +4173,7 @@ export type EmailSummary = {
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
   hold: {
-    reason: 'schedule' | 'retry';
+    reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
     until: string;
   } | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
@@ -4218,7 +4222,7 @@ export type Email = {
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
   hold: {
-    reason: 'schedule' | 'retry';
+    reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
     until: string;
   } | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
@@ -4238,7 +4242,7 @@ export type Email = {
   /** Every state it went through and why, oldest first */
   trace: Array<{
     at: string;
-    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
     detail: Record<string, unknown> | null;
   }>;
 };

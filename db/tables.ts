@@ -209,6 +209,14 @@ export interface Email {
   from_name: string | null;
   handed_over_at: Timestamp | null;
   headers: Generated<Json>;
+  /**
+   * Until when the send policy holds it back.
+   */
+  held_until: Timestamp | null;
+  /**
+   * quiet_hours or frequency_cap: what of the send policy holds it back.
+   */
+  hold_reason: string | null;
   id: Generated<string>;
   lease_until: Timestamp | null;
   message_class: string;
@@ -860,7 +868,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],

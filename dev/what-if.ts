@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { findContact } from '../db/contacts/contacts.ts';
-import { readSendPolicy } from '../db/projects/send-policy.ts';
 import type { Database } from '../db/database.ts';
 import { findProject } from '../db/projects/projects.ts';
+import { readSendPolicy } from '../db/projects/send-policy.ts';
 import { listSecretNames } from '../db/projects/secrets.ts';
 import type { KnownExecution } from '../db/workflows/execution-state.ts';
 import { findTemplateMail } from '../db/workflows/mails.ts';
@@ -54,7 +54,8 @@ export async function playWhatIf(
         contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
         context,
         project,
-        zones: await readSendPolicy(db, projectId),
+        policy: await readSendPolicy(db, projectId),
+        received: [],
         events: [],
         receivers: new Map(),
         startAt,

@@ -1,7 +1,6 @@
 import {
   type ClaimedChunk,
   chunkSize,
-  claimChunk,
   endChunk,
   failCampaignEmails,
   queueLeftovers,
@@ -9,8 +8,9 @@ import {
 } from '../../db/campaigns/chunks.ts';
 import {
   type CampaignEmail,
+  claimCampaignEmails,
   findCampaignWork,
-  readClaimedEmails,
+  findCampaignLimits,
 } from '../../db/campaigns/emails.ts';
 import {
   type CampaignRef,
@@ -18,11 +18,8 @@ import {
   freezeCampaign,
   isCampaignFreezing,
 } from '../../db/campaigns/run.ts';
-import {
-  findMaxPerMinute,
-  returnSendingTokens,
-  takeSendingTokens,
-} from '../../db/emails/send-rate.ts';
+import { lookingMs } from '../../db/delivery/looks.ts';
+import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
@@ -112,9 +109,9 @@ async function sendBatches(
   const { db, rates } = services;
   let throttled = false;
   let hasSent = false;
-  let maxPerMinute = await findMaxPerMinute(db, campaignId);
+  let limits = await findCampaignLimits(db, campaignId);
   while (goesOn()) {
-    const campaign = { campaignId, maxPerMinute };
+    const campaign = { campaignId, maxPerMinute: limits.maxPerMinute };
     const tokens = await takeSendingTokens(db, rates, projectId, chunkSize, { campaign });
     const { granted, waitMs } = tokens;
     if (granted === 0) {
@@ -123,7 +120,7 @@ async function sendBatches(
       if (waitMs > throttleMaxMs) return;
       if (!(await services.seats.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
       // It can be changed while the campaign is paused.
-      maxPerMinute = await findMaxPerMinute(db, campaignId);
+      limits = await findCampaignLimits(db, campaignId);
       continue;
     }
     const batch = batchOf(services, composer, {
@@ -131,8 +128,9 @@ async function sendBatches(
       campaignId,
       max: granted,
       throttled,
-      onClaim(chunk) {
-        maxPerMinute = chunk.maxPerMinute;
+      isPoliced: limits.isPoliced,
+      onClaim({ maxPerMinute }) {
+        limits = { ...limits, maxPerMinute };
       },
     });
     const delivered = await deliverBatch<CampaignEmail>(services, batch, stop);
@@ -162,12 +160,14 @@ function batchOf(
     campaignId,
     max,
     throttled,
+    isPoliced,
     onClaim,
   }: {
     projectId: string;
     campaignId: string;
     max: number;
     throttled: boolean;
+    isPoliced: boolean;
     onClaim: (chunk: ClaimedChunk) => void;
   },
 ): Batch<CampaignEmail> {
@@ -176,16 +176,19 @@ function batchOf(
     projectId,
     max,
     async claim(attempt) {
-      for (;;) {
-        chunk = await claimChunk(db, { campaignId, ...attempt });
-        if (!chunk) return [];
+      const end = Date.now() + lookingMs;
+      do {
+        const claim = { campaignId, isPoliced, ...attempt };
+        const claimed = await claimCampaignEmails(db, projectId, claim);
+        if (!claimed) return [];
+        ({ chunk } = claimed);
         onClaim(chunk);
-        const emails = await readClaimedEmails(db, campaignId, chunk);
-        if (emails.length > 0) return emails;
-        // Its contacts were deleted.
+        if (claimed.emails.length > 0) return claimed.emails;
+        // All are held back, or their contacts were deleted.
         const none = { left: [], again: new Map<number, string[]>() };
         await endChunk(db, { id: campaignId, projectId }, [attempt.attemptId], none);
-      }
+      } while (Date.now() < end);
+      return [];
     },
     release: (attemptId) => releaseChunk(db, campaignId, attemptId),
     prepare: (emails) => composer.prepare(campaignId, emails),

@@ -12,7 +12,8 @@ import type { Metrics } from '../../providers/metrics.ts';
 import { type CircuitServices, enterCircuit, leaveCircuit } from './circuit.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
-import { type MessageClass, needsSubscription } from '../../domain/mail/headers.ts';
+import type { MessageClass } from '../../domain/mail/headers.ts';
+import { suppressionReason } from '../../domain/mail/look.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
 /** What all senders share: one batch of emails, from the claim to its outcomes. */
@@ -47,6 +48,8 @@ export interface Sendable extends ClaimedShare {
   project_disabled: boolean;
   /** Its sender domain was removed, or is no longer verified, while it waited. */
   sender_gone: boolean;
+  /** Why it is not to be sent, as was decided with its claim. */
+  withheld?: string;
   project_tracking: TrackingSetting;
   /** Its attachments, where the sender allows any. */
   attachments?: readonly { bytes: number }[];
@@ -213,7 +216,9 @@ async function deliverChunk<E extends Sendable>(
   try {
     const emails = await batch.claim({ attemptId, leaseSeconds, max });
     if (emails.length === 0) return false;
-    const overLimit = await takeAllowances(db, services.billingRules, projectId, emails);
+    // What fails anyway takes no share.
+    const meant = emails.filter((email) => reasonAgainst(email) === null);
+    const overLimit = await takeAllowances(db, services.billingRules, projectId, meant);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
     // The claim may have been committed even if the call failed. Nothing has been handed over yet.
@@ -249,6 +254,11 @@ interface HandOver<E extends Sendable> {
   urgent: boolean;
 }
 
+/** Why a claimed message is not to be sent, checked at the last moment; null: it is. */
+function reasonAgainst(email: Sendable): string | null {
+  return email.withheld ?? suppressionReason(email);
+}
+
 /** Hands claimed messages over, with as much concurrency as the provider allows. Never throws. */
 async function handOver<E extends Sendable>(
   services: SendingServices,
@@ -258,7 +268,7 @@ async function handOver<E extends Sendable>(
   const connections = connectionsOf(services.mailer);
   async function attempt(email: E): Promise<DeliveryOutcome> {
     if (isOver()) return { emailId: email.id, kind: 'released' };
-    const reason = overLimit.has(email.id) ? 'billing_limit' : suppressionReason(email);
+    const reason = reasonAgainst(email) ?? (overLimit.has(email.id) ? 'billing_limit' : null);
     if (reason) return { emailId: email.id, kind: 'withheld', reason };
     const outcome = await deliver(services, email, compose, progress);
     if (outcome.kind === 'accepted') progress.refusedInRow = 0;
@@ -288,15 +298,6 @@ function connectionsOf(mailer: Mailer): Semaphore {
 function bytesOf({ attachments }: Sendable): number {
   if (!Array.isArray(attachments)) return 0;
   return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
-}
-
-/** Why a message must not be sent, or null. Checked after the claim, at the last moment. */
-function suppressionReason(email: Sendable): string | null {
-  if (email.project_disabled) return 'project_disabled';
-  if (email.sender_gone) return 'domain_not_verified';
-  const toContact = email.source_type !== 'WORKFLOW' || email.to_email === email.contact_email;
-  const isMeant = needsSubscription(email.message_class, email.source_type) && toContact;
-  return isMeant && !email.contact_subscribed ? 'contact_unsubscribed' : null;
 }
 
 /** Hands one message over. Never throws. */

@@ -1,13 +1,13 @@
 import type { Database } from '../../db/database.ts';
 import {
   type ClaimedEmail,
-  claimDueEmails,
   countDueEmails,
   findNextDue,
   listAttachmentContents,
   mayRunLanes,
   releaseClaim,
 } from '../../db/emails/emails.ts';
+import { claimUnheldEmails } from '../../db/delivery/looks.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import { dateOf } from '../../domain/mail/hold.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
@@ -120,7 +120,7 @@ interface Progress {
 /** How many lanes a project's due mail needs. */
 async function countLanes(db: Database, projectId: string): Promise<number> {
   const due = await countDueEmails(db, projectId, lanesMax * laneBacklog);
-  const lanes = Math.ceil(due / laneBacklog);
+  const lanes = Math.ceil(due.count / laneBacklog);
   return lanes > 1 && (await mayRunLanes(db)) ? lanes : 1;
 }
 
@@ -132,7 +132,7 @@ async function deliverNext(
   stop: AbortSignal,
 ): Promise<number | null> {
   const { db, rates, seats } = services;
-  const due = await countDueEmails(db, projectId, batchSize);
+  const { count: due, isPoliced } = await countDueEmails(db, projectId, batchSize);
   progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
   // Before the mail of campaigns: somebody waits for this one.
@@ -154,13 +154,9 @@ async function deliverNext(
     await giveBack(tokens.granted);
     return 0;
   }
-  const { claimed, waitMs } = await deliverDue(
-    services,
-    projectId,
-    tokens.granted,
-    progress.throttled,
-    stop,
-  );
+  const { throttled } = progress;
+  const given = { projectId, max: tokens.granted, throttled, isPoliced };
+  const { claimed, waitMs } = await deliverDue(services, given, stop);
   await giveBack(tokens.granted - claimed);
   if (waitMs !== null) return lookAgainMs(waitMs, progress.hasTried);
   progress.hasTried ||= claimed > 0;
@@ -171,18 +167,16 @@ async function deliverNext(
 /** Delivers the next batch, as `deliverBatch` does. */
 async function deliverDue(
   services: DeliveryServices,
-  projectId: string,
-  max: number,
-  throttled: boolean,
+  given: { projectId: string; max: number; throttled: boolean; isPoliced: boolean },
   stop: AbortSignal,
 ): Promise<Delivered> {
   const { db } = services;
   return deliverBatch<ClaimedEmail>(
     services,
     {
-      projectId,
-      max,
-      claim: (attempt) => claimDueEmails(db, { projectId, throttled, ...attempt }),
+      projectId: given.projectId,
+      max: given.max,
+      claim: (attempt) => claimUnheldEmails(db, { ...given, ...attempt }),
       release: (attemptId) => releaseClaim(db, attemptId),
       async prepare() {
         const filesOf = createFileReader(db);

@@ -8,6 +8,7 @@ import { settleUncertainEmails } from '../../db/emails/outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { deleteOldSnsReceipts } from '../../db/emails/feedback.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
+import { continueHeldMail } from '../../db/delivery/releases.ts';
 import { continueReleases } from '../../db/live/pausing.ts';
 import { continueCancellations } from '../../db/workflows/cancelling.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
@@ -128,6 +129,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async RELEASE_EXECUTIONS() {
       await continueReleases(db, after(releasingMs));
+      await continueHeldMail(db, after(releasingMs));
     },
     async CONTINUE_REMOVALS() {
       await continueRemovals(db, after(removingMs));

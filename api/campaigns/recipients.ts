@@ -6,6 +6,7 @@ import {
   wasSubscribedAt,
 } from '../../db/campaigns/emails.ts';
 import { findCampaign } from '../../db/campaigns/campaigns.ts';
+import { countHeldMail } from '../../db/delivery/state.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign/campaign.ts';
 import { found } from '../../domain/errors.ts';
@@ -38,6 +39,7 @@ export const getCampaignStats = endpoint({
     bouncedCount: z.int(),
     complainedCount: z.int(),
     unsubscribedCount: z.int(),
+    heldCount: z.int().describe('Mail that the send policy holds back now'),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail of which nobody knows whether it was accepted'),
     progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),
@@ -61,6 +63,7 @@ export const getCampaignStats = endpoint({
         bouncedCount: 5,
         complainedCount: 0,
         unsubscribedCount: 1,
+        heldCount: 0,
         renderedPlainlyCount: 0,
         uncertainCount: 0,
         progress: progressExample,
@@ -90,6 +93,7 @@ export const getCampaignStats = endpoint({
       bouncedCount: row.bounced_count,
       complainedCount: row.complained_count,
       unsubscribedCount: row.unsubscribed_count,
+      heldCount: await countHeldMail(db, row),
       renderedPlainlyCount: row.rendered_plainly_count,
       uncertainCount: await countUncertainEmails(db, id),
       progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,

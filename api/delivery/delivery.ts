@@ -56,8 +56,8 @@ export const getDelivery = endpoint({
     held: z
       .object({
         schedule: z.int().describe('Until the time it is to be sent'),
-        quiet_hours: z.int(),
-        frequency_cap: z.int(),
+        quiet_hours: z.int().describe('Until the quiet hours of its contact end'),
+        frequency_cap: z.int().describe('Until its contact has room for more'),
         retry: z.int().describe('Until the next attempt'),
       })
       .describe('By why it is not due'),
@@ -79,12 +79,16 @@ export const getDelivery = endpoint({
   },
   async handle(call) {
     const state = await readDelivery(call, call.caller.projectId);
-    const { oldestDueAt, retry, scheduled, ...delivery } = state;
+    const { oldestDueAt, retry, scheduled, quietHours, frequencyCap, ...delivery } = state;
     return {
       ...delivery,
       oldestDueAt: time(oldestDueAt),
-      // Nothing else can hold mail back: a project has neither quiet hours nor a cap.
-      held: { schedule: scheduled, quiet_hours: 0, frequency_cap: 0, retry },
+      held: {
+        schedule: scheduled,
+        quiet_hours: quietHours,
+        frequency_cap: frequencyCap,
+        retry,
+      },
     };
   },
 });

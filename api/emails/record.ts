@@ -80,6 +80,7 @@ export const Trace = z
         'queued',
         'rendered_plainly',
         'scheduled',
+        'held',
         'throttled',
         'handed_over',
         'accepted',

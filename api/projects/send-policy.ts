@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { releaseHeldMail } from '../../db/delivery/releases.ts';
 import {
   readSendPolicy,
   type StoredSendPolicy,
@@ -15,6 +16,9 @@ import { named, Time, time } from '../http/schemas.ts';
 /** When the marketing mail of campaigns and workflows may reach a contact, and how often. */
 
 const tag = 'Projects';
+
+/** How long a request makes held mail due, in milliseconds: what is left then, the sweep does. */
+const releasingMs = 5_000;
 
 const QuietHours = z
   .object({
@@ -114,7 +118,7 @@ const putSendPolicy = endpoint({
   path: '/send-policy',
   tag,
   summary: 'Set when marketing mail may reach contacts, and how often',
-  description: `Fields that are left out keep their value. ${about}`,
+  description: `Fields that are left out keep their value. Mail that is held back is looked at again. ${about}`,
   access: 'secret',
   role: 'ADMIN',
   body: z.object(fields).partial(),
@@ -130,6 +134,8 @@ const putSendPolicy = endpoint({
   },
   async handle({ db, caller: { projectId }, body }) {
     await updateSendPolicy(db, projectId, body);
+    const end = Date.now() + releasingMs;
+    await releaseHeldMail(db, projectId, () => Date.now() > end);
     return present(await readSendPolicy(db, projectId));
   },
 });

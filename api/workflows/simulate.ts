@@ -2,9 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
-import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import type { Database } from '../../db/database.ts';
+import { listCountedMail } from '../../db/delivery/looks.ts';
 import { findProject } from '../../db/projects/projects.ts';
+import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
 import { findVersionGraph } from '../../db/workflows/graphs.ts';
 import { findTemplateMail } from '../../db/workflows/mails.ts';
@@ -152,7 +153,7 @@ export const simulateExecution = endpoint({
   description:
     'Nothing is stored, sent or called. Steps do what they do in an execution. `events` are what the ' +
     'contact does meanwhile, recorded as `/v1/track` does; `webhooks` what receivers answer, by ' +
-    `default 200. It plays the workflow as it is drawn, a \`version\` of it, or a \`graph\`. At most ` +
+    `default 200. The send policy holds mail back as it would then. It plays the workflow as it is drawn, a \`version\` of it, or a \`graph\`. At most ` +
     `${simulatedStepsMax} steps and 5 seconds of rendering: else SIMULATION_TOO_LARGE.`,
   access: 'secret',
   wrapped: true,
@@ -202,6 +203,7 @@ export const simulateExecution = endpoint({
     requireSteps(graph, Object.keys(body.webhooks));
     await refuseBroken(db, workflow, graph);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
+    const policy = await readSendPolicy(db, projectId);
     const days = body.horizonDays ?? horizonDays;
     const templates = new Map<string, ReturnType<typeof findTemplateMail>>();
     const findMail = (templateId: string) => {
@@ -216,7 +218,8 @@ export const simulateExecution = endpoint({
       contact,
       context: body.context ?? null,
       project,
-      zones: await readSendPolicy(db, projectId),
+      policy,
+      received: body.contactId ? await listCountedMail(db, body.contactId, policy.caps) : [],
       events: eventsOf(body.events, startAt),
       receivers: new Map(Object.entries(body.webhooks)),
       startAt,
@@ -321,7 +324,11 @@ function presented(played: Simulation): z.input<typeof Played> {
       enteredAt: time(step.enteredAt),
       leftAt: time(step.leftAt),
     })),
-    emails: played.emails.map((mail) => ({ ...mail, at: time(mail.at), heldUntil: null })),
+    emails: played.emails.map((mail) => ({
+      ...mail,
+      at: time(mail.at),
+      heldUntil: time(mail.heldUntil),
+    })),
     webhooks: played.webhooks.map((webhook) => ({
       ...webhook,
       at: time(webhook.at),

@@ -70,6 +70,7 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     attempts: 1,
     created_at: new Date(),
     scheduled_for: null,
+    held_until: null,
     billed_units: 1,
     allowance_month: null,
     contact_email: row.email,

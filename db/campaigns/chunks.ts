@@ -3,6 +3,7 @@ import { suppressed } from '../emails/campaign-progress.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { type Database, transact } from '../database.ts';
 import { isoTime } from '../expressions.ts';
+import { holdsMail } from '../projects/send-policy.ts';
 
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
@@ -25,8 +26,9 @@ export const chunkSize = 50;
 export const dueByChunk = sql<Date>`timestamptz '2100-01-01 00:00:00Z'`;
 
 /**
- * Whether a waiting message of a campaign is in no chunk: a version before chunks has inserted it, or
- * it is sent once more because its outcome stayed unknown. `email_unqueued` has the same condition.
+ * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, a version before
+ * chunks has inserted it, or it is sent once more because its outcome stayed unknown. `email_unqueued` has
+ * the same condition.
  */
 export const isUnqueued = sql<boolean>`status = 'PENDING' and due_at < ${dueByChunk}`;
 
@@ -51,10 +53,7 @@ export function queueing(
         group by part order by part`;
 }
 
-/**
- * Puts messages into chunks that a worker of the version before has inserted, or put off. Returns how
- * many: there may be more.
- */
+/** Puts due messages into chunks that are in none. Returns how many: there may be more. */
 export async function queueLeftovers(
   db: Database,
   campaign: { id: string; projectId: string },
@@ -62,7 +61,7 @@ export async function queueLeftovers(
   const { rows } = await sql<{ count: number }>`
     with unqueued as (
       select id, due_at from email
-        where campaign_id = ${campaign.id} and ${isUnqueued}
+        where campaign_id = ${campaign.id} and ${isUnqueued} and due_at <= now()
         order by due_at, id limit ${queuedPage}
         for update skip locked
     ), held as (
@@ -84,20 +83,35 @@ export interface ClaimedChunk {
   maxPerMinute: number | null;
 }
 
+/** A claim of a chunk. */
+export interface ChunkClaim {
+  campaignId: string;
+  attemptId: string;
+  max: number;
+  leaseSeconds: number;
+  /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
+  isPoliced?: boolean;
+}
+
+/** SQL of whether the send policy of its project may hold back mail of a row of `campaign`. */
+export const isPolicedCampaign = sql<boolean>`(campaign.message_class = 'MARKETING'
+  and ${holdsMail(sql`campaign.project_id`)})`;
+
 /**
  * Claims the next due chunk of a campaign that is sending, for one attempt. Of a chunk with more
  * than `max` messages, the rest stays in the queue.
  */
 export async function claimChunk(
   db: Database,
-  given: { campaignId: string; attemptId: string; max: number; leaseSeconds: number },
+  given: ChunkClaim,
 ): Promise<ClaimedChunk | undefined> {
   const { rows } = await sql<ClaimedChunk>`
     with due as (
       select campaign_id, number, project_id, email_ids, due_at from campaign_chunk
         where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
           and exists (select from campaign
-            where id = ${given.campaignId} and status = 'SENDING')
+            where id = ${given.campaignId} and status = 'SENDING'
+              and (${given.isPoliced ?? false} or not ${isPolicedCampaign}))
         order by due_at, number
         limit 1
         for update skip locked

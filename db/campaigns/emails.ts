@@ -6,8 +6,18 @@ import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { audienceSql, mayReceive } from './audience.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
-import { type ClaimedChunk, dueByChunk, isUnqueued, queueing } from './chunks.ts';
+import {
+  type ChunkClaim,
+  type ClaimedChunk,
+  claimChunk,
+  dueByChunk,
+  endChunk,
+  isPolicedCampaign,
+  isUnqueued,
+  queueing,
+} from './chunks.ts';
 import { type Database, transact } from '../database.ts';
+import { holdBack, type Withheld } from '../delivery/looks.ts';
 import { isSenderGone } from '../emails/claims.ts';
 import { firstAttemptAt } from '../emails/emails.ts';
 import { statusOf } from '../emails/under-way.ts';
@@ -96,6 +106,7 @@ export interface CampaignEmail {
   attempts: number;
   created_at: Date;
   scheduled_for: Date | null;
+  held_until: Date | null;
   /** When its first attempt began, if this is not the first. */
   first_attempt_at: string | null;
   billed_units: number;
@@ -124,9 +135,52 @@ const claimedColumns = [
   'source_type',
   'created_at',
   'scheduled_for',
+  'held_until',
   'billed_units',
   'allowance_month',
 ];
+
+/** What may hold back a campaign's mail now. */
+export interface CampaignLimits {
+  /** null: none. */
+  maxPerMinute: number | null;
+  /** The send policy of its project may. */
+  isPoliced: boolean;
+}
+
+export async function findCampaignLimits(
+  db: Database,
+  campaignId: string,
+): Promise<CampaignLimits> {
+  const { rows } = await sql<CampaignLimits>`
+    select max_per_minute as "maxPerMinute", ${isPolicedCampaign} as "isPoliced"
+      from campaign where id = ${campaignId}`.execute(db);
+  return rows[0] ?? { maxPerMinute: null, isPoliced: false };
+}
+
+/** A claimed chunk with its messages, except those that the send policy holds back. */
+export async function claimCampaignEmails(
+  db: Database,
+  projectId: string,
+  claim: ChunkClaim,
+): Promise<{ chunk: ClaimedChunk; emails: (CampaignEmail & Withheld)[] } | undefined> {
+  const { campaignId, attemptId } = claim;
+  if (!claim.isPoliced) {
+    const chunk = await claimChunk(db, claim);
+    return chunk && { chunk, emails: await readClaimedEmails(db, campaignId, chunk) };
+  }
+  return transact(db, async (tx) => {
+    const chunk = await claimChunk(tx, claim);
+    if (!chunk) return undefined;
+    const claimed = await readClaimedEmails(tx, campaignId, chunk);
+    const emails = await holdBack(tx, { projectId, attemptId }, claimed);
+    if (emails.length < claimed.length) {
+      const left = emails.map(({ id }) => id);
+      await endChunk(tx, { id: campaignId, projectId }, [attemptId], { left, again: new Map() });
+    }
+    return { chunk, emails };
+  });
+}
 
 /**
  * Reads the messages of a claimed chunk, in its order, with the newest content of their campaign and

@@ -22,6 +22,9 @@ export interface WaitingMail {
   retry: number;
   /** Not to leave before a later time, without having been tried. */
   scheduled: number;
+  /** Held back by the send policy, of campaigns that are sending, and of workflows. */
+  quietHours: number;
+  frequencyCap: number;
 }
 
 /** Of one campaign: what is still to leave, and since when the oldest could. */
@@ -44,6 +47,9 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
   const isRetry = sql`(due_at > now() and attempts > 0
     and coalesce(scheduled_for < due_at, true))`;
+  const isHeld = sql`(hold_reason is not null and held_until > now())`;
+  const heldBy = (reason: string) => sql`${own} and status = 'PENDING' and ${isHeld}
+    and hold_reason = ${reason}`;
   const claimed = sql`${own} and status = 'SENDING'`;
   const { rows } = await sql<WaitingMail>`
     select (${count(sql`${direct} and due_at <= now()`)}
@@ -55,13 +61,28 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
           + ${chunked(sql`attempt_id is not null and lease_until >= now()`)})::int as sending,
         (${count(sql`${claimed} and lease_until < now()`, 'lease_until')}
           + ${chunked(sql`attempt_id is not null and lease_until < now()`)})::int as unknown,
-        (${count(sql`${direct} and ${isRetry}`)}
+        (${count(sql`${direct} and ${isRetry} and not ${isHeld}`)}
           + ${chunked(sql`${isOpen} and due_at > now()`)})::int as retry,
-        (${count(sql`${direct} and due_at > now() and not ${isRetry}`)})::int as scheduled
+        (${count(sql`${direct} and due_at > now() and not ${isRetry} and not ${isHeld}`)})::int
+          as scheduled,
+        (${count(sql`${heldBy('quiet_hours')}`, 'held_until')})::int as "quietHours",
+        (${count(sql`${heldBy('frequency_cap')}`, 'held_until')})::int as "frequencyCap"
     `.execute(db);
   const [waiting] = rows;
   if (!waiting) throw new Error('No row');
   return waiting;
+}
+
+/** Messages of a campaign that the send policy holds back now. */
+export async function countHeldMail(
+  db: Database,
+  { id, project_id: projectId }: { id: string; project_id: string },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from email
+      where project_id = ${projectId} and campaign_id = ${id} and status = 'PENDING'
+        and hold_reason is not null and held_until > now()`.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 /** Counts what a campaign has still to send. */

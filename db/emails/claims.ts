@@ -20,7 +20,8 @@ export interface ChunkOrigin {
  */
 export function isSenderGone(email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
-  return sql<boolean>`(${column('scheduled_for')} is not null and not exists (select from domain
+  return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
+    and not exists (select from domain
     where domain.project_id = ${column('project_id')} and domain.status = 'verified'
       and domain.host_name = split_part(${column('from_email')}, '@', -1)))`;
 }

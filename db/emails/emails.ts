@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { noteRuns } from '../commits.ts';
+import { holdsMail } from '../projects/send-policy.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
@@ -165,19 +166,19 @@ export async function listAttachmentContents(
   return new Map(rows.map((row) => [row.id, row.content]));
 }
 
-/** Counts a project's due messages, up to `max`. */
+/** Counts a project's due messages, up to `max`; and whether its policy may hold some of them. */
 export async function countDueEmails(
   db: Database,
   projectId: string,
   max: number,
-): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from (
+): Promise<{ count: number; isPoliced: boolean }> {
+  const { rows } = await sql<{ count: number; isPoliced: boolean }>`
+    select count(*)::int as count, ${holdsMail(sql`${projectId}`)} as "isPoliced" from (
       select from email
         where project_id = ${projectId} and status = 'PENDING' and campaign_id is null
           and due_at <= now()
         limit ${max}) due`.execute(db);
-  return rows[0]?.count ?? 0;
+  return rows[0] ?? { count: 0, isPoliced: false };
 }
 
 /** Whether the workers of the version before, too, can continue a delivery run with several lanes. */
@@ -215,6 +216,7 @@ const claimedColumns = [
   'attempts',
   'created_at',
   'scheduled_for',
+  'held_until',
   'billed_units',
   'allowance_month',
 ] as const satisfies (keyof EmailRow)[];
@@ -225,6 +227,8 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_email: string;
   project_disabled: boolean;
   sender_gone: boolean;
+  /** Only of a claim that `isPoliced`. */
+  contact_data: Record<string, unknown> | null;
   /** Which mail the project tracks. */
   project_tracking: TrackingSetting;
   /** The contact's language. */
@@ -233,22 +237,24 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   first_attempt_at: string | null;
 };
 
+/** A claim of due messages. */
+export interface EmailClaim {
+  projectId: string;
+  attemptId: string;
+  max: number;
+  leaseSeconds: number;
+  /** The sending limits have delayed them. */
+  throttled: boolean;
+  /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
+  isPoliced?: boolean;
+}
+
 /**
  * Claims due messages of a project for one attempt: SENDING, with the attempt's id and a lease,
  * committed before anything is handed over. Nobody else can claim them until they are settled. The
  * bytes of one claim are limited, whatever `max` is; a single message may exceed that.
- * @param given.throttled the sending limits have delayed them.
  */
-export async function claimDueEmails(
-  db: Database,
-  given: {
-    projectId: string;
-    attemptId: string;
-    max: number;
-    leaseSeconds: number;
-    throttled: boolean;
-  },
-): Promise<ClaimedEmail[]> {
+export async function claimDueEmails(db: Database, given: EmailClaim): Promise<ClaimedEmail[]> {
   const columns = (table: string) =>
     sql.join(claimedColumns.map((column) => sql.ref(`${table}.${column}`)));
   const { rows } = await sql<ClaimedEmail>`
@@ -256,6 +262,7 @@ export async function claimDueEmails(
       select id, due_at, octet_length(body) as body_bytes from email
         where project_id = ${given.projectId} and status = 'PENDING' and campaign_id is null
           and due_at <= now()
+          and (${given.isPoliced ?? false} or not ${holdsMail(sql`${given.projectId}`)})
         order by due_at, id
         limit ${given.max}
         for update skip locked
@@ -274,6 +281,7 @@ export async function claimDueEmails(
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('claimed')} as sender_gone,
         project.tracking as project_tracking,
+        case when ${given.isPoliced ?? false} then contact.data end as contact_data,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
       from claimed
       join contact on contact.id = claimed.contact_id

@@ -58,16 +58,6 @@ function campaignBucket(campaignId: string): string {
   return `campaign ${campaignId}`;
 }
 
-/** What a campaign may send in a minute, at this moment; null: it has no limit of its own. */
-export async function findMaxPerMinute(db: Database, campaignId: string): Promise<number | null> {
-  const row = await db
-    .selectFrom('campaign')
-    .select('max_per_minute')
-    .where('id', '=', campaignId)
-    .executeTakeFirst();
-  return row?.max_per_minute ?? null;
-}
-
 /** Deletes the bucket of a campaign that has ended. */
 export async function deleteCampaignBucket(tx: Database, campaignId: string): Promise<void> {
   await tx.deleteFrom('token_bucket').where('key', '=', campaignBucket(campaignId)).execute();

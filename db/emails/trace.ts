@@ -8,6 +8,7 @@ import { storableText } from '../../domain/text-rules.ts';
 export type TraceState =
   | 'rendered_plainly'
   | 'scheduled'
+  | 'held'
   | 'throttled'
   | 'handed_over'
   | 'accepted'
@@ -73,6 +74,9 @@ interface PlainSteps {
   trace: readonly TraceEntry[];
 }
 
+/** What happens to a message before it is handed over. */
+const beforeHandOver: readonly string[] = ['scheduled', 'held', 'throttled'];
+
 /** The whole trace of a message but `queued`: what is stored, and what its columns say. */
 export function traceOf(email: PlainSteps): TraceEntry[] {
   const { trace, handed_over_at: handedOverAt, sent_at: sentAt, delivered_at: deliveredAt } = email;
@@ -87,7 +91,7 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
       ? { at: at.toISOString(), state, detail }
       : [],
   );
-  const isBefore = ({ state }: TraceEntry) => state === 'throttled' || state === 'scheduled';
+  const isBefore = ({ state }: TraceEntry) => beforeHandOver.includes(state);
   const before = trace.filter(isBefore);
   const after = trace.filter((entry) => !isBefore(entry));
   // Feedback may have been faster than the response.

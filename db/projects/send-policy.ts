@@ -1,4 +1,4 @@
-import { type Insertable, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-policy.ts';
 import { type Database, transact } from '../database.ts';
 import type { SendPolicy as SendPolicyTable } from '../tables.ts';
@@ -6,6 +6,12 @@ import { holdProject } from './projects.ts';
 
 /** A policy as it is stored; `updatedAt` null: the project has set none, these are the defaults. */
 export type StoredSendPolicy = SendPolicy & { updatedAt: Date | null };
+
+/** SQL of whether a project has a policy that may hold mail back. */
+export function holdsMail(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from send_policy where send_policy.project_id = ${projectId}
+    and (quiet_hours is not null or caps <> '[]'))`;
+}
 
 /** When the marketing mail of a project may leave; the defaults until it is set. */
 export async function readSendPolicy(db: Database, projectId: string): Promise<StoredSendPolicy> {
@@ -25,7 +31,8 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a project's policy; what is left out keeps its value.
+ * Changes a project's policy; what is left out keeps its value. Mail that is held by then is to be
+ * made due: see `releaseHeldMail`.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateSendPolicy(
@@ -40,7 +47,11 @@ export async function updateSendPolicy(
       on conflict do nothing`.execute(tx);
     await tx
       .updateTable('send_policy')
-      .set({ ...columnsOfPolicy(change), updated_at: sql<Date>`clock_timestamp()` })
+      .set({
+        ...columnsOfPolicy(change),
+        updated_at: sql<Date>`clock_timestamp()`,
+        released_to: sql<Date>`clock_timestamp()`,
+      })
       .where('project_id', '=', projectId)
       .execute();
   });

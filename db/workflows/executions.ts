@@ -3,6 +3,7 @@ import { notFound, Problem } from '../../domain/errors.ts';
 import type { Graph, GraphStep } from '../../domain/workflow/graph.ts';
 import { columnsOf } from '../columns.ts';
 import { triggerOutput } from '../../domain/workflow/step-rules.ts';
+import { failWaitingMail } from '../delivery/endings.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { enqueueExecutions } from '../outbox/outbox.ts';
@@ -186,6 +187,7 @@ export async function cancelExecutions(
     .where('status', 'in', ['PENDING', 'SCHEDULED', 'WAITING'])
     .execute();
   await tx.deleteFrom('wait').where('execution_id', '=', anyOf(cancelled)).execute();
+  await failWaitingMail(tx, cancelled, reason === 'project_disabled' ? reason : 'execution_ended');
   await enqueueExecutions(tx, 'cancel', rows);
   return rows;
 }

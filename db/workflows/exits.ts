@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { ContactValues } from '../../domain/filter/evaluate.ts';
 import { type ExitRule, exitReasonOf } from '../../domain/workflow/exit-rules.ts';
+import { failWaitingMail } from '../delivery/endings.ts';
 import type { Database } from '../database.ts';
 import { signalExecutions } from '../outbox/outbox.ts';
 import type { Workflow } from '../tables.ts';
@@ -157,6 +158,8 @@ export async function exitExecutions(
       delete from wait using exited where wait.execution_id = exited.id
     )
     select id, project_id from exited`.execute(tx);
+  const ended = rows.map(({ id }) => id);
+  await failWaitingMail(tx, ended, 'execution_ended');
   return rows;
 }
 

@@ -41,6 +41,9 @@ const suppressionReasons: readonly string[] = [
   'campaign_cancelled',
   'billing_limit',
   'message_too_large',
+  'frequency_cap',
+  'cancelled',
+  'domain_not_verified',
 ];
 
 /** Why a contact got a campaign, or did not. */

@@ -1,6 +1,6 @@
 /** Why a waiting message is not due yet. */
 
-export const holdReasons = ['schedule', 'retry'] as const;
+export const holdReasons = ['schedule', 'retry', 'quiet_hours', 'frequency_cap'] as const;
 export type HoldReason = (typeof holdReasons)[number];
 
 export interface Hold {
@@ -14,6 +14,9 @@ export interface HeldMail {
   status: string;
   scheduled_for: Date | null;
   retry_at: Date | null;
+  /** Which part of the send policy has held it last, and until when. */
+  hold_reason: string | null;
+  held_until: Date | null;
 }
 
 /**
@@ -25,6 +28,7 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
   const holds: [HoldReason, Date | null][] = [
     ['schedule', email.scheduled_for],
     ['retry', email.retry_at],
+    [email.hold_reason === 'frequency_cap' ? 'frequency_cap' : 'quiet_hours', email.held_until],
   ];
   return holds.reduce<Hold | null>((last, [reason, until]) => {
     const isLater = until !== null && until > (last?.until ?? now);
@@ -36,6 +40,9 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
  * The `Date` of a message: when it was accepted, as that is when it was written; but mail that was to
  * wait is dated when it is handed over.
  */
-export function dateOf(email: { created_at: Date; scheduled_for: Date | null }, now: Date): Date {
-  return email.scheduled_for ? now : email.created_at;
+export function dateOf(
+  email: { created_at: Date; scheduled_for: Date | null; held_until: Date | null },
+  now: Date,
+): Date {
+  return email.scheduled_for || email.held_until ? now : email.created_at;
 }

@@ -15,6 +15,7 @@ import {
 } from '../workflow/decide.ts';
 import { exitReasonOf } from '../workflow/exit-rules.ts';
 import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
+import { createPolicyJudge } from './mail-policy.ts';
 import {
   type SimulatedContact,
   type SimulatedEvent,
@@ -83,6 +84,7 @@ class Player {
   #exit: string | null = null;
   readonly #path: SimulatedStep[] = [];
   readonly #emails: SimulatedMail[] = [];
+  readonly #judge: ReturnType<typeof createPolicyJudge>;
   readonly #webhooks: SimulatedWebhook[] = [];
 
   constructor(input: SimulationInput, services: SimulationServices) {
@@ -92,6 +94,7 @@ class Player {
     this.#now = input.startAt;
     this.#contact = input.contact;
     this.#context = input.context;
+    this.#judge = createPolicyJudge(input.policy, input.received);
   }
 
   async play(): Promise<Simulation> {
@@ -211,7 +214,7 @@ class Player {
           now: this.#now,
           contact: this.#contact,
           context: this.#context,
-          zones: this.#input.zones,
+          zones: this.#input.policy,
         });
         if (end.kind === 'past') {
           const done = this.#done(end.output);
@@ -353,8 +356,7 @@ class Player {
       subject: mail.content.subject,
       body: mail.content.body,
       messageClass: mail.messageClass,
-      outcome: mail.withheld === null ? 'send' : 'withheld',
-      reason: mail.withheld,
+      ...this.#judge(mail, this.#contact, this.#now),
     });
     return mailOutput(mail, null, this.#now);
   }

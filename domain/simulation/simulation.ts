@@ -1,5 +1,5 @@
+import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
-import type { ZonePolicy } from '../time/zones.ts';
 import type { Graph } from '../workflow/graph.ts';
 import type { StepMailSource } from '../workflow/step-mail.ts';
 import type { StepType } from '../workflow/step-types.ts';
@@ -50,7 +50,9 @@ export interface SimulationInput {
   contact: SimulatedContact;
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
-  zones: ZonePolicy;
+  policy: SendPolicy;
+  /** When the contact got the real mail that counts for caps, newest first. */
+  received: readonly Date[];
   /** In the order of their times. */
   events: readonly SimulatedEvent[];
   /** By step id. Others answer 200 without a body. */
@@ -96,8 +98,10 @@ export interface SimulatedMail {
   subject: string;
   body: string;
   messageClass: string;
-  outcome: 'send' | 'withheld';
+  /** `held`: it leaves when its last hold has ended. */
+  outcome: 'send' | 'withheld' | 'held';
   reason: string | null;
+  heldUntil: Date | null;
 }
 
 export interface SimulatedWebhook {

@@ -129,6 +129,49 @@ describe('a simulation', () => {
     expect(await rowCounts()).toEqual(before);
   });
 
+  it('judges marketing mail by the send policy at its time', async () => {
+    const { body: template } = await shop.call('POST', '/templates', {
+      name: 'News',
+      subject: 'News',
+      body: '<p>Hi</p>',
+      type: 'MARKETING',
+      from: `news@${shop.domain}`,
+    });
+    const mail: Step = ['SEND_EMAIL', {}, { templateId: template.id }];
+    const graph = graphOf({ one: mail, wait: days(1), two: mail, later: days(1), three: mail });
+    const play = async (policy: object) => {
+      expect((await shop.call('PUT', '/send-policy', policy)).status).toBe(200);
+      const { body } = await shop.call('POST', path, {
+        graph,
+        contact: { email: 'ada@people.test', data: { timeZone: 'Etc/GMT-1' } },
+        startAt: '2026-11-01T06:00:00.000Z',
+      });
+      return body.data.emails.map(
+        ({ outcome, reason, heldUntil }: Record<string, string | null>) =>
+          [outcome, reason, heldUntil] as const,
+      );
+    };
+    const quietHours = { from: '22:00', to: '08:00', days: ['sat', 'mon'] };
+    expect(await play({ quietHours })).toEqual([
+      ['held', 'quiet_hours', '2026-11-01T07:00:00.000Z'],
+      ['send', null, null],
+      ['held', 'quiet_hours', '2026-11-03T07:00:00.000Z'],
+    ]);
+    const caps = [{ max: 1, perDays: 1 }];
+    expect(await play({ quietHours, caps })).toEqual([
+      ['held', 'quiet_hours', '2026-11-01T07:00:00.000Z'],
+      ['withheld', 'frequency_cap', null],
+      ['held', 'quiet_hours', '2026-11-03T07:00:00.000Z'],
+    ]);
+    expect(await play({ quietHours, caps, onCap: 'delay' })).toEqual([
+      ['held', 'quiet_hours', '2026-11-01T07:00:00.000Z'],
+      // The last of two holds: it is not quiet when the cap has room.
+      ['held', 'frequency_cap', '2026-11-02T07:00:00.000Z'],
+      ['held', 'quiet_hours', '2026-11-03T07:00:00.000Z'],
+    ]);
+    await shop.call('PUT', '/send-policy', { quietHours: null, caps: [], onCap: 'skip' });
+  });
+
   it('of a stored workflow and contact: as it is drawn, or a version of it', async () => {
     const { body: made } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'x' });
     const step = { type: 'EXIT', name: 'End', config: { reason: 'old' } };

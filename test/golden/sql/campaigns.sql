@@ -121,12 +121,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
     email.complained_at, email.contact_id, email.content_version, email.created_at,
     email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
-    email.from_name, email.handed_over_at, email.headers, email.id, email.lease_until,
-    email.message_class, email.message_id, email.opened_at, email.opens, email.project_id,
-    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
-    email.subject, email.template_id, email.to_email, email.to_name, email.unsubscribed_at,
-    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, case when
-    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    email.from_name, email.handed_over_at, email.headers, email.held_until, email.hold_reason,
+    email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
+    email.opens, email.project_id, email.reply_to, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
+    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -140,12 +141,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.billed_units, email.bounced_at, email.campaign_id, email.clicked_at, email.clicks,
     email.complained_at, email.contact_id, email.content_version, email.created_at,
     email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
-    email.from_name, email.handed_over_at, email.headers, email.id, email.lease_until,
-    email.message_class, email.message_id, email.opened_at, email.opens, email.project_id,
-    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
-    email.subject, email.template_id, email.to_email, email.to_name, email.unsubscribed_at,
-    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, case when
-    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    email.from_name, email.handed_over_at, email.headers, email.held_until, email.hold_reason,
+    email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
+    email.opens, email.project_id, email.reply_to, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
+    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -198,7 +200,11 @@ select id, project_id, name
 from campaign
 where id = any($1::uuid[])
 
-select max_per_minute
+select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' and exists (
+    select
+    from send_policy
+    where send_policy.project_id = campaign.project_id and (quiet_hours is not null or caps <>
+        '[]'))) as "isPoliced"
 from campaign
 where id = $1
 
@@ -263,17 +269,22 @@ with due as (
   where campaign_id = $1 and attempt_id is null and due_at <= now() and exists (
     select
     from campaign
-    where id = $2 and status = 'SENDING')
+    where id = $2 and status = 'SENDING' and ($3 or not (campaign.message_class = 'MARKETING' and
+        exists (
+          select
+          from send_policy
+          where send_policy.project_id = campaign.project_id and (quiet_hours is not null or caps <>
+              '[]')))))
   order by due_at, number
   limit 1
   for update skip locked ), rest as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
-  select campaign_id, project_id, email_ids[$3::int + 1:], due_at
+  select campaign_id, project_id, email_ids[$4::int + 1:], due_at
   from due
-  where cardinality(email_ids) > $4::int )
+  where cardinality(email_ids) > $5::int )
 update campaign_chunk as chunk
-set email_ids = due.email_ids[:$5::int], attempt_id = $6, claimed_at = now(), lease_until = now() +
-    make_interval(secs => $7)
+set email_ids = due.email_ids[:$6::int], attempt_id = $7, claimed_at = now(), lease_until = now() +
+    make_interval(secs => $8)
 from due
 where chunk.campaign_id = due.campaign_id and chunk.number = due.number
 returning chunk.email_ids as "emailIds", to_char(due.due_at at time zone 'utc',

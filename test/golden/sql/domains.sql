@@ -1,11 +1,12 @@
 select email.id, email.project_id, email.contact_id, email.to_email, email.from_email,
-    email.message_class, email.source_type, email.created_at, email.scheduled_for,
+    email.message_class, email.source_type, email.created_at, email.scheduled_for, email.held_until,
     email.billed_units, email.allowance_month, email.attempts + 1 as attempts, content.version as
     content_version, content.from_name, content.reply_to, case when email.attempts > 0 then
     jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
     first_attempt_at, campaign.refused_in_row, contact.email as contact_email, contact.subscribed as
     contact_subscribed, contact.data as contact_data, project.disabled_reason is not null as
-    project_disabled, (email.scheduled_for is not null and not exists (
+    project_disabled, ((email.scheduled_for is not null or email.held_until is not null) and not
+    exists (
     select
     from domain
     where domain.project_id = email.project_id and domain.status = 'verified' and domain.host_name =

@@ -120,7 +120,8 @@ select ((
       select
       from email
       where project_id = $12 and status = 'PENDING' and campaign_id is null and (due_at > now() and
-          attempts > 0 and coalesce(scheduled_for < due_at, true))
+          attempts > 0 and coalesce(scheduled_for < due_at, true)) and not (hold_reason is not null
+          and held_until > now())
       order by due_at
       limit $13) mail) + coalesce((
       select sum(cardinality(email_ids))
@@ -135,9 +136,26 @@ select ((
       select
       from email
       where project_id = $15 and status = 'PENDING' and campaign_id is null and due_at > now() and
-          not (due_at > now() and attempts > 0 and coalesce(scheduled_for < due_at, true))
+          not (due_at > now() and attempts > 0 and coalesce(scheduled_for < due_at, true)) and not
+          (hold_reason is not null and held_until > now())
       order by due_at
-      limit $16) mail))::int as scheduled
+      limit $16) mail))::int as scheduled, ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $17 and status = 'PENDING' and (hold_reason is not null and held_until >
+          now()) and hold_reason = $18
+      order by held_until
+      limit $19) mail))::int as "quietHours", ((
+    select count(*)
+    from (
+      select
+      from email
+      where project_id = $20 and status = 'PENDING' and (hold_reason is not null and held_until >
+          now()) and hold_reason = $21
+      order by held_until
+      limit $22) mail))::int as "frequencyCap"
 
 select (count(*) filter (
     where sent_at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from
@@ -154,11 +172,19 @@ from email
 where project_id = $1 and status = 'PENDING' and campaign_id is null
 
 select count(*)::int as count
+from email
+where project_id = $1 and campaign_id = $2 and status = 'PENDING' and hold_reason is not null and
+    held_until > now()
+
+select count(*)::int as count, exists (
+  select
+  from send_policy
+  where send_policy.project_id = $1 and (quiet_hours is not null or caps <> '[]')) as "isPoliced"
 from (
   select
   from email
-  where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now()
-  limit $2) due
+  where project_id = $2 and status = 'PENDING' and campaign_id is null and due_at <= now()
+  limit $3) due
 
 select count(*)::int as total
 from email
@@ -203,38 +229,43 @@ returning id, project_id, kind
 with due as (
   select id, due_at, octet_length(body) as body_bytes
   from email
-  where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now()
+  where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now() and ($2
+      or not exists (
+      select
+      from send_policy
+      where send_policy.project_id = $3 and (quiet_hours is not null or caps <> '[]')))
   order by due_at, id
-  limit $2
+  limit $4
   for update skip locked ), weighed as (
   select id, coalesce(sum(body_bytes) over (
       order by due_at, id rows between unbounded preceding and 1 preceding), 0) as bytes_before
   from due ), claimed as (
   update email
-  set status = 'SENDING', attempt_id = $3, attempts = attempts + 1, lease_until = now() +
-      make_interval(secs => $4), updated_at = now(), trace = email.trace ||
+  set status = 'SENDING', attempt_id = $5, attempts = attempts + 1, lease_until = now() +
+      make_interval(secs => $6), updated_at = now(), trace = email.trace ||
       trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1))
   from weighed
-  where email.id = weighed.id and bytes_before < $5
+  where email.id = weighed.id and bytes_before < $7
   returning email.id, email.project_id, email.contact_id, email.to_name, email.to_email,
       email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
       email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
-      email.scheduled_for, email.billed_units, email.allowance_month, email.due_at, case when
-      email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)')
-      ->> 'at' end as first_attempt_at )
+      email.scheduled_for, email.held_until, email.billed_units, email.allowance_month,
+      email.due_at, case when email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ?
+      (@.state == handed_over)') ->> 'at' end as first_attempt_at )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
-    claimed.attempts, claimed.created_at, claimed.scheduled_for, claimed.billed_units,
-    claimed.allowance_month, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
-    contact.email as contact_email, project.disabled_reason is not null as project_disabled,
-    (claimed.scheduled_for is not null and not exists (
+    claimed.attempts, claimed.created_at, claimed.scheduled_for, claimed.held_until,
+    claimed.billed_units, claimed.allowance_month, claimed.first_attempt_at, contact.subscribed as
+    contact_subscribed, contact.email as contact_email, project.disabled_reason is not null as
+    project_disabled, ((claimed.scheduled_for is not null or claimed.held_until is not null) and not
+    exists (
     select
     from domain
     where domain.project_id = claimed.project_id and domain.status = 'verified' and domain.host_name
         = split_part(claimed.from_email, '@', -1))) as sender_gone, project.tracking as
-        project_tracking, coalesce(nullif(contact.data ->> 'locale', ''), project.language) as
-        locale
+        project_tracking, case when $8 then contact.data end as contact_data,
+        coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
@@ -458,7 +489,8 @@ returning campaign_id
 with unqueued as (
   select id, due_at
   from email
-  where campaign_id = $1 and status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z'
+  where campaign_id = $1 and status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z' and
+      due_at <= now()
   order by due_at, id
   limit $2
   for update skip locked ), held as (

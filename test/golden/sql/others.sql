@@ -19,6 +19,10 @@ for update
 
 select pg_advisory_xact_lock(hashtextextended($1, 0))
 
+select project_id
+from send_policy
+where released_to is not null
+
 select set_config('lock_timeout', $1, true)
 
 select set_config('statement_timeout', $1, true)

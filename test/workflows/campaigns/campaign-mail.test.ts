@@ -69,6 +69,7 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     attempts: 1,
     created_at: new Date('2026-11-21T08:30:00.000Z'),
     scheduled_for: null,
+    held_until: null,
     billed_units: 1,
     allowance_month: null,
     contact_email: 'ada@people.test',

@@ -1,0 +1,21 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { traceEntry } from '../emails/trace.ts';
+
+/**
+ * Fails the mail of executions that was not handed over, because somebody has ended them. The caller
+ * holds their contacts.
+ */
+export async function failWaitingMail(
+  tx: Database,
+  executionIds: readonly string[],
+  reason: 'execution_ended' | 'project_disabled',
+): Promise<void> {
+  if (executionIds.length === 0) return;
+  await sql`
+    update email set status = 'FAILED', error = ${reason}, updated_at = now(),
+        trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason}::text)`)}
+      where workflow_execution_id = any(${executionIds}::uuid[]) and status = 'PENDING'`.execute(
+    tx,
+  );
+}

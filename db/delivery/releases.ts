@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { noteRuns } from '../commits.ts';
+import { type Database, transact } from '../database.ts';
+import { anyOf } from '../expressions.ts';
+import { signalCampaign } from '../outbox/outbox.ts';
+
+/** Messages made due in one transaction. */
+const pageSize = 2_000;
+
+/**
+ * Makes mail due that was held before its project's send policy changed, page by page, until `isOver`:
+ * the sweep does what is left. The new policy decides when it is looked at.
+ */
+export async function releaseHeldMail(
+  db: Database,
+  projectId: string,
+  isOver: () => boolean,
+): Promise<void> {
+  while (!(await releasePage(db, projectId)) && !isOver());
+}
+
+/** Goes on with what requests have left, a page of each project in turn, until `isOver`. */
+export async function continueHeldMail(db: Database, isOver: () => boolean): Promise<void> {
+  const rows = await db
+    .selectFrom('send_policy')
+    .select('project_id')
+    .where('released_to', 'is not', null)
+    .execute();
+  const left = new Set(rows.map((row) => row.project_id));
+  // One that is deleted and added again comes after the others.
+  for (const projectId of left) {
+    if (isOver()) return;
+    left.delete(projectId);
+    if (!(await releasePage(db, projectId))) left.add(projectId);
+  }
+}
+
+/** Returns whether it was the last page. */
+async function releasePage(db: Database, projectId: string): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<{ campaign_id: string | null }>`
+      with held as (
+        select email.id from send_policy join email on email.project_id = send_policy.project_id
+          where send_policy.project_id = ${projectId} and email.status = 'PENDING'
+            and hold_reason is not null and held_until > now()
+            and email.updated_at <= released_to
+          limit ${pageSize} for update of email skip locked
+      )
+      update email set due_at = now(), hold_reason = null, held_until = now(), updated_at = now()
+        from held where email.id = held.id
+        returning campaign_id`.execute(tx);
+    const campaignIds = new Set(rows.map((row) => row.campaign_id));
+    if (campaignIds.delete(null)) noteRuns(tx, [{ runId: deliveryRunId(projectId), projectId }]);
+    const campaigns = await tx
+      .selectFrom('campaign')
+      .select(['id', 'project_id', 'name'])
+      .where('id', '=', anyOf([...campaignIds].filter((id) => id !== null)))
+      .execute();
+    for (const campaign of campaigns) await signalCampaign(tx, campaign);
+    if (rows.length === pageSize) return false;
+    await sql`update send_policy set released_to = null
+      where project_id = ${projectId} and released_to < now()`.execute(tx);
+    return true;
+  });
+}

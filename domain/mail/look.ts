@@ -1,0 +1,102 @@
+import { contactZone } from '../time/zones.ts';
+import { needsSubscription } from './headers.ts';
+import { quietUntil } from './quiet-hours.ts';
+import type { FrequencyCap, SendPolicy } from './send-policy.ts';
+
+/**
+ * What becomes of a message whose due time has come, and which is not that of a paused campaign. What
+ * ends it goes before what holds it back, and that before the limits: billing, and then the sending
+ * rates, which let it go in its turn. After a hold it is looked at again, with what is true then.
+ */
+export type Look =
+  | { kind: 'goes' }
+  /** It fails without having been handed over. */
+  | { kind: 'withheld'; reason: string }
+  | { kind: 'held'; reason: PolicyHold; until: Date };
+
+export type PolicyHold = 'quiet_hours' | 'frequency_cap';
+
+/** A message as it is looked at, with what is true now of its contact, project and sender. */
+export interface LookedAt {
+  source_type: string;
+  message_class: string;
+  to_email: string;
+  contact_email: string;
+  contact_subscribed: boolean;
+  contact_data: Record<string, unknown> | null;
+  project_disabled: boolean;
+  /** Its sender domain was removed, or is no longer verified, while it waited. */
+  sender_gone: boolean;
+  created_at: Date;
+  scheduled_for: Date | null;
+}
+
+const dayMs = 24 * 3_600_000;
+/** Mail that a cap would hold for longer than this after it was first due is not sent, in milliseconds. */
+const delayMaxMs = 30 * dayMs;
+
+/**
+ * @param policy null: none.
+ * @param counted when mail that counts for a cap was accepted, newest first; mail that is being handed
+ *   over counts as of now.
+ */
+export function lookAt(
+  mail: LookedAt,
+  policy: SendPolicy | null,
+  counted: readonly Date[],
+  now: Date,
+): Look {
+  const reason = suppressionReason(mail);
+  if (reason) return { kind: 'withheld', reason };
+  if (!policy || !isPoliced(mail)) return { kind: 'goes' };
+  const { quietHours, caps, onCap } = policy;
+  const zone = contactZone(mail.contact_data, policy);
+  const quietEnd = quietHours && quietUntil(quietHours, zone, now);
+  if (quietEnd) return { kind: 'held', reason: 'quiet_hours', until: quietEnd };
+  const until = capUntil(caps, counted, now);
+  if (!until) return { kind: 'goes' };
+  const firstDue = Math.max(mail.created_at.getTime(), mail.scheduled_for?.getTime() ?? 0);
+  const isLate = until.getTime() > firstDue + delayMaxMs;
+  if (onCap === 'skip' || isLate) return { kind: 'withheld', reason: 'frequency_cap' };
+  return { kind: 'held', reason: 'frequency_cap', until };
+}
+
+/** Why a message must not be sent, whatever the policy of its project; null: nothing is against it. */
+export function suppressionReason(
+  mail: Omit<LookedAt, 'contact_data' | 'created_at' | 'scheduled_for'>,
+): string | null {
+  if (mail.project_disabled) return 'project_disabled';
+  if (mail.sender_gone) return 'domain_not_verified';
+  const isMeant = needsSubscription(mail.message_class, mail.source_type);
+  return isMeant && isToContact(mail) && !mail.contact_subscribed ? 'contact_unsubscribed' : null;
+}
+
+/** Whether the send policy concerns a message. */
+export function isPoliced(
+  mail: Pick<LookedAt, 'source_type' | 'message_class' | 'to_email' | 'contact_email'>,
+): boolean {
+  const isOfSource = mail.source_type === 'CAMPAIGN' || mail.source_type === 'WORKFLOW';
+  return mail.message_class === 'MARKETING' && isOfSource && isToContact(mail);
+}
+
+/** A step may send to another address than that of its contact. */
+function isToContact(mail: Pick<LookedAt, 'source_type' | 'to_email' | 'contact_email'>): boolean {
+  return mail.source_type !== 'WORKFLOW' || mail.to_email === mail.contact_email;
+}
+
+/**
+ * When every cap has room for one more message; null: all have.
+ * @param counted as for `lookAt`
+ */
+export function capUntil(
+  caps: readonly FrequencyCap[],
+  counted: readonly Date[],
+  now: Date,
+): Date | null {
+  const ends = caps.flatMap(({ max, perDays }) => {
+    const oldest = counted[max - 1];
+    return oldest ? [oldest.getTime() + perDays * dayMs] : [];
+  });
+  const until = Math.max(...ends, now.getTime());
+  return until > now.getTime() ? new Date(until) : null;
+}

@@ -1,0 +1,61 @@
+import { isPoliced, type LookedAt, lookAt } from '../mail/look.ts';
+import type { SendPolicy } from '../mail/send-policy.ts';
+import type { StepMail } from '../workflow/step-mail.ts';
+import type { SimulatedContact, SimulatedMail } from './simulation.ts';
+
+type Verdict = Pick<SimulatedMail, 'outcome' | 'reason' | 'heldUntil'>;
+
+/** Holds of one message: real ones end long before. */
+const holdsMax = 1_000;
+
+/**
+ * Judges the mail of one contact, in the order in which it is due, by the policy at that time. Caps count
+ * the mail that it lets go, beside the real mail.
+ * @param received when the contact got the real mail that caps count.
+ */
+export function createPolicyJudge(policy: SendPolicy, received: readonly Date[]) {
+  const sent = [...received];
+  return (mail: StepMail, contact: SimulatedContact, now: Date): Verdict => {
+    if (mail.withheld !== null) {
+      return { outcome: 'withheld', reason: mail.withheld, heldUntil: null };
+    }
+    const lookedAt = {
+      source_type: 'WORKFLOW',
+      message_class: mail.messageClass,
+      to_email: mail.recipient.email,
+      contact_email: contact.email,
+      contact_subscribed: contact.subscribed,
+      contact_data: contact.data,
+      project_disabled: false,
+      sender_gone: false,
+      created_at: now,
+      scheduled_for: null,
+    };
+    const { sentAt, ...verdict } = playHolds(lookedAt, policy, sent);
+    if (sentAt && isPoliced(lookedAt)) sent.push(sentAt);
+    return verdict;
+  };
+}
+
+/** Looks at a message whenever it is due. `sentAt`: when it is sent; null: it is not. */
+function playHolds(
+  mail: LookedAt,
+  policy: SendPolicy,
+  sent: readonly Date[],
+): Verdict & { sentAt: Date | null } {
+  let at = mail.created_at;
+  let last: Verdict = { outcome: 'send', reason: null, heldUntil: null };
+  for (let holds = 0; holds < holdsMax; holds++) {
+    const counted = sent
+      .filter((before) => before <= at)
+      .toSorted((one, other) => other.getTime() - one.getTime());
+    const look = lookAt(mail, policy, counted, at);
+    if (look.kind === 'goes') break;
+    if (look.kind === 'withheld') {
+      return { outcome: 'withheld', reason: look.reason, heldUntil: null, sentAt: null };
+    }
+    at = look.until;
+    last = { outcome: 'held', reason: look.reason, heldUntil: look.until };
+  }
+  return { ...last, sentAt: at };
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { capUntil, type LookedAt, lookAt } from '../../../domain/mail/look.ts';
+import { defaultSendPolicy, type SendPolicy } from '../../../domain/mail/send-policy.ts';
+import { weekdays } from '../../../domain/time/zones.ts';
+
+const now = new Date('2026-11-23T12:00:00.000Z');
+const hours = (count: number) => new Date(now.getTime() + count * 3_600_000);
+
+const mail: LookedAt = {
+  source_type: 'CAMPAIGN',
+  message_class: 'MARKETING',
+  to_email: 'ada@people.test',
+  contact_email: 'ada@people.test',
+  contact_subscribed: true,
+  contact_data: null,
+  project_disabled: false,
+  sender_gone: false,
+  created_at: now,
+  scheduled_for: null,
+};
+const quiet = { quietHours: { from: '11:00', to: '14:00', days: [...weekdays] } };
+const full = { caps: [{ max: 1, perDays: 1 }] };
+const policyOf = (given: Partial<SendPolicy>): SendPolicy => ({ ...defaultSendPolicy, ...given });
+const look = (given: Partial<LookedAt>, policy: Partial<SendPolicy>, counted = [hours(-1)]) =>
+  lookAt({ ...mail, ...given }, policyOf(policy), counted, now);
+
+const heldQuiet = { kind: 'held', reason: 'quiet_hours', until: hours(2) };
+const withheld = (reason: string) => ({ kind: 'withheld', reason });
+
+describe('of all that is against a message', () => {
+  it.each([
+    ['a disabled project', { project_disabled: true, sender_gone: true }, 'project_disabled'],
+    [
+      'a sender that is gone',
+      { sender_gone: true, contact_subscribed: false },
+      'domain_not_verified',
+    ],
+    ['a contact that has opted out', { contact_subscribed: false }, 'contact_unsubscribed'],
+  ])('%s goes before the policy', (_, given, reason) => {
+    expect(look(given, { ...quiet, ...full })).toEqual(withheld(reason));
+  });
+
+  it('quiet hours go before caps', () => {
+    expect(look({}, { ...quiet, ...full })).toEqual(heldQuiet);
+    expect(look({}, full)).toEqual(withheld('frequency_cap'));
+    expect(look({}, {})).toEqual({ kind: 'goes' });
+    expect(lookAt(mail, null, [], now)).toEqual({ kind: 'goes' });
+  });
+});
+
+it('concerns marketing mail of campaigns and steps to the contact itself', () => {
+  const workflow = { source_type: 'WORKFLOW' };
+  expect(look(workflow, quiet)).toEqual(heldQuiet);
+  for (const given of [
+    { message_class: 'TRANSACTIONAL' },
+    { message_class: 'HEADLESS' },
+    { source_type: 'TRANSACTIONAL' },
+    { ...workflow, to_email: 'team@shop.test' },
+  ]) {
+    expect(look(given, { ...quiet, ...full })).toEqual({ kind: 'goes' });
+  }
+});
+
+it("is judged in the contact's zone", () => {
+  const at = (timeZone: unknown) => look({ contact_data: { timeZone } }, quiet);
+  expect(at('Etc/GMT-1')).toEqual({ ...heldQuiet, until: hours(1) });
+  expect(at('Etc/GMT-6')).toEqual({ kind: 'goes' });
+  // What is no zone is that of the project.
+  expect(at('nonsense')).toEqual(heldQuiet);
+  expect(at(7)).toEqual(heldQuiet);
+});
+
+describe('caps', () => {
+  it('have room when the mail that fills them is older than their days', () => {
+    const until = (counted: number[], ...caps: [number, number][]) =>
+      capUntil(
+        caps.map(([max, perDays]) => ({ max, perDays })),
+        counted.map(hours),
+        now,
+      );
+    expect(until([], [1, 1])).toBe(null);
+    expect(until([-23], [1, 1])).toEqual(hours(1));
+    expect(until([-24], [1, 1])).toBe(null);
+    expect(until([-1, -23], [2, 1])).toEqual(hours(1));
+    expect(until([-1, -25], [2, 1])).toBe(null);
+    // More than the cap allows, from before there was one.
+    expect(until([-1, -2, -3], [1, 1])).toEqual(hours(23));
+    // All of them hold.
+    expect(until([-1, -30], [1, 1], [2, 7])).toEqual(hours(7 * 24 - 30));
+  });
+
+  it('that delay hold a message back for 30 days after it was first due', () => {
+    const delay = { ...full, onCap: 'delay' as const };
+    expect(look({}, delay)).toEqual({ kind: 'held', reason: 'frequency_cap', until: hours(23) });
+    const old = { created_at: hours(-29.5 * 24) };
+    expect(look(old, delay)).toEqual(withheld('frequency_cap'));
+    expect(look({ ...old, scheduled_for: hours(-1) }, delay)).toMatchObject({ kind: 'held' });
+  });
+});
