@@ -1,3 +1,4 @@
+import { listWorkflowFirings } from './schedules/firings.ts';
 import { showConsole } from './console/console.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
 import { activityEndpoints } from './activity/activity.ts';
@@ -84,6 +85,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...actEndpoints,
   simulateExecution,
   dryRunEdit,
+  listWorkflowFirings,
   getWorkflowStats,
   getWorkflowPicture,
   getExecutionPicture,

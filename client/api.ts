@@ -723,6 +723,19 @@ export interface Api {
       };
       answer: ExecutionJob;
     };
+    /** The last firings of a schedule, and the next ones */
+    '/workflows/{id}/firings': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+      };
+      answer: {
+        firings: Array<Firing>;
+        next: Array<string>;
+      };
+    };
     /** Count executions, and what became of them at each step */
     '/workflows/{id}/stats': {
       request: {
@@ -2726,6 +2739,10 @@ export interface Api {
               type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
               config?: {
                 eventName?: string | null;
+                cron?: string | null;
+                timeZone?: string | null;
+                segmentId?: string | null;
+                filter?: ConditionInput | null;
               };
             };
             exitRules?: Array<{
@@ -3341,6 +3358,10 @@ export interface Api {
             type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
             config?: {
               eventName?: string | null;
+              cron?: string | null;
+              timeZone?: string | null;
+              segmentId?: string | null;
+              filter?: ConditionInput | null;
             };
           };
           exitRules?: Array<{
@@ -3688,6 +3709,10 @@ export interface Api {
           triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
           triggerConfig?: {
             eventName?: string | null;
+            cron?: string | null;
+            timeZone?: string | null;
+            segmentId?: string | null;
+            filter?: ConditionInput | null;
           };
           enabled?: boolean;
           allowReentry?: boolean;
@@ -4741,6 +4766,20 @@ export type MovedExecution = {
   stepExecutions: Array<StepExecution>;
 };
 
+export type Firing = {
+  /** The planned time */
+  at: string;
+  status: 'RUNNING' | 'COMPLETED' | 'MISSED' | 'OVERLAPPED' | 'STOPPED';
+  /** Contacts that match: started and skipped */
+  matched: number;
+  /** Executions it has started */
+  started: number;
+  /** Contacts that may not enter once more */
+  skipped: number;
+  startedAt: string | null;
+  completedAt: string | null;
+};
+
 export type Account = {
   id: string;
   email: string;
@@ -5045,9 +5084,13 @@ export type CountedWorkflow = {
   description: string | null;
   enabled: boolean;
   /** MANUAL: started only through the API */
-  triggerType: 'EVENT' | 'MANUAL';
+  triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
+    cron?: string;
+    timeZone?: string;
+    segmentId?: string;
+    filter?: Condition;
   };
   allowReentry: boolean;
   /** One more with every change of steps, transitions, trigger or exit rules */
@@ -5083,9 +5126,13 @@ export type Workflow = {
   description: string | null;
   enabled: boolean;
   /** MANUAL: started only through the API */
-  triggerType: 'EVENT' | 'MANUAL';
+  triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
+    cron?: string;
+    timeZone?: string;
+    segmentId?: string;
+    filter?: Condition;
   };
   allowReentry: boolean;
   /** One more with every change of steps, transitions, trigger or exit rules */
@@ -5105,9 +5152,13 @@ export type WorkflowGraph = {
   description: string | null;
   enabled: boolean;
   /** MANUAL: started only through the API */
-  triggerType: 'EVENT' | 'MANUAL';
+  triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
+    cron?: string;
+    timeZone?: string;
+    segmentId?: string;
+    filter?: Condition;
   };
   allowReentry: boolean;
   /** One more with every change of steps, transitions, trigger or exit rules */
@@ -5162,9 +5213,13 @@ export type PortableGraph = {
   allowReentry: boolean;
   trigger: {
     /** MANUAL: started only through the API */
-    type: 'EVENT' | 'MANUAL';
+    type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config: {
       eventName?: string;
+      cron?: string;
+      timeZone?: string;
+      segmentId?: string;
+      filter?: Condition;
     };
   };
   /** Events that end an execution, whatever it is doing */

@@ -380,6 +380,20 @@ export interface ExitEvent {
   workflow_id: string;
 }
 
+export interface Firing {
+  after_created_at: Timestamp | null;
+  after_id: string | null;
+  at: Timestamp;
+  audience: Generated<Json>;
+  completed_at: Timestamp | null;
+  matched: Generated<number>;
+  project_id: string;
+  started: Generated<number>;
+  started_at: Timestamp | null;
+  status: string;
+  workflow_id: string;
+}
+
 export interface Idempotency {
   body_hash: Buffer;
   created_at: Generated<Timestamp>;
@@ -736,6 +750,10 @@ export interface Workflow {
   paused_at: Timestamp | null;
   project_id: string;
   trigger_event_name: string | null;
+  /**
+   * Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null.
+   */
+  trigger_schedule: Json | null;
   trigger_type: Generated<string>;
   updated_at: Generated<Timestamp>;
   version: Generated<number>;
@@ -749,6 +767,14 @@ export interface WorkflowCancellation {
 
 export interface WorkflowRelease {
   project_id: string;
+  workflow_id: string;
+}
+
+export interface WorkflowSchedule {
+  look_at: Generated<Timestamp | null>;
+  next_at: Timestamp;
+  project_id: string;
+  told_until: Timestamp | null;
   workflow_id: string;
 }
 
@@ -813,6 +839,7 @@ export interface DB {
   event_tally: EventTally;
   execution: Execution;
   exit_event: ExitEvent;
+  firing: Firing;
   idempotency: Idempotency;
   idempotency_email: IdempotencyEmail;
   import_file: ImportFile;
@@ -850,6 +877,7 @@ export interface DB {
   workflow: Workflow;
   workflow_cancellation: WorkflowCancellation;
   workflow_release: WorkflowRelease;
+  workflow_schedule: WorkflowSchedule;
   workflow_step: WorkflowStep;
   workflow_transition: WorkflowTransition;
   workflow_version: WorkflowVersion;
@@ -877,6 +905,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
+  firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
@@ -911,9 +940,10 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
-  workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_type", "updated_at", "version"],
+  workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],
+  workflow_schedule: ["look_at", "next_at", "project_id", "told_until", "workflow_id"],
   workflow_step: ["config", "created_at", "id", "key", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],
   workflow_version: ["created_at", "graph", "project_id", "version", "workflow_id"],

@@ -91,7 +91,7 @@ export const problems = {
   EMAIL_TAKEN: [409, 'There is an account with this email address.'],
   DOMAIN_EXISTS: [409, 'This domain is registered on this server already.'],
   CAMPAIGN_ACTIVE: [409, 'A campaign on its way cannot be deleted.'],
-  SEGMENT_IN_USE: [409, 'Campaigns or other segments use this segment.'],
+  SEGMENT_IN_USE: [409, 'Campaigns, workflows or other segments use this segment.'],
   DOMAIN_IN_USE: [409, 'Templates or campaigns send from this domain.'],
   TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],

@@ -9,6 +9,14 @@ export interface RunInputs {
   contactImport: { projectId: string; jobId: string };
   bulkContacts: { projectId: string; jobId: string };
   executionJob: { projectId: string; jobId: string };
+  /** Its row outlives the workflow and the project, so it is of the platform. */
+  workflowSchedule: { projectId: null; workflowId: string };
+  firing: {
+    projectId: string;
+    workflowId: string;
+    /** The planned time. */
+    at: string;
+  };
   /** The mail provider identifies the domain by its name, even when its row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
   /** Open as long as the subscription exists. A reset of the project changes neither id. */
@@ -62,6 +70,8 @@ export const runIds = {
   contactImport: ({ jobId }) => jobId,
   bulkContacts: ({ jobId }) => jobId,
   executionJob: ({ jobId }) => jobId,
+  workflowSchedule: ({ workflowId }) => `keep-schedule-${workflowId}`,
+  firing: ({ workflowId, at }) => `firing-${workflowId}-${at.replace('.000Z', 'Z')}`,
   domainPoller: ({ domainId }) => `domain-${domainId}`,
   eventSubscription: ({ subscriptionId }) => `${subscriptionPrefix}${subscriptionId}`,
   projectReset: ({ projectId }) => `project-reset-${projectId}`,

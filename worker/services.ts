@@ -13,6 +13,7 @@ import {
   listClosedExecutions,
   stopProjectRuns,
 } from '../workflows/client/runs.ts';
+import { tellSchedule } from '../workflows/client/schedule.ts';
 import { createSharedServices } from '../services.ts';
 import type { WorkersOptions } from './workers.ts';
 
@@ -67,6 +68,7 @@ export async function createServices(
     platformFrom: config.platformFrom,
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
+    tellSchedule: (told) => tellSchedule(client, config.temporal.taskQueue, told),
     stopProjectRuns: (projectId, options) =>
       stopProjectRuns(client, config.temporal.taskQueue, projectId, options),
   };

@@ -17,6 +17,7 @@ import {
   createImportActivities,
   type ImportServices,
 } from '../activities/contacts/contact-import.ts';
+import { createScheduleActivities, type ScheduleServices } from '../activities/schedules.ts';
 import {
   createExecutionJobActivities,
   type ExecutionJobServices,
@@ -67,6 +68,7 @@ export interface WorkersOptions {
     ImportServices &
     BulkServices &
     ExecutionJobServices &
+    ScheduleServices &
     DomainServices &
     RemovalServices &
     SystemMailServices &
@@ -147,6 +149,17 @@ function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
   };
 }
 
+/** Work on very many rows. */
+function bulkActivities(services: WorkersOptions['services']) {
+  return {
+    ...createImportActivities(services),
+    ...createBulkActivities(services),
+    ...createExecutionJobActivities(services),
+    ...createScheduleActivities(services),
+    ...createRemovalActivities(services).bulk,
+  };
+}
+
 /** Starts the workers of all task queues in this process. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
@@ -171,6 +184,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...withHeartbeats(countedSweep(createSweepActivities(services), services.metrics)),
         ...withHeartbeats(createRemovalActivities(services).control),
         ...createCampaignControl(services),
+        ...withHeartbeats(createScheduleActivities(services)),
         ...withHeartbeats(createDomainActivities(services)),
       },
       maxConcurrentWorkflowTaskExecutions: workflowTasksMax,
@@ -193,12 +207,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     }),
     // A queue of its own, too: a large import must not take the whole database.
     await create(`${taskQueue}-bulk`, {
-      activities: {
-        ...createImportActivities(services),
-        ...createBulkActivities(services),
-        ...createExecutionJobActivities(services),
-        ...createRemovalActivities(services).bulk,
-      },
+      activities: bulkActivities(services),
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
       // Like delivery.
       shutdownGraceTime: 0,

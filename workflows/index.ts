@@ -5,6 +5,7 @@ export { bulkContacts } from './bulk-contacts.ts';
 export { contactImport } from './contact-import.ts';
 export { executionJob } from './execution-job.ts';
 export { eventSubscription } from './event-subscription.ts';
+export { firing, workflowSchedule } from './schedule.ts';
 export { domainPoller } from './domain-poller.ts';
 export { projectDelete, projectReset } from './project-deletion.ts';
 export { systemMail, systemMail as singleMail } from './system-mail.ts';

@@ -14,6 +14,7 @@ import { continueCancellations } from '../../db/workflows/cancelling.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/projects/deletion.ts';
+import { keepDueSchedules } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals.ts';
 import { cancelLateExecutions } from '../../db/projects/suspension.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
@@ -45,6 +46,8 @@ export interface SweepTasks {
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
   /** Lets the rest of the held executions of released workflows go on. */
   RELEASE_EXECUTIONS(): Promise<void>;
+  /** Has schedules looked at whose firing is late, or that have changed. */
+  KEEP_SCHEDULES(): Promise<void>;
   /** Deletes what belongs to deleted workflows and segments. */
   CONTINUE_REMOVALS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
@@ -131,6 +134,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await continueReleases(db, after(releasingMs));
       await continueHeldMail(db, after(releasingMs));
     },
+    KEEP_SCHEDULES: () => keepDueSchedules(db, pageSize),
     async CONTINUE_REMOVALS() {
       await continueRemovals(db, after(removingMs));
     },

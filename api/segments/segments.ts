@@ -218,7 +218,8 @@ export const deleteSegment = endpoint({
   path: '/segments/{id}',
   tag,
   summary: 'Delete a segment that nothing refers to; its contacts stay',
-  description: 'SEGMENT_IN_USE: `details` lists the campaigns and segments that refer to it.',
+  description:
+    'SEGMENT_IN_USE: `details` lists the campaigns, segments and workflows that refer to it.',
   access: 'secret',
   status: 204,
   params: SegmentById,
@@ -229,7 +230,7 @@ export const deleteSegment = endpoint({
       await lockSegmentReferences(tx, projectId);
       found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'delete' }));
       const users = await listSegmentUsers(tx, projectId, id);
-      if (users.campaigns.length + users.segments.length > 0) {
+      if (Object.values(users).flat().length > 0) {
         throw new Problem('SEGMENT_IN_USE', { details: { ...users } });
       }
       await deleteSegmentRow(tx, id);

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { isScheduled, scheduleOf } from '../../db/schedules/schedules.ts';
 import { findTemplateSenders, readTemplates } from '../../db/templates/templates.ts';
 import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { found, Problem } from '../../domain/errors.ts';
@@ -50,7 +51,10 @@ export async function findBrokenTemplates(
  */
 export async function refuseBroken(
   db: Database,
-  workflow: Pick<WorkflowRow, 'project_id' | 'trigger_type' | 'trigger_event_name'>,
+  workflow: Pick<
+    WorkflowRow,
+    'project_id' | 'trigger_type' | 'trigger_event_name' | 'trigger_schedule'
+  >,
   graph: Graph,
   broken: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
@@ -58,7 +62,11 @@ export async function refuseBroken(
   const senders = await findTemplateSenders(db, workflow.project_id, templateIds);
   const errors = enablingProblems(
     graph,
-    { type: workflow.trigger_type, eventName: workflow.trigger_event_name },
+    {
+      type: workflow.trigger_type,
+      eventName: workflow.trigger_event_name,
+      isScheduled: isScheduled(scheduleOf(workflow)),
+    },
     new Map([...senders].map(([id, sender]) => [id, { ...sender, broken: broken.get(id) }])),
   );
   if (errors.length > 0) throw new Problem('WORKFLOW_INVALID', { errors });

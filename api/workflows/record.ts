@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { scheduleOf, type TriggerSchedule } from '../../db/schedules/schedules.ts';
 import { exitRulesOf } from '../../db/workflows/exits.ts';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
 import { valueOperators } from '../../domain/filter/filter.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { exampleOf, present } from '../http/record.ts';
+import { ConditionAnswer } from '../segments/conditions.ts';
 import { named, ofProject, Time, times, Uuid } from '../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API returns them. */
@@ -33,9 +35,17 @@ export const Workflow = named('Workflow', {
   name: z.string().meta({ examples: ['Onboarding'] }),
   description: z.string().nullable(),
   enabled: z.boolean(),
-  triggerType: z.enum(['EVENT', 'MANUAL']).describe('MANUAL: started only through the API'),
+  triggerType: z
+    .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
+    .describe('MANUAL: started only through the API'),
   triggerConfig: z
-    .object({ eventName: z.string().optional() })
+    .object({
+      eventName: z.string().optional(),
+      cron: z.string().optional(),
+      timeZone: z.string().optional(),
+      segmentId: z.uuid().optional(),
+      filter: ConditionAnswer.optional(),
+    })
     .meta({ examples: [{ eventName: 'signed_up' }] }),
   allowReentry: z.boolean(),
   version: z.int().meta({
@@ -47,13 +57,18 @@ export const Workflow = named('Workflow', {
   ...ofProject,
 });
 
-export function triggerConfig(eventName: string | null): { eventName?: string } {
+/** The config of the trigger as the API has it. */
+export function triggerConfig(
+  row: Pick<WorkflowRow, 'trigger_type' | 'trigger_event_name' | 'trigger_schedule'>,
+): TriggerSchedule & { eventName?: string } {
+  if (row.trigger_type === 'SCHEDULE') return scheduleOf(row);
+  const { trigger_event_name: eventName } = row;
   return eventName === null ? {} : { eventName };
 }
 
 export function presentWorkflow(row: WorkflowRow) {
   return present(Workflow, row, {
-    triggerConfig: triggerConfig(row.trigger_event_name),
+    triggerConfig: triggerConfig(row),
     exitRules: exitRulesOf(row),
   });
 }

@@ -214,7 +214,8 @@ export const simulateExecution = endpoint({
     const input = {
       workflow,
       graph,
-      triggerEventName: workflow.trigger_event_name,
+      triggerEventName:
+        workflow.trigger_type === 'SCHEDULE' ? 'schedule' : workflow.trigger_event_name,
       contact,
       context: body.context ?? null,
       project,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import { changeSchedule, isScheduled, scheduleOf } from '../../db/schedules/schedules.ts';
 import { exitRulesOf } from '../../db/workflows/exits.ts';
 import {
   listSteps,
@@ -7,13 +8,15 @@ import {
   updateWorkflow,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { invalidField } from '../../domain/errors.ts';
+import { invalidField, Problem } from '../../domain/errors.ts';
 import { bareKeyOf, fullStepName } from '../../domain/filter/filter.ts';
 import { isJsonEqual } from '../../domain/filter/value.ts';
 import { meantMailEvent } from '../../domain/workflow/event-names.ts';
+import { noSchedule } from '../../domain/workflow/graph.ts';
 import { EventName, type ExitRules } from '../../domain/workflow/steps.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
-import { cutName, fault } from '../http/schemas.ts';
+import { cutName } from '../http/schemas.ts';
+import { refuseSchedule, scheduleFields, settledSchedule } from '../schedules/config.ts';
 import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 
@@ -24,20 +27,15 @@ export const TriggerEvent = z
   .transform((name) => name.trim())
   .pipe(EventName);
 
-export const TriggerConfig = z.object({ eventName: TriggerEvent.nullish() });
+export const TriggerConfig = z.object({ eventName: TriggerEvent.nullish(), ...scheduleFields });
 
 /** How a workflow is started. */
-export const TriggerType = z
-  .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
-  .refine(
-    (type) => type !== 'SCHEDULE',
-    fault('not_allowed', 'Workflows cannot be started by a schedule.'),
-  );
+export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
 
 /** A new trigger; what is left out stays. */
 interface TriggerChange {
-  triggerType?: string | undefined;
-  triggerConfig?: { eventName?: string | null | undefined } | undefined;
+  triggerType?: z.output<typeof TriggerType> | undefined;
+  triggerConfig?: z.output<typeof TriggerConfig> | undefined;
 }
 
 /** @throws Problem VALIDATION_ERROR `reserved_event` for an event under `email.` that never happens */
@@ -75,36 +73,60 @@ export async function settledConfig(
 }
 
 /** The trigger as the TRIGGER step shows it. */
-export function triggerStep(eventName: string | null) {
+export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
+  const config = triggerConfig(row);
+  const what = config.cron ?? config.eventName;
   return {
-    name: eventName === null ? 'Trigger' : cutName(`Trigger: ${eventName}`),
-    config: JSON.stringify(triggerConfig(eventName)),
+    name: what === undefined ? 'Trigger' : cutName(`Trigger: ${what}`),
+    config: JSON.stringify(config),
   };
 }
 
-/** Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed. */
+/**
+ * Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed.
+ * @param after whether the workflow is enabled then
+ * @throws Problem VALIDATION_ERROR, SEGMENT_NOT_FOUND; WORKFLOW_INVALID for a schedule without times of an
+ *   enabled workflow
+ */
 export async function changeTrigger(
   tx: Database,
   before: WorkflowRow,
   change: TriggerChange,
+  after: { enabled: boolean },
 ): Promise<boolean> {
   const type = change.triggerType ?? before.trigger_type;
-  const given = change.triggerConfig && (change.triggerConfig.eventName ?? null);
-  if (type === 'MANUAL' && given) {
-    throw invalidField('triggerConfig.eventName', 'not_allowed', 'MANUAL has no event.');
+  const { triggerConfig: given } = change;
+  if (given && type !== 'EVENT' && given.eventName) {
+    throw invalidField('triggerConfig.eventName', 'not_allowed', `${type} has no event.`);
   }
+  if (given && type !== 'SCHEDULE') refuseSchedule(type, given);
   const eventName =
-    type === 'MANUAL' ? null : given === undefined ? before.trigger_event_name : given;
+    type !== 'EVENT' ? null : given ? (given.eventName ?? null) : before.trigger_event_name;
+  const schedule =
+    type !== 'SCHEDULE'
+      ? null
+      : given
+        ? await settledSchedule(tx, before.project_id, given)
+        : scheduleOf(before);
   const sameEvent = eventName === before.trigger_event_name;
-  if (type === before.trigger_type && sameEvent) return false;
+  const sameSchedule = isJsonEqual(schedule, before.trigger_schedule);
+  if (type === before.trigger_type && sameEvent && sameSchedule) return false;
   if (!sameEvent && eventName !== null) {
     refuseUnmadeEvent(eventName, 'triggerConfig.eventName');
   }
-  await updateWorkflow(tx, before.id, { trigger_type: type, trigger_event_name: eventName });
-  if (!sameEvent) {
+  if (schedule && after.enabled && !isScheduled(schedule)) {
+    throw new Problem('WORKFLOW_INVALID', { errors: [noSchedule] });
+  }
+  const changed = await updateWorkflow(tx, before.id, {
+    trigger_type: type,
+    trigger_event_name: eventName,
+    trigger_schedule: schedule && JSON.stringify(schedule),
+  });
+  await changeSchedule(tx, changed);
+  if (!sameEvent || !sameSchedule) {
     const steps = await listSteps(tx, before.id);
     const trigger = steps.find((step) => step.type === 'TRIGGER');
-    if (trigger) await updateStep(tx, trigger.id, triggerStep(eventName));
+    if (trigger) await updateStep(tx, trigger.id, triggerStep(changed));
   }
   return true;
 }

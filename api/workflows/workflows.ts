@@ -18,6 +18,7 @@ import {
   updateWorkflow as updateWorkflowRow,
 } from '../../db/workflows/workflows.ts';
 import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
+import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll } from '../../domain/errors.ts';
 import { ExitRules } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -111,7 +112,10 @@ export const createWorkflow = endpoint({
     name: Name,
     description: Description.optional(),
     eventName: TriggerEvent.nullish(),
-    triggerConfig: TriggerConfig.nullish().describe('`{eventName}`, instead of eventName'),
+    triggerConfig: z
+      .object({ eventName: TriggerEvent.nullish() })
+      .nullish()
+      .describe('`{eventName}`, instead of eventName'),
     triggerType: z
       .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
       .refine(
@@ -156,7 +160,7 @@ export const createWorkflow = endpoint({
         type: 'TRIGGER',
         position_x: 100,
         position_y: 100,
-        ...triggerStep(eventName),
+        ...triggerStep(workflow),
       };
       await insertGraph(tx, [trigger], []);
       if (!graph) return presentWorkflow(workflow);
@@ -208,12 +212,14 @@ export const updateWorkflow = endpoint({
     'graph and the `exitRules` they were started with. When an event is recorded, an active execution ' +
     'of its contact ends EXITED by the first rule that holds for it; a step at work finishes first. ' +
     'The event that started the execution never ends it. WORKFLOW_INVALID: it cannot be enabled, and `errors` lists ' +
-    'everything that is in the way.',
+    'everything that is in the way. The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it ' +
+    'starts an execution for every contact of `segmentId` that meets `filter`, for every contact without ' +
+    'both.',
   access: 'secret',
   params: WorkflowById,
   body: WorkflowChange,
   response: Workflow,
-  problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
+  problems: ['WORKFLOW_NOT_FOUND', 'SEGMENT_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: { body: { enabled: true }, response: { ...workflowExample, enabled: true } },
   async handle({ db, renderer, caller, params: { id }, body }) {
     const broken = body.enabled
@@ -224,12 +230,13 @@ export const updateWorkflow = endpoint({
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
       const before = found('WORKFLOW', id, row);
       const changes = [
-        await changeTrigger(tx, before, body),
+        await changeTrigger(tx, before, body, { enabled: body.enabled ?? before.enabled }),
         exitRules !== undefined && (await changeExitRules(tx, before, exitRules)),
       ];
       if (paused !== undefined) await pauseWorkflow(tx, before, paused);
       const after = await updateWorkflowRow(tx, id, columnsFrom(fields));
       if (body.enabled) await refuseBroken(tx, after, await findWorkflowGraph(tx, id), broken);
+      if (after.enabled !== before.enabled) await changeSchedule(tx, after);
       if (changes.includes(true)) return presentWorkflow(await recordWorkflowEdit(tx, after));
       if (after.enabled) await snapshotWorkflow(tx, id);
       return presentWorkflow(after);

@@ -8,6 +8,7 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
+import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { exitRulesOf } from '../workflows/exits.ts';
 
 /** The keys of contact data: their types, values and uses. */
@@ -171,7 +172,14 @@ export async function findFieldUsers(
         .onRef('step.workflow_id', '=', 'workflow.id')
         .on('step.type', 'in', ['CONDITION', 'DELAY', 'UPDATE_CONTACT']),
     )
-    .select(['workflow.id', 'workflow.name', 'workflow.exit_rules', 'step.type', 'step.config'])
+    .select([
+      'workflow.id',
+      'workflow.name',
+      'workflow.exit_rules',
+      'workflow.trigger_schedule',
+      'step.type',
+      'step.config',
+    ])
     .where('workflow.project_id', '=', projectId)
     .orderBy('workflow.name')
     .orderBy('workflow.id')
@@ -180,9 +188,14 @@ export async function findFieldUsers(
     conditionNamesField(row.condition as Condition, field);
   const namesInStep = (type: string, config: unknown) =>
     stepNamesField({ type, config: config as Record<string, unknown> }, field);
+  const startsBy = (workflow: { trigger_schedule: unknown }) => {
+    const { filter } = (workflow.trigger_schedule ?? {}) as TriggerSchedule;
+    return filter !== undefined && conditionNamesField(filter, field);
+  };
   const using = steps.filter(
     ({ type, config, ...workflow }) =>
       (type !== null && namesInStep(type, config)) ||
+      startsBy(workflow) ||
       exitRulesOf(workflow)
         .flatMap(({ where = [] }) => where)
         // Each is a condition as that of a step.

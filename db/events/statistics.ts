@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.ts';
 import type { Database } from '../database.ts';
+import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 import { noteLostEvents } from '../subscriptions/upkeep.ts';
@@ -153,21 +154,25 @@ export async function findEventUsers(
   const segments = await listDynamicSegments(db, projectId);
   const workflows = await db
     .selectFrom('workflow')
-    .select(['id', 'name'])
-    .where('project_id', '=', projectId)
-    .where(
+    .select(['id', 'name', 'trigger_schedule'])
+    .select(
       sql<boolean>`(trigger_type = 'EVENT' and trigger_event_name = ${eventName}
         or exists (select from workflow_step step
           where step.workflow_id = workflow.id and step.type = 'WAIT_FOR_EVENT'
             and step.config ->> 'eventName' = ${eventName})
-        or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb)`,
+        or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb)`.as('isNamed'),
     )
+    .where('project_id', '=', projectId)
     .orderBy('name')
     .orderBy('id')
     .execute();
+  const isUser = (row: { isNamed: boolean; trigger_schedule: unknown }) => {
+    const { filter } = (row.trigger_schedule ?? {}) as TriggerSchedule;
+    return row.isNamed || (filter !== undefined && namesEvent(filter, eventName));
+  };
   return {
     segments: segments.filter(({ condition }) => namesEvent(condition, eventName)),
-    workflows,
+    workflows: workflows.filter(isUser).map(({ id, name }) => ({ id, name })),
   };
 }
 

@@ -5,6 +5,7 @@ import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';
 import { cancelJobs } from '../jobs/jobs.ts';
 import { enqueue, signalCampaign } from '../outbox/outbox.ts';
+import { lookAtSchedules } from '../schedules/schedules.ts';
 import { deletePage } from '../pages.ts';
 import { deleteSubscriptions, restartSubscriptions } from '../subscriptions/subscriptions.ts';
 import { deleteRemovalPage, listRemovalIds } from '../removals.ts';
@@ -114,6 +115,7 @@ export async function stopRuns(tx: Database, projectId: string): Promise<void> {
     .execute();
   // Their runs read the row without a signal.
   await cancelJobs(tx, { projectId });
+  await lookAtSchedules(tx, projectId);
   for (const campaign of campaigns) await signalCampaign(tx, campaign);
 }
 
@@ -171,6 +173,8 @@ export const removedTables: readonly Page[] = [
   { table: 'campaign', rows: 100 },
   { table: 'campaign_frame', rows: 20 },
   { table: 'segment', rows: 100 },
+  // Temporal has its schedule still: a run is deleting it.
+  { table: 'workflow_schedule', rows: 100, later: 'told_until is not null' },
   { table: 'workflow', rows: 20 },
   { table: 'template', rows: 100 },
 ];
@@ -186,6 +190,7 @@ export const goneWithParent = [
   'workflow_cancellation',
   'workflow_release',
   'exit_event',
+  'firing',
   'import_file',
   'job_batch',
   'campaign_content',

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
+import { lookAtSchedules } from '../schedules/schedules.ts';
 import { stopRuns } from './deletion.ts';
 
 /** Why a project is disabled. */
@@ -84,6 +85,7 @@ export async function enableProject(
     .where('disabled_reason', '=', reason)
     .returning('id')
     .executeTakeFirst();
+  if (enabled) await lookAtSchedules(tx, projectId);
   return enabled !== undefined;
 }
 

@@ -4,6 +4,7 @@ import type { SegmentReferences, Segments } from '../../domain/filter/parse.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { anyOf, orderOf, type RowSize } from '../expressions.ts';
 import type { Segment } from '../tables.ts';
 
@@ -205,9 +206,10 @@ export async function deleteSegment(tx: Database, id: string): Promise<void> {
 export interface SegmentUsers {
   campaigns: { id: string; name: string; status: string }[];
   segments: { id: string; name: string }[];
+  workflows: { id: string; name: string }[];
 }
 
-/** Campaigns that have not ended and segments that refer to a segment, oldest first. */
+/** Campaigns that have not ended, segments and schedules of workflows that refer to a segment, oldest first. */
 export async function listSegmentUsers(
   db: Database,
   projectId: string,
@@ -236,7 +238,20 @@ export async function listSegmentUsers(
     .orderBy('created_at')
     .orderBy('id')
     .execute();
+  const workflows = await db
+    .selectFrom('workflow')
+    .select(['id', 'name', 'trigger_schedule'])
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`strpos(trigger_schedule::text, ${id}) > 0`)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const starts = (row: { trigger_schedule: unknown }) => {
+    const { segmentId, filter } = row.trigger_schedule as TriggerSchedule;
+    return segmentId === id || names(filter ?? null);
+  };
   return {
+    workflows: workflows.filter(starts).map((row) => ({ id: row.id, name: row.name })),
     campaigns: campaigns
       .filter((row) => row.segment_id === id || names(row.audience_condition))
       .map(({ id, name, status }) => ({ id, name, status })),

@@ -7,6 +7,7 @@ import type { Database } from '../database.ts';
 import { exitRulesOf, insertExitEvents } from './exits.ts';
 import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import { cancelJobs } from '../jobs/jobs.ts';
+import { forgetSchedules } from '../schedules/schedules.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
 
 export type WorkflowRow = Selectable<Workflow>;
@@ -125,6 +126,7 @@ export async function updateWorkflow(
  */
 export async function deleteWorkflows(tx: Database, ids: readonly string[]): Promise<void> {
   await cancelJobs(tx, { workflowIds: ids });
+  await forgetSchedules(tx, ids);
   await tx.deleteFrom('workflow').where('id', '=', anyOf(ids)).execute();
 }
 

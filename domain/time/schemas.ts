@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fault } from '../errors.ts';
+import { parseCron } from './cron.ts';
 import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
 
 /** What requests give of zones and wall times. All but days are stored and answered as sent. */
@@ -27,6 +28,17 @@ export const LocalDateTimeText = z
     fault('invalid_date', 'Must be a day and time without an offset: 2027-03-28T09:00.'),
   )
   .meta({ examples: ['2027-03-28T09:00'] });
+
+/** The times of a recurring trigger, trimmed. */
+export const CronText = z
+  .string()
+  .transform((text, context) => {
+    const cron = parseCron(text);
+    if (!('code' in cron)) return text.trim();
+    context.addIssue({ code: 'custom', ...fault(cron.code, cron.message) });
+    return z.NEVER;
+  })
+  .meta({ examples: ['0 9 * * mon-fri'] });
 
 /** Days of the week: each once, Monday first. */
 export const Days = z

@@ -205,7 +205,7 @@ export type TemplateSenders = ReadonlyMap<
 /** All reasons why a workflow cannot be enabled; empty when it can run. */
 export function enablingProblems(
   graph: Graph,
-  trigger: { type: string; eventName: string | null },
+  trigger: { type: string; eventName: string | null; isScheduled?: boolean },
   templates: TemplateSenders,
 ): FieldProblem[] {
   const problems: FieldProblem[] = [];
@@ -216,6 +216,7 @@ export function enablingProblems(
       message: 'Choose the event that starts the workflow.',
     });
   }
+  if (trigger.type === 'SCHEDULE' && !trigger.isScheduled) problems.push(noSchedule);
   for (const step of graph.steps) {
     for (const message of stepProblems(graph, step, templates)) {
       problems.push({ field: `steps.${step.id}`, code: 'custom', message });
@@ -223,6 +224,13 @@ export function enablingProblems(
   }
   return problems;
 }
+
+/** What is wrong with the trigger SCHEDULE without a cron or a zone. */
+export const noSchedule: FieldProblem = {
+  field: 'triggerConfig',
+  code: 'required',
+  message: 'Choose when the workflow starts: cron and timeZone.',
+};
 
 function stepProblems(graph: Graph, step: GraphStep, templates: TemplateSenders): string[] {
   const ways = waysOut(graph, step.id);

@@ -1,5 +1,12 @@
-import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { priorities, sweepIdOf } from '../../domain/runs.ts';
+import {
+  type CalendarSpec,
+  type Client,
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import { priorities, runIds, sweepIdOf } from '../../domain/runs.ts';
+import { projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
 /** Several times as long as a sweep that has much to do. */
@@ -21,16 +28,84 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
     // The next one is skipped while it is open: a run that hangs must not stay for ever.
     workflowRunTimeout: runTimeoutMs,
   };
-  const schedule = {
+  const schedule: Schedule = {
     spec: { intervals: [{ every: everyMs }] },
     action,
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' as const },
   };
+  await store(client, id, schedule);
+}
+
+/**
+ * Makes Temporal's schedule of a workflow fire at these instants; none: deletes it. They are told as
+ * calendar entries in UTC, each of one second.
+ */
+export async function tellSchedule(
+  client: Client,
+  taskQueue: string,
+  told: { workflowId: string; projectId: string; name: string; instants: readonly Date[] },
+): Promise<void> {
+  const { workflowId, projectId, name, instants } = told;
+  const id = `schedule-${workflowId}`;
+  if (instants.length === 0) {
+    return client.schedule
+      .getHandle(id)
+      .delete()
+      .catch((error: unknown) => {
+        if (!(error instanceof ScheduleNotFoundError)) throw error;
+      });
+  }
+  await store(client, id, {
+    spec: { calendars: instants.map(calendarOf) },
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'firing',
+      // Temporal appends the planned time.
+      workflowId: runIds.firing({ projectId, workflowId, at: '' }).slice(0, -1),
+      taskQueue,
+      args: [{ projectId, workflowId }],
+      staticSummary: name,
+      typedSearchAttributes: [{ key: projectKey, value: projectId }],
+    },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 hour' },
+  });
+}
+
+type Schedule = Omit<Parameters<Client['schedule']['create']>[0], 'scheduleId'>;
+
+/** Creates a schedule, or changes the one there is. */
+async function store(client: Client, scheduleId: string, schedule: Schedule): Promise<void> {
   try {
-    await client.schedule.create({ scheduleId: id, ...schedule });
+    await client.schedule.create({ scheduleId, ...schedule });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // An earlier version may have created it, otherwise.
-    await client.schedule.getHandle(id).update(({ state }) => ({ ...schedule, state }));
+    // Somebody may have paused it.
+    await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...schedule, state }));
   }
+}
+
+const months = [
+  'JANUARY',
+  'FEBRUARY',
+  'MARCH',
+  'APRIL',
+  'MAY',
+  'JUNE',
+  'JULY',
+  'AUGUST',
+  'SEPTEMBER',
+  'OCTOBER',
+  'NOVEMBER',
+  'DECEMBER',
+] as const;
+
+function calendarOf(at: Date): CalendarSpec {
+  return {
+    year: at.getUTCFullYear(),
+    month: months[at.getUTCMonth()]!,
+    dayOfMonth: at.getUTCDate(),
+    hour: at.getUTCHours(),
+    minute: at.getUTCMinutes(),
+    second: at.getUTCSeconds(),
+  };
 }

@@ -1,6 +1,7 @@
 import { v7 as uuidV7 } from 'uuid';
 import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
+import { changeSchedule } from '../../../db/schedules/schedules.ts';
 import { findDrawing, redraw } from '../../../db/workflows/drawing.ts';
 import {
   snapshotWorkflow,
@@ -83,7 +84,7 @@ async function storeTrigger(
   path: readonly string[],
 ): Promise<boolean> {
   const change = { triggerType: type, triggerConfig: config };
-  return inPlace(path, () => changeTrigger(tx, workflow, change));
+  return inPlace(path, () => changeTrigger(tx, workflow, change, workflow));
 }
 
 /** Does what names the fields of a workflow in its errors. */
@@ -169,6 +170,7 @@ export async function fillWorkflow(
   await refuseTooLarge(tx, workflow.id);
   const filled = await updateWorkflow(tx, workflow.id, { enabled });
   if (!enabled) return filled;
+  await changeSchedule(tx, filled);
   const keyed = keyedGraph(given, path);
   await inPlace(path, () => refuseBroken(tx, filled, keyed, broken));
   await snapshotWorkflow(tx, workflow.id);

@@ -152,7 +152,10 @@ describe('changing a workflow', () => {
   });
 
   it.each([
-    [{ triggerType: 'SCHEDULE' }, 'triggerType not_allowed'],
+    [
+      { triggerType: 'MANUAL', triggerConfig: { cron: '0 9 * * *' } },
+      'triggerConfig.cron not_allowed',
+    ],
     [
       { triggerType: 'MANUAL', triggerConfig: { eventName: 'e' } },
       'triggerConfig.eventName not_allowed',

@@ -15,7 +15,8 @@ insert into workflow (project_id, name, allow_reentry, trigger_event_name)
 values ($1, $2, $3, $4)
 returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.updated_at, workflow.version
 
 insert into workflow_step (id, key, project_id, workflow_id, type, name, position_x, position_y,
     config, template_id)
@@ -287,13 +288,15 @@ order by created_at, id
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = $2
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = any($2::uuid[])
 order by id
@@ -301,7 +304,8 @@ for no key update
 
 select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version, (
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.updated_at, workflow.version, (
   select count(*)::int
   from workflow_step
   where workflow_step.workflow_id = workflow.id) as steps, (
@@ -356,14 +360,31 @@ set enabled = $1, updated_at = now()
 where id = $2
 returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.updated_at, workflow.version
 
 update workflow
 set version = $1, updated_at = now()
 where id = $2
 returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.updated_at, workflow.version
+
+update workflow_schedule
+set look_at = now()
+where workflow_id = $1
+
+update workflow_schedule
+set look_at = now() + interval '1 minute'
+where workflow_id in (
+  select workflow_id
+  from workflow_schedule
+  where look_at < now()
+  order by look_at
+  limit $1
+  for update skip locked)
+returning workflow_id
 
 update workflow_step
 set key = given.key from jsonb_to_recordset($1::jsonb) as given(id uuid, key text)

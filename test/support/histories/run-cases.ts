@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
+import { runIds } from '../../../domain/runs.ts';
+import { plannedInstants } from '../../../domain/time/cron.ts';
 import { deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { campaignHistoryCases } from './campaign-cases.ts';
 import type { Engine } from '../engine.ts';
@@ -35,6 +37,21 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const jobId = await askForJob(engine, workflow.id, 'executions/retry-all');
     await endOfExecutionJob(engine, workflow.id, jobId);
     return jobId;
+  },
+  // Told to Temporal.
+  'workflow-schedule': async (engine) =>
+    `keep-schedule-${(await insertScheduled(engine)).workflowId}`,
+  // Every contact, in one page.
+  firing: async (engine) => {
+    const input = await insertScheduled(engine);
+    await transact(engine.api.db, (tx) =>
+      enqueue(tx, { kind: 'firing', input, summary: 'Firing' }),
+    );
+    await waitFor('the firing', async () => {
+      const { body } = await engine.call('GET', `/workflows/${input.workflowId}/firings`);
+      return body.firings.length > 0;
+    });
+    return runIds.firing(input);
   },
   // Verified, failed, woken and removed.
   'domain-poller': async (engine) => {
@@ -131,4 +148,20 @@ async function removed({ api }: Engine, removal: 'reset' | 'delete'): Promise<st
   // Temporal has been told.
   await api.services.dispatcher.close();
   return `project-${removal}-${id}`;
+}
+
+/** A workflow that should have fired within the last quarter of an hour. */
+async function insertScheduled(engine: Engine) {
+  const steps = [{ type: 'EXIT', name: 'Out', config: { reason: 'done' } }];
+  const { id: workflowId } = await createWorkflow(engine, { eventName: randomUUID(), steps });
+  const triggerConfig = { cron: '*/15 * * * *', timeZone: 'UTC' };
+  const trigger = { triggerType: 'SCHEDULE', triggerConfig };
+  await engine.call('PATCH', `/workflows/${workflowId}`, trigger);
+  const [at = new Date()] = plannedInstants(triggerConfig, new Date(Date.now() - 900_001), 1);
+  await engine.api.db
+    .updateTable('workflow_schedule')
+    .set({ next_at: at })
+    .where('workflow_id', '=', workflowId)
+    .execute();
+  return { projectId: engine.project.id, workflowId, at: at.toISOString() };
 }

@@ -1,0 +1,41 @@
+import type { Database } from '../db/database.ts';
+import { firePage, startFiring } from '../db/schedules/firings.ts';
+import { prepareSchedule, recordTold, type ToldSchedule } from '../db/schedules/schedules.ts';
+import type { JobProgress } from '../domain/job.ts';
+import { timeBoxed } from './time-box.ts';
+
+export interface ScheduleActivities {
+  /** Tells Temporal when a workflow fires next, and lists firings that were missed. */
+  KEEP_SCHEDULE(workflowId: string): Promise<void>;
+  /** Starts executions of a firing for one time slice. `at`: its planned time. */
+  FIRE(firing: { workflowId: string; at: string }): Promise<JobProgress>;
+}
+
+export interface ScheduleServices {
+  db: Database;
+  /** Makes Temporal's schedule of a workflow what it is to be. */
+  tellSchedule(told: ToldSchedule): Promise<void>;
+}
+
+export function createScheduleActivities({
+  db,
+  tellSchedule,
+}: ScheduleServices): ScheduleActivities {
+  return {
+    async KEEP_SCHEDULE(workflowId) {
+      const told = await prepareSchedule(db, workflowId);
+      if (!told) return;
+      await tellSchedule(told);
+      await recordTold(db, told);
+    },
+    FIRE: ({ workflowId, at }) =>
+      timeBoxed(async (goesOn) => {
+        const planned = new Date(at);
+        let page = { matched: 0, goesOn: await startFiring(db, workflowId, planned) };
+        while (page.goesOn && goesOn()) page = await firePage(db, workflowId, planned);
+        const { matched } = page;
+        const state = page.goesOn ? 'active' : 'completed';
+        return { state, done: matched, total: matched, failedReason: null };
+      }),
+  };
+}

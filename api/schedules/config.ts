@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import type { TriggerSchedule } from '../../db/schedules/schedules.ts';
+import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
+import { found, invalidField } from '../../domain/errors.ts';
+import { CronText, Zone } from '../../domain/time/schemas.ts';
+import { Uuid } from '../http/schemas.ts';
+import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
+
+/** The config of the trigger SCHEDULE in requests. null is as good as absent. */
+export const scheduleFields = {
+  cron: CronText.nullish(),
+  timeZone: Zone.nullish(),
+  segmentId: Uuid.nullish(),
+  filter: ConditionInput.nullish(),
+};
+
+const ScheduleConfig = z.object(scheduleFields);
+
+type GivenSchedule = z.output<typeof ScheduleConfig>;
+
+/** @throws Problem VALIDATION_ERROR `not_allowed` for a schedule of another trigger */
+export function refuseSchedule(type: string, given: GivenSchedule): void {
+  for (const key of Object.keys(scheduleFields) as (keyof GivenSchedule)[]) {
+    if (given[key] === undefined || given[key] === null) continue;
+    throw invalidField(`triggerConfig.${key}`, 'not_allowed', `${type} has no schedule.`);
+  }
+}
+
+/**
+ * The config as it is stored.
+ * @throws Problem SEGMENT_NOT_FOUND, VALIDATION_ERROR for a filter that names what does not exist
+ */
+export async function settledSchedule(
+  tx: Database,
+  projectId: string,
+  { cron, timeZone, segmentId, filter }: GivenSchedule,
+): Promise<TriggerSchedule> {
+  if (segmentId || filter?.mentions.length) await lockSegmentReferences(tx, projectId);
+  if (segmentId) found('SEGMENT', segmentId, await findSegment(tx, projectId, segmentId));
+  const placed = filter ? { ...filter, field: 'triggerConfig.filter' } : null;
+  await refuseBadReferences(tx, projectId, placed);
+  return {
+    ...(cron && { cron }),
+    ...(timeZone && { timeZone }),
+    ...(segmentId && { segmentId }),
+    ...(filter && { filter: filter.condition }),
+  };
+}

@@ -1,0 +1,323 @@
+import { type Selectable, sql } from 'kysely';
+import type { Condition } from '../../domain/filter/filter.ts';
+import { plannedInstants } from '../../domain/time/cron.ts';
+import { type Database, transact } from '../database.ts';
+import { anyOf } from '../expressions.ts';
+import { enqueue } from '../outbox/outbox.ts';
+import type { Workflow } from '../tables.ts';
+
+/**
+ * What Temporal is told of the schedules of workflows. Its own calendars leave out times in a gap of the
+ * clock and fire twice where one comes twice: so it is told the planned instants themselves, some ahead.
+ */
+
+type WorkflowRow = Selectable<Workflow>;
+
+/** The config of the trigger SCHEDULE, as far as it is given. */
+export interface TriggerSchedule {
+  cron?: string;
+  timeZone?: string;
+  segmentId?: string;
+  filter?: Condition;
+}
+
+export function scheduleOf(row: Pick<WorkflowRow, 'trigger_schedule'>): TriggerSchedule {
+  return (row.trigger_schedule ?? {}) as TriggerSchedule;
+}
+
+/** Whether it says when the workflow fires. */
+export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
+  return cron !== undefined && timeZone !== undefined;
+}
+
+/** Instants told ahead: a day, when they are as close as may be. */
+const toldAhead = 100;
+/** When fewer of those are left, more are told. */
+const toldAheadMin = 20;
+/** A firing may begin so late, in milliseconds, before the sweep starts it. */
+const graceMs = 40_000;
+/** A firing that has not begun by then, in milliseconds, starts nothing. */
+const missedAfterMs = 3_600_000;
+/** The firings of a workflow that are kept. */
+export const firingsKept = 100;
+
+/**
+ * Records, in the transaction that has changed a workflow, that its schedule is to be told or deleted.
+ * @param workflow as it is now
+ */
+export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promise<void> {
+  const isOn = workflow.enabled && workflow.trigger_type === 'SCHEDULE';
+  const [next] = isOn ? plannedInstants(scheduleOf(workflow), new Date(), 1) : [];
+  if (next) {
+    await sql`
+      insert into workflow_schedule (workflow_id, project_id, next_at, look_at)
+        values (${workflow.id}, ${workflow.project_id}, ${next}, now())
+        on conflict (workflow_id) do update set next_at = excluded.next_at, look_at = now()`.execute(
+      tx,
+    );
+  } else {
+    const { numUpdatedRows } = await tx
+      .updateTable('workflow_schedule')
+      .set({ look_at: sql<Date>`now()` })
+      .where('workflow_id', '=', workflow.id)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return;
+  }
+  await keep(tx, workflow.id);
+}
+
+async function keep(tx: Database, workflowId: string): Promise<void> {
+  const input = { projectId: null, workflowId };
+  await enqueue(tx, { kind: 'workflowSchedule', input, summary: 'Keep a schedule' });
+}
+
+/** Makes the schedules of a project due for a look: it was disabled, enabled or removed. */
+export async function lookAtSchedules(tx: Database, projectId: string): Promise<void> {
+  await tx
+    .updateTable('workflow_schedule')
+    .set({ look_at: sql<Date>`now()` })
+    .where('project_id', '=', projectId)
+    .execute();
+}
+
+/** Has the schedules of workflows deleted, in the transaction that deletes these. */
+export async function forgetSchedules(tx: Database, ids: readonly string[]): Promise<void> {
+  const rows = await tx
+    .updateTable('workflow_schedule')
+    .set({ look_at: sql<Date>`now()` })
+    .where('workflow_id', '=', anyOf(ids))
+    .returning('workflow_id')
+    .execute();
+  for (const { workflow_id: id } of rows) await keep(tx, id);
+}
+
+/** Has the schedules looked at that are due, `max` at most: a firing is late, or something has changed. */
+export async function keepDueSchedules(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const due = await tx
+      .updateTable('workflow_schedule')
+      // Its look sets a better one.
+      .set({ look_at: sql<Date>`now() + interval '1 minute'` })
+      .where('workflow_id', 'in', (eb) =>
+        eb
+          .selectFrom('workflow_schedule')
+          .select('workflow_id')
+          .where('look_at', '<', sql<Date>`now()`)
+          .orderBy('look_at')
+          .limit(max)
+          .forUpdate()
+          .skipLocked(),
+      )
+      .returning('workflow_id')
+      .execute();
+    for (const { workflow_id: id } of due) await keep(tx, id);
+  });
+}
+
+/**
+ * A workflow that fires now, if it is one; it is not deleted until the transaction ends. Before other rows
+ * of it are locked, as who deletes it does.
+ */
+export async function holdFiringWorkflow(
+  tx: Database,
+  workflowId: string,
+): Promise<WorkflowRow | undefined> {
+  const { rows } = await sql<WorkflowRow>`
+    select workflow.id, workflow.project_id, workflow.name, workflow.enabled, workflow.trigger_type,
+        workflow.trigger_schedule, workflow.version, workflow.allow_reentry
+      from workflow join project on project.id = workflow.project_id
+      where workflow.id = ${workflowId} and workflow.enabled
+        and workflow.trigger_type = 'SCHEDULE' and project.disabled_reason is null
+        and project.removal is null
+      for key share of workflow`.execute(tx);
+  return rows[0];
+}
+
+/** What Temporal is to be told of a schedule; no instants: it has none. */
+export interface ToldSchedule {
+  workflowId: string;
+  projectId: string;
+  name: string;
+  instants: Date[];
+}
+
+/**
+ * Lists the firings of a workflow that were not begun in time, has the late ones begun, and says what
+ * Temporal is to be told. null: it was told already that there is none.
+ */
+export async function prepareSchedule(
+  db: Database,
+  workflowId: string,
+): Promise<ToldSchedule | null> {
+  return transact(db, async (tx) => {
+    const workflow = await holdFiringWorkflow(tx, workflowId);
+    const row = await tx
+      .selectFrom('workflow_schedule')
+      .select(['project_id', 'next_at'])
+      .where('workflow_id', '=', workflowId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!row) return null;
+    const told = { workflowId, projectId: row.project_id, name: workflow?.name ?? '' };
+    if (!workflow) return { ...told, instants: [] };
+    const now = new Date();
+    const schedule = scheduleOf(workflow);
+    let next: Date | undefined;
+    for (const at of plannedUntil(schedule, row.next_at, now)) {
+      const outcome = await lookAtFiring(tx, workflow, at, now);
+      if (outcome === 'late') await signalFiring(tx, workflow, at);
+      if (outcome !== 'listed') {
+        next = at;
+        break;
+      }
+    }
+    const instants = plannedInstants(schedule, now, toldAhead);
+    next ??= instants[0];
+    if (next) await updateNext(tx, workflowId, next);
+    return { ...told, instants };
+  });
+}
+
+/** The planned instants from one to another, the last ones that are kept. */
+function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[] {
+  let found: Date[] = [];
+  for (let after = new Date(from.getTime() - 1); ;) {
+    const page = plannedInstants(schedule, after, toldAhead);
+    found = [...found, ...page.filter((at) => at <= until)].slice(-firingsKept);
+    const last = page.at(-1);
+    if (!last || last > until) return found;
+    after = last;
+  }
+}
+
+/** Lists a firing that was not begun and will not be; `late`: it is to be begun now. */
+async function lookAtFiring(
+  tx: Database,
+  workflow: WorkflowRow,
+  at: Date,
+  now: Date,
+): Promise<'listed' | 'late' | 'young'> {
+  const firings = tx.selectFrom('firing').select('at').where('workflow_id', '=', workflow.id);
+  if (await firings.where('at', '=', at).executeTakeFirst()) return 'listed';
+  const before = await firings
+    .where('started_at', '<=', at)
+    .where((or) => or.or([or('completed_at', 'is', null), or('completed_at', '>', at)]))
+    .executeTakeFirst();
+  const age = now.getTime() - at.getTime();
+  if (!before && age <= missedAfterMs) return age > graceMs ? 'late' : 'young';
+  await insertFiring(tx, workflow, at, before ? 'OVERLAPPED' : 'MISSED');
+  return 'listed';
+}
+
+/** Has a firing begun, or gone on with if somebody has ended its run in Temporal. */
+async function signalFiring(
+  tx: Database,
+  { id: workflowId, project_id: projectId, name }: WorkflowRow,
+  at: Date,
+): Promise<void> {
+  const input = { projectId, workflowId, at: at.toISOString() };
+  await enqueue(tx, { kind: 'firing', input, summary: name });
+}
+
+/** Lists a firing, and forgets the oldest ones. */
+async function insertFiring(
+  tx: Database,
+  { id, project_id }: Pick<WorkflowRow, 'id' | 'project_id'>,
+  at: Date,
+  status: 'OVERLAPPED' | 'MISSED' | 'RUNNING',
+  begun: { started_at?: Date; audience?: string } = {},
+): Promise<void> {
+  await tx
+    .insertInto('firing')
+    .values({ workflow_id: id, project_id, at, status, ...begun })
+    .execute();
+  await sql`
+    delete from firing where workflow_id = ${id} and status <> 'RUNNING' and at < (
+      select min(at) from (select at from firing where workflow_id = ${id}
+        order by at desc limit ${firingsKept}) kept)`.execute(tx);
+}
+
+async function updateNext(tx: Database, workflowId: string, next: Date): Promise<void> {
+  await tx
+    .updateTable('workflow_schedule')
+    .set({ next_at: next, look_at: new Date(Math.max(next.getTime(), Date.now()) + graceMs) })
+    .where('workflow_id', '=', workflowId)
+    .execute();
+}
+
+/** Records that Temporal was told. A schedule that is switched off is forgotten. */
+export async function recordTold(db: Database, told: ToldSchedule): Promise<void> {
+  const { workflowId, instants } = told;
+  const last = instants.at(-1);
+  if (last) {
+    await db
+      .updateTable('workflow_schedule')
+      .set({ told_until: last })
+      .where('workflow_id', '=', workflowId)
+      .execute();
+    return;
+  }
+  await sql`
+    with kept as (
+      select id from workflow
+        where id = ${workflowId} and enabled and trigger_type = 'SCHEDULE'
+    ), waiting as (
+      -- Its project is disabled, and nothing is planned. Who enables it makes it due for a look.
+      update workflow_schedule set told_until = null, look_at = null, next_at = '9999-01-01'
+        where workflow_id in (select id from kept)
+    )
+    delete from workflow_schedule where workflow_id = ${workflowId}
+      and workflow_id not in (select id from kept)`.execute(db);
+}
+
+/**
+ * Begins a firing, in the caller's transaction, or lists it as missed or overlapped. Returns whether it
+ * is running: an attempt to begin it again finds it so.
+ */
+export async function beginFiring(tx: Database, workflowId: string, at: Date): Promise<boolean> {
+  const workflow = await holdFiringWorkflow(tx, workflowId);
+  const row = await tx
+    .selectFrom('workflow_schedule')
+    .select(['next_at', 'told_until'])
+    .where('workflow_id', '=', workflowId)
+    .forUpdate()
+    .executeTakeFirst();
+  const listed = await tx
+    .selectFrom('firing')
+    .select('status')
+    .where('workflow_id', '=', workflowId)
+    .where('at', '=', at)
+    .executeTakeFirst();
+  if (listed) return listed.status === 'RUNNING';
+  const schedule = workflow ? scheduleOf(workflow) : {};
+  const [planned, ...following] = plannedInstants(
+    schedule,
+    new Date(at.getTime() - 1),
+    toldAheadMin,
+  );
+  // It was planned by a schedule that was changed since.
+  const isPlanned = planned?.getTime() === at.getTime();
+  if (!workflow || !row || !isPlanned || at < row.next_at) return false;
+  const now = new Date();
+  const running = await tx
+    .selectFrom('firing')
+    .select('at')
+    .where('workflow_id', '=', workflowId)
+    .where('status', '=', 'RUNNING')
+    .executeTakeFirst();
+  const isMissed = now.getTime() - at.getTime() > missedAfterMs;
+  const { segmentId, filter } = schedule;
+  await insertFiring(
+    tx,
+    workflow,
+    at,
+    running ? 'OVERLAPPED' : isMissed ? 'MISSED' : 'RUNNING',
+    running || isMissed ? {} : { started_at: now, audience: JSON.stringify({ segmentId, filter }) },
+  );
+  if (running) await signalFiring(tx, workflow, running.at);
+  const [next] = following;
+  // Earlier ones that are not listed yet: the sweep lists them.
+  if (next && row.next_at >= at) await updateNext(tx, workflowId, next);
+  if (!row.told_until || following.at(-1)! >= row.told_until) await keep(tx, workflowId);
+  return !running && !isMissed;
+}

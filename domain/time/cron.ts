@@ -1,0 +1,178 @@
+import { type FieldCode } from '../errors.ts';
+import { instantOf, wallTimeAt } from './zones.ts';
+
+/** The times of a recurring trigger: a small dialect of cron, by the wall time of a zone. */
+
+/** What a cron text means. All lists are in order. */
+export interface Cron {
+  /** Times of day, in minutes since midnight. */
+  minutes: number[];
+  /** Days of the month, or null: all. */
+  days: Set<number> | null;
+  months: Set<number>;
+  /** 1 for Monday to 7 for Sunday, or null: all. */
+  weekdays: Set<number> | null;
+}
+
+/** Most characters of a cron text. */
+const charsMax = 100;
+
+/** Least minutes between two times of day, also across midnight. */
+const gapMin = 15;
+
+const dayMinutes = 24 * 60;
+
+const monthNames = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+const weekdayNames = 'sun mon tue wed thu fri sat'.split(' ');
+
+interface FieldRule {
+  min: number;
+  max: number;
+  /** Names of `min`, the next one, and so on. */
+  names?: readonly string[];
+}
+
+const fieldRules: readonly FieldRule[] = [
+  { min: 0, max: 59 },
+  { min: 0, max: 23 },
+  { min: 1, max: 31 },
+  { min: 1, max: 12, names: monthNames },
+  // 0 and 7 are Sunday.
+  { min: 0, max: 7, names: weekdayNames },
+];
+
+/** What is wrong with a cron text. */
+export interface CronFault {
+  code: Extract<FieldCode, 'too_big' | 'invalid_string' | 'custom' | 'too_small'>;
+  message: string;
+}
+
+/**
+ * Reads a cron text: minute, hour, day of month, month and day of week, each `*`, `a` or `a-b`, the first
+ * and the last with a step (`*` + `/n`), or a list of those; names of months and weekdays in any case.
+ */
+export function parseCron(given: string): Cron | CronFault {
+  const text = given.trim();
+  if (text.length > charsMax) {
+    return { code: 'too_big', message: `Has at most ${charsMax} characters.` };
+  }
+  const parts = text.split(/ +/);
+  const sets = parts.map((part, index) => parseField(part, fieldRules[index]));
+  const [minutes, hours, days, months, weekdays] = sets;
+  if (parts.length !== fieldRules.length || !minutes || !hours || !days || !months || !weekdays) {
+    const message = 'Must have minute, hour, day of month, month and day of week: 0 9 * * mon-fri.';
+    return { code: 'invalid_string', message };
+  }
+  const [, , dayText, , weekdayText] = parts;
+  if (dayText !== '*' && weekdayText !== '*') {
+    const message = 'Must leave the day of month or the day of week open: *.';
+    return { code: 'invalid_string', message };
+  }
+  const cron: Cron = {
+    minutes: [...hours].flatMap((hour) => [...minutes].map((minute) => hour * 60 + minute)),
+    days: dayText === '*' ? null : days,
+    months,
+    weekdays: weekdayText === '*' ? null : new Set([...weekdays].map((day) => day || 7)),
+  };
+  cron.minutes.sort((one, other) => one - other);
+  if (!everMatches(cron)) return { code: 'custom', message: 'There is no such day in any year.' };
+  if (smallestGap(cron.minutes) < gapMin) {
+    return { code: 'too_small', message: `Times must be ${gapMin} minutes apart.` };
+  }
+  return cron;
+}
+
+function parseField(text: string, rule: FieldRule | undefined): Set<number> | null {
+  const values = new Set<number>();
+  for (const item of text.split(',')) {
+    const range = rule && parseItem(item, rule);
+    if (!range) return null;
+    for (let value = range.from; value <= range.to; value += range.step) values.add(value);
+  }
+  return values;
+}
+
+function parseItem(
+  text: string,
+  rule: FieldRule,
+): { from: number; to: number; step: number } | null {
+  const match = /^(?:(\*)|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:\/(\d{1,4}))?$/i.exec(text);
+  if (!match) return null;
+  const [, all, first = '', last, every] = match;
+  // A step needs a range.
+  if (every !== undefined && (Number(every) === 0 || (!all && last === undefined))) return null;
+  const step = Number(every ?? 1);
+  // 7 is Sunday once more.
+  if (all) return { from: rule.min, to: Math.min(rule.max, rule.max === 7 ? 6 : rule.max), step };
+  const from = valueOf(first, rule);
+  const to = last === undefined ? from : valueOf(last, rule);
+  return from === null || to === null || from > to ? null : { from, to, step };
+}
+
+function valueOf(text: string, { min, max, names = [] }: FieldRule): number | null {
+  const named = names.indexOf(text.toLowerCase());
+  if (named >= 0) return min + named;
+  const value = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? value : null;
+}
+
+function everMatches({ days, months }: Cron): boolean {
+  const lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  return (
+    days === null || [...months].some((month) => Math.min(...days) <= (lengths[month - 1] ?? 0))
+  );
+}
+
+function smallestGap(minutes: readonly number[]): number {
+  const gaps = minutes.map(
+    (minute, index) => (minutes[index + 1] ?? minutes[0]! + dayMinutes) - minute,
+  );
+  return Math.min(...gaps);
+}
+
+/** The 29th of February may be eight years away. */
+const daysAheadMax = 9 * 366;
+
+/**
+ * The next planned instants of a cron text in a zone, strictly after `after`. Each planned wall time
+ * counts once: one that a change of the clock leaves out is the first instant after the gap, of one that
+ * comes twice the first counts, and times that a gap makes one instant are one.
+ */
+export function nextInstants(cron: Cron, zone: string, after: Date, count: number): Date[] {
+  const found: Date[] = [];
+  const today = wallTimeAt(zone, after);
+  let last = after.getTime();
+  // From the day before: a clock may be set back over midnight.
+  for (let ahead = -1; ahead <= daysAheadMax && found.length < count; ahead++) {
+    const date = new Date(Date.UTC(today.year, today.month - 1, today.day + ahead));
+    if (!matches(cron, date)) continue;
+    const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
+    for (const minutes of cron.minutes) {
+      const time = { hour: Math.floor(minutes / 60), minute: minutes % 60, second: 0 };
+      const instant = instantOf(zone, { year, month, day, ...time });
+      if (instant.getTime() <= last || found.length === count) continue;
+      last = instant.getTime();
+      found.push(instant);
+    }
+  }
+  return found;
+}
+
+function matches({ days, months, weekdays }: Cron, date: Date): boolean {
+  return (
+    months.has(date.getUTCMonth() + 1) &&
+    (days?.has(date.getUTCDate()) ?? true) &&
+    (weekdays?.has(date.getUTCDay() || 7) ?? true)
+  );
+}
+
+/** The same of a trigger; nothing while its cron or its zone is not given. */
+export function plannedInstants(
+  { cron, timeZone }: { cron?: string | undefined; timeZone?: string | undefined },
+  after: Date,
+  count: number,
+): Date[] {
+  const parsed = cron === undefined ? null : parseCron(cron);
+  if (!parsed || 'code' in parsed || timeZone === undefined) return [];
+  return nextInstants(parsed, timeZone, after, count);
+}
