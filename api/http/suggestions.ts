@@ -91,8 +91,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
     'Cancel them with POST /workflows/{id}/executions/cancel-all, or disable the workflow.',
   EXECUTION_EXISTS:
-    'details has the status. While it is RUNNING or WAITING, wait for its end or cancel it; ' +
-    'afterwards allowReentry of the workflow lets the contact in again.',
+    'An active one ends or is cancelled first: see details. Then allowReentry, which ' +
+    'PATCH /workflows/{id} sets, lets the contact in again.',
   EXECUTION_NOT_FAILED: 'Only FAILED executions are tried again; start a new one instead.',
   EXECUTION_NOT_ACTIVE: 'Only RUNNING and WAITING executions can be acted on: it is over.',
   EXECUTION_PAUSED: 'Let it go on with POST /workflows/{id}/executions/{executionId}/resume.',
