@@ -41,6 +41,7 @@ import { mailboxEndpoints } from './emails/mailbox.ts';
 import { metaEndpoints } from './meta/meta.ts';
 import { optOutPages } from './pages/opt-out.ts';
 import { send } from './public/send.ts';
+import { sendBatch } from './public/send-batch.ts';
 import { track } from './public/track.ts';
 import { verify } from './public/verify.ts';
 import { projectEndpoints } from './projects/projects.ts';
@@ -58,6 +59,7 @@ import { workflowEndpoints } from './workflows/workflows.ts';
 /** Every endpoint of the API: routed, documented and swept by the tests. */
 export const endpoints: readonly AnyEndpoint[] = [
   send,
+  sendBatch,
   track,
   verify,
   ...contactEndpoints,

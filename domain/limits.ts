@@ -17,6 +17,8 @@ export const limits = {
   headerNameChars: 500,
   headerValueChars: 998,
   recipients: 1000,
+  /** Messages of one request. */
+  batchMessages: 500,
   /** How far ahead mail can be scheduled. */
   scheduleDaysMax: 730,
   contactDataBytes: 64 * 1024,

@@ -75,12 +75,17 @@ export async function prepareMail(
     replyTo: request.reply ?? replyTo ?? (template ? template.reply_to : null),
     headers,
     attachments: await storeFiles(db, projectId, request),
-    share: {
-      projectId,
-      category: 'transactional',
-      units: unitsOf({ attachments: request.attachments?.length ?? 0 }),
-      at: request.scheduledFor ?? null,
-    },
+    share: shareOf(projectId, request),
+  };
+}
+
+/** What each mail of a message takes of the project's sending allowance. */
+export function shareOf(projectId: string, { attachments, scheduledFor }: SendBody): Share {
+  return {
+    projectId,
+    category: 'transactional',
+    units: unitsOf({ attachments: attachments?.length ?? 0 }),
+    at: scheduledFor ?? null,
   };
 }
 

@@ -26,7 +26,7 @@ const SentEmail = named('SentEmail', {
   email: z.uuid(),
 });
 
-type SentEmail = z.output<typeof SentEmail>;
+export type SentEmail = z.output<typeof SentEmail>;
 
 /** Why a template could not be rendered. */
 const SendWarning = named('SendWarning', {
@@ -44,7 +44,7 @@ export const SentMessage = z.object({
   timestamp: Time,
 });
 
-type SentMessage = z.output<typeof SentMessage>;
+export type SentMessage = z.output<typeof SentMessage>;
 
 /** What a message needs of the request that brings it. */
 export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
@@ -75,12 +75,7 @@ export async function sendMessage(
   const timestamp = new Date().toISOString();
   const warnings = new Warnings();
   const emails = acceptedBefore(body, key?.accepted ?? []);
-  const answer = (sent: SentEmail[]) => ({
-    emails: sent,
-    ...(warnings.list.length > 0 ? { warnings: warnings.list } : {}),
-    ...(body.scheduledFor ? { scheduledFor: body.scheduledFor.toISOString() } : {}),
-    timestamp,
-  });
+  const answer = (sent: SentEmail[]) => presentSent(body, sent, warnings, timestamp);
   const left = body.to.slice(emails.length);
   const isContinued = emails.length > 0;
   const mail = await admit(call, body, { left: left.length, isContinued }).catch((error) => {
@@ -105,6 +100,21 @@ export async function sendMessage(
   return answer(emails);
 }
 
+/** What `/v1/send` answers for a message whose mails are accepted. */
+export function presentSent(
+  { scheduledFor }: SendBody,
+  emails: SentEmail[],
+  { list }: Warnings,
+  timestamp: string,
+): SentMessage {
+  return {
+    emails,
+    ...(list.length > 0 ? { warnings: list } : {}),
+    ...(scheduledFor ? { scheduledFor: scheduledFor.toISOString() } : {}),
+    timestamp,
+  };
+}
+
 /** Checks what concerns all recipients, before the first of those that are left. */
 async function admit(
   { db, config, caller }: SendCall,
@@ -116,8 +126,8 @@ async function admit(
   return mail;
 }
 
-/** The warnings of a request: what many recipients have in common is said once. */
-class Warnings {
+/** The warnings of a message: what many recipients have in common is said once. */
+export class Warnings {
   readonly #byPlace = new Map<string, z.input<typeof SendWarning>>();
 
   add(warnings: readonly TemplateWarning[]): void {

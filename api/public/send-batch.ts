@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import { v7 as uuidV7 } from 'uuid';
+import { z } from 'zod';
+import { requireAllowance, type Share } from '../../db/billing/billing.ts';
+import { transact } from '../../db/database.ts';
+import { monthOf } from '../../domain/billing.ts';
+import { Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { renderAhead } from '../../domain/template/render-ahead.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
+import { asProblem, errorBody } from '../http/envelope.ts';
+import { fault, named, Time } from '../http/schemas.ts';
+import { checkRequest, choosing } from '../http/validation.ts';
+import { AlreadyAccepted, prepareMail, recordMail, shareOf } from './prepared-mail.ts';
+import {
+  type MessageKey,
+  presentSent,
+  type SentEmail,
+  SentMessage,
+  sendMessage,
+  Warnings,
+} from './send-message.ts';
+import { refuseLargeFiles, SendBody } from './send-schema.ts';
+
+/** Many messages in one request: each for itself, or all or nothing. */
+
+/** A body of `/v1/send`. It is checked in its turn, so that a bad one concerns no other. */
+const GivenMessage = z
+  .unknown()
+  .transform(
+    choosing(
+      (message: unknown) => message,
+      () => SendBody,
+    ),
+  )
+  .meta(z.toJSONSchema(SendBody, { io: 'input', unrepresentable: 'any' }));
+
+const Batch = z
+  .object({
+    messages: z.array(GivenMessage).min(1).max(limits.batchMessages),
+    atomic: z.boolean().default(false).describe('All messages are accepted, or none'),
+  })
+  .superRefine(({ messages }, context) => {
+    const recipients = messages.reduce<number>((sum, message) => sum + recipientsOf(message), 0);
+    if (recipients <= limits.recipients) return;
+    const message = `All messages together have at most ${limits.recipients} recipients.`;
+    context.addIssue({ code: 'custom', path: ['messages'], ...fault('too_big', message) });
+  });
+
+/** How many a message is for, also one that is wrong. */
+function recipientsOf(message: unknown): number {
+  const to = typeof message === 'object' && message !== null && 'to' in message && message.to;
+  return Array.isArray(to) ? to.length : 1;
+}
+
+const Refusal = named('MessageRefusal', {
+  code: z.string(),
+  message: z.string(),
+  statusCode: z.int(),
+  requestId: z.string(),
+  errors: z
+    .array(
+      z.object({
+        field: z.string(),
+        message: z.string(),
+        code: z.string(),
+        received: z.string().optional(),
+      }),
+    )
+    .optional(),
+  suggestion: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+
+const Result = z.union([
+  z.object({ success: z.literal(true), data: SentMessage }),
+  z.object({ success: z.literal(false), error: Refusal }),
+]);
+
+const BatchResult = z.object({
+  accepted: z.int(),
+  refused: z.int(),
+  timestamp: Time,
+  results: z.array(Result).describe('One per message, in their order'),
+});
+
+type BatchCall = Call<'secret', unknown, unknown, z.output<typeof Batch>>;
+
+export const sendBatch = endpoint({
+  id: 'sendBatch',
+  method: 'POST',
+  path: '/v1/send/batch',
+  tag: 'Public API',
+  summary: 'Send up to 500 messages with one request',
+  description:
+    'Each message is a body of /v1/send, and all together have up to 1,000 recipients. They are ' +
+    'accepted one after the other; `results` has for each what /v1/send would have answered. With ' +
+    '`atomic`, the first message that is refused refuses all: its fields begin with ' +
+    '`messages.<index>.`, and `details.index` is its index. The request counts once for the rate ' +
+    'limit. Under an Idempotency-Key a repeat is answered with the same refusals: send those ' +
+    'messages again under another key.',
+  access: 'secret',
+  bodyBytesMax: limits.sendBodyBytes,
+  wrapped: true,
+  body: Batch,
+  response: BatchResult,
+  problems: [
+    'TEMPLATE_NOT_FOUND',
+    'SCHEDULE_IN_PAST',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'CONTACT_UNSUBSCRIBED',
+    'MESSAGE_TOO_LARGE',
+    'BILLING_LIMIT_EXCEEDED',
+  ],
+  example: {
+    body: {
+      messages: [
+        {
+          to: 'ada@shop.example',
+          from: 'team@shop.example',
+          subject: 'Your order',
+          body: '<p>It is on its way.</p>',
+        },
+        {
+          to: 'bad',
+          from: 'team@shop.example',
+          subject: 'Your order',
+          body: '<p>It is on its way.</p>',
+        },
+      ],
+    },
+    response: {
+      success: true,
+      data: {
+        accepted: 1,
+        refused: 1,
+        timestamp: '2026-11-21T08:30:00.000Z',
+        results: [
+          {
+            success: true,
+            data: {
+              emails: [
+                {
+                  contact: {
+                    id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+                    email: 'ada@shop.example',
+                  },
+                  email: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+                },
+              ],
+              timestamp: '2026-11-21T08:30:00.000Z',
+            },
+          },
+          {
+            success: false,
+            error: {
+              code: 'VALIDATION_ERROR',
+              message: 'The request is not valid.',
+              statusCode: 422,
+              requestId: '1d0c4f0e-6a0e-4c57-9a2b-5d1a2f9e7c11',
+              errors: [
+                { field: 'to', message: 'Must be an email address.', code: 'invalid_string' },
+              ],
+              suggestion: 'Correct the fields listed in errors.',
+            },
+          },
+        ],
+      },
+    },
+  },
+  handle: (call) => (call.body.atomic ? sendAll(call) : sendEach(call)),
+});
+
+/**
+ * One message after the other, each for itself. Its mails are recorded with the key, so that a request
+ * that continues this one goes on behind them.
+ * @throws Problem SERVICE_UNAVAILABLE when none could be accepted, and one for that reason
+ */
+async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
+  const results: z.input<typeof Result>[] = [];
+  let first = 0;
+  for (const message of call.body.messages) {
+    const key = keyFrom(call, first, recipientsOf(message));
+    first += recipientsOf(message);
+    try {
+      const data = await sendMessage(call, checkMessage(message), key);
+      results.push({ success: true, data });
+    } catch (error) {
+      const problem = asProblem(error);
+      if (problem.status >= 500) {
+        call.log.error({ requestId: call.request.id, error }, 'a message of a batch failed');
+      }
+      results.push({ success: false, error: refusalOf(problem, call.request.id) });
+    }
+  }
+  const accepted = results.filter(({ success }) => success).length;
+  const isAway = results.some((one) => !one.success && one.error.statusCode === 503);
+  if (accepted === 0 && isAway) throw new Problem('SERVICE_UNAVAILABLE');
+  const timestamp = new Date().toISOString();
+  return { accepted, refused: results.length - accepted, timestamp, results };
+}
+
+function refusalOf(problem: Problem, requestId: string): z.input<typeof Refusal> {
+  const { errors, ...error } = errorBody(problem, requestId).error;
+  return { ...error, ...(errors && { errors: [...errors] }) };
+}
+
+/** The key of the message whose first mail is the `first` of the request. */
+function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKey | null {
+  if (!keyUse) return null;
+  return {
+    accepted: keyUse.accepted
+      .map((email) => ({ ...email, position: email.position - first }))
+      .filter(({ position }) => position >= 0 && position < count),
+    emailId: (index) => keyUse.emailId(first + index),
+    record: (tx, email) =>
+      keyUse.recordAccepted(tx, { ...email, position: first + email.position }),
+  };
+}
+
+/** @throws Problem VALIDATION_ERROR */
+function checkMessage(message: unknown): SendBody {
+  const given = { params: undefined, query: undefined, body: message };
+  return checkRequest({ body: SendBody }, given).body as SendBody;
+}
+
+/**
+ * All messages in one transaction with the answer of the key.
+ * @throws Problem of the first message that is refused, with `details.index`
+ */
+async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
+  const { db, config, caller, renderer, keyUse } = call;
+  const messages = call.body.messages.map((message, index) =>
+    ofMessage(index, () => {
+      const body = checkMessage(message);
+      refuseLargeFiles(body.attachments, config);
+      // Chosen before, because the transaction may be restarted.
+      return { body, newContacts: body.to.map(() => randomUUID()) };
+    }),
+  );
+  for (const share of sharesOf(caller.projectId, messages)) {
+    await requireAllowance(db, config.billing, share);
+  }
+  if (call.stopping.aborted) throw new Problem('SERVICE_UNAVAILABLE');
+  const newIds = messages.flatMap(({ body }) => body.to.map(() => uuidV7()));
+  const timestamp = new Date().toISOString();
+  return renderAhead(renderer, (known) =>
+    transact(db, async (tx) => {
+      const results: z.input<typeof Result>[] = [];
+      let position = 0;
+      for (const [index, { body, newContacts }] of messages.entries()) {
+        const emails: SentEmail[] = [];
+        const warnings = new Warnings();
+        try {
+          const mail = await prepareMail(tx, caller.projectId, body, { isContinued: false });
+          for (const [at, recipient] of body.to.entries()) {
+            const email = keyUse?.emailId(position) ?? newIds[position]!;
+            const ids = { email, newContact: newContacts[at]! };
+            const services = { config, renderer: known };
+            const made = await recordMail(tx, services, mail, recipient, ids);
+            warnings.add(made.warnings);
+            emails.push({ contact: { id: made.contact.id, email: made.contact.email }, email });
+            position += 1;
+          }
+        } catch (error) {
+          // Only another request with the same key has these ids.
+          if (error instanceof AlreadyAccepted) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
+          throw atMessage(index, error);
+        }
+        results.push({ success: true, data: presentSent(body, emails, warnings, timestamp) });
+      }
+      const answer = { accepted: results.length, refused: 0, timestamp, results };
+      await keyUse?.completeIn(tx, answer);
+      return answer;
+    }),
+  );
+}
+
+function ofMessage<T>(index: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw atMessage(index, error);
+  }
+}
+
+/** A refusal, said of a message of the batch; any other error as it is. */
+function atMessage(index: number, error: unknown): unknown {
+  if (!(error instanceof Problem) || error.status >= 500) return error;
+  const { code, message, status, errors } = error;
+  const path = `messages.${index}`;
+  return new Problem(code, {
+    message,
+    status,
+    ...(errors && {
+      errors: errors.map((one) => ({
+        ...one,
+        field: one.field === '' ? path : `${path}.${one.field}`,
+      })),
+    }),
+    details: { ...error.details, index },
+    cause: error,
+  });
+}
+
+/** What messages take of the sending allowance, by month, the earliest first. */
+function sharesOf(projectId: string, messages: readonly { body: SendBody }[]): Share[] {
+  const byMonth = new Map<number, Share>();
+  for (const { body } of messages) {
+    const share = shareOf(projectId, body);
+    const month = monthOf(share.at ?? new Date()).start.getTime();
+    const units = (byMonth.get(month)?.units ?? 0) + body.to.length * share.units;
+    byMonth.set(month, { ...share, units });
+  }
+  return [...byMonth].toSorted(([one], [other]) => one - other).map(([, share]) => share);
+}
