@@ -40,21 +40,20 @@ export interface SweepTasks {
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Compares executions with their runs, which may be lost, stuck, or ended in Temporal. */
   REPAIR_EXECUTIONS(): Promise<void>;
-  /** Signals campaigns, jobs, domains, removals and single mails whose run seems to be lost. */
+  /**
+   * Signals campaigns, jobs, domains, removals and single mails whose run seems to be lost, schedules
+   * whose firing is late or that have changed, and event subscriptions that were not told of what is due.
+   */
   SIGNAL_STALLED_RUNS(): Promise<void>;
   /** Ends executions of disabled projects, and the rest of those of a workflow to be cancelled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
   /** Lets the rest of the held executions of released workflows go on. */
   RELEASE_EXECUTIONS(): Promise<void>;
-  /** Has schedules looked at whose firing is late, or that have changed. */
-  KEEP_SCHEDULES(): Promise<void>;
   /** Deletes what belongs to deleted workflows and segments. */
   CONTINUE_REMOVALS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
-  /** Signals event subscriptions whose run was not told of what is due. */
-  WAKE_SUBSCRIPTIONS(): Promise<void>;
   /** Clears deliveries of deleted contacts and events, and deletes old ones. */
   CLEAR_EVENT_DELIVERIES(): Promise<void>;
   /** Folds what was appended to the counts of events. */
@@ -124,6 +123,8 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await signalStalledPollers(db, pageSize);
       await signalRemovals(db, pageSize);
       await signalStalledSystemMail(db, pageSize);
+      await keepDueSchedules(db, pageSize);
+      await wakeSubscriptions(services);
     },
     async CANCEL_LATE_EXECUTIONS() {
       const isLate = after(cancellingMs);
@@ -134,7 +135,6 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await continueReleases(db, after(releasingMs));
       await continueHeldMail(db, after(releasingMs));
     },
-    KEEP_SCHEDULES: () => keepDueSchedules(db, pageSize),
     async CONTINUE_REMOVALS() {
       await continueRemovals(db, after(removingMs));
     },
@@ -144,7 +144,6 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
-    WAKE_SUBSCRIPTIONS: () => wakeSubscriptions(services),
     async CLEAR_EVENT_DELIVERIES() {
       const isLate = after(clearingMs);
       while (!isLate() && !(await clearLostDeliveries(db)));

@@ -195,7 +195,6 @@ export const goneWithParent = [
   'job_batch',
   'campaign_content',
   'idempotency_email',
-  'event_subscription_minute',
 ] as const;
 
 /** Removed projects of a public id whose rows are still to be deleted. */

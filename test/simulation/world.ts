@@ -152,7 +152,6 @@ const sweepTasks = [
   'CANCEL_LATE_EXECUTIONS',
   'SETTLE_UNCERTAIN',
   'SIGNAL_STALLED_RUNS',
-  'KEEP_SCHEDULES',
 ];
 
 /** Starts a worker process. */

@@ -252,6 +252,7 @@ describe('GET /campaigns/{id}/stats', () => {
         complainedCount: 0,
         unsubscribedCount: 0,
         renderedPlainlyCount: 0,
+        heldCount: 0,
         progress: null,
         uncertainCount: 0,
         deliveryRate: 75,

@@ -286,6 +286,7 @@ describe('a segment in use', () => {
       expect(answer.body.error.details).toEqual({
         campaigns: [{ id: campaignId, name: 'Sale', status }],
         segments: [],
+        workflows: [],
       });
     }
     await api.db
@@ -313,6 +314,7 @@ describe('a segment in use', () => {
       {
         campaigns: [{ id: campaignId, name: 'Sale', status: 'DRAFT' }],
         segments: [{ id: other.id, name: 'Other' }],
+        workflows: [],
       },
     ]);
   });

@@ -173,11 +173,11 @@ it('a disabled project sends nothing, and goes on when it is enabled', async () 
   const refused = await other.engine.call('PATCH', path(shop.id), { paused: true });
   expect([refused.status, refused.body.error.code]).toEqual([403, 'PROJECT_DISABLED']);
   expect((await other.engine.call('GET', path(shop.id))).status).toBe(200);
-  await tasksOf(engine.api, {}).WAKE_SUBSCRIPTIONS();
+  await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   expect(shop.requests()).toHaveLength(1);
   await transact(db, (tx) => enableProject(tx, other.id, 'MANUAL'));
   // As the sweep does, every half minute: nobody has told the run.
-  await tasksOf(engine.api, {}).WAKE_SUBSCRIPTIONS();
+  await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   await received(shop, 2);
 });
 
@@ -222,7 +222,7 @@ it('events whose process died before it told anybody are found by the sweep', as
   await sql`insert into event (project_id, name) values (${engine.project.id}, 'untold')`.execute(
     db,
   );
-  await tasksOf(engine.api, {}).WAKE_SUBSCRIPTIONS();
+  await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   await received(shop, 2);
 });
 
@@ -237,7 +237,7 @@ it('a transaction that commits late is not passed over', async () => {
     await received(shop, 1);
     await untilDeliveries(engine, shop.id, ([one]) => one?.status === 'delivered');
   });
-  await tasksOf(engine.api, {}).WAKE_SUBSCRIPTIONS();
+  await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   const all = await untilDeliveries(engine, shop.id, (found) => found.length === 2);
   expect(new Set(all.map(({ eventId }) => eventId)).size).toBe(2);
   await received(shop, 2);
@@ -248,7 +248,7 @@ it('reads a log of many pages, each event once', async () => {
   await change(engine, shop.id, { paused: true });
   await sql`insert into event (project_id, name)
     select ${engine.project.id}, 'many' from generate_series(1, 2500)`.execute(db);
-  await tasksOf(engine.api, {}).WAKE_SUBSCRIPTIONS();
+  await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   await waitFor('all deliveries', async () => {
     const { rows } = await sql<{ count: number }>`select count(*)::int as count
       from event_delivery where subscription_id = ${shop.id}`.execute(db);

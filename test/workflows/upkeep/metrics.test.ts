@@ -125,7 +125,7 @@ it('tells what a process does and what waits, without a word of its tenants', as
     expect(samples.get('everpost_executions_stuck')).toEqual([{ labels: {}, value: 1 }]);
     const age = samples.get('everpost_executions_stuck_age_seconds')?.[0]?.value;
     expect(age).toBeGreaterThan(599);
-    expect(samples.get('everpost_queue_workers')).toHaveLength(5);
+    expect(samples.get('everpost_queue_workers')).toHaveLength(6);
   }
   const requests = ofApi.samples.get('everpost_http_requests_total') ?? [];
   expect(requests).toEqual(

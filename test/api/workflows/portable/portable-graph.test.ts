@@ -309,7 +309,11 @@ describe('putting a graph', () => {
       { trigger: { type: 'MANUAL', config: { eventName: 'x' } } },
       'trigger.config.eventName not_allowed',
     ],
-    ['a schedule', { trigger: { type: 'SCHEDULE' } }, 'trigger.type not_allowed'],
+    [
+      'a schedule that is none',
+      { trigger: { type: 'SCHEDULE', config: { cron: '@daily' } } },
+      'trigger.config.cron invalid_string',
+    ],
   ])('refuses %s and changes nothing', async (_, more, fault) => {
     const before = await put({
       steps: [trigger, keyed('a', 'DELAY'), keyed('b', 'DELAY'), keyed('if', 'CONDITION')],
@@ -319,6 +323,18 @@ describe('putting a graph', () => {
     const refused = await put({ steps, transitions: [], ...more });
     expect(faultsOf(refused)).toEqual([422, fault]);
     expect(await read()).toEqual(before.body);
+  });
+
+  it('has the schedule of a workflow in it', async () => {
+    const schedule = { type: 'SCHEDULE', config: { cron: '0 9 * * mon', timeZone: 'Europe/Kyiv' } };
+    const stored = await put({ trigger: schedule, steps: [trigger], transitions: [] });
+    expect([stored.status, stored.body.triggerType]).toEqual([200, 'SCHEDULE']);
+    expect((await get()).trigger).toEqual(schedule);
+    await put({
+      trigger: { type: 'EVENT', config: { eventName: 'joined' } },
+      steps: [trigger],
+      transitions: [],
+    });
   });
 
   it('refuses another type for a known key', async () => {
