@@ -1329,6 +1329,72 @@ export interface Api {
         };
       };
     };
+    /** Send up to 500 messages with one request */
+    '/v1/send/batch': {
+      request: {
+        body: {
+          messages: Array<{
+            to: string | {
+              name?: string | null;
+              email: string;
+            } | Array<string | {
+              name?: string | null;
+              email: string;
+            }>;
+            /** Refused */
+            cc?: never;
+            /** Refused */
+            bcc?: never;
+            subject?: string;
+            body?: string;
+            template?: string;
+            from?: string | {
+              name?: string | null;
+              email: string;
+            };
+            name?: string;
+            reply?: string;
+            subscribed?: boolean;
+            headers?: Record<string, string>;
+            data?: Record<string, unknown> | null;
+            attachments?: Array<{
+              filename: string;
+              content: string;
+              contentType: string;
+              disposition?: 'attachment' | 'inline';
+              contentId?: string;
+            }>;
+            /** When to send; absent or null: now */
+            scheduledFor?: string | number | null;
+          }>;
+          /** All messages are accepted, or none */
+          atomic?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: {
+          accepted: number;
+          refused: number;
+          timestamp: string;
+          /** One per message, in their order */
+          results: Array<{
+            success: true;
+            data: {
+              emails: Array<SentEmail>;
+              warnings?: Array<SendWarning>;
+              /** Only if one was given */
+              scheduledFor?: string;
+              timestamp: string;
+            };
+          } | {
+            success: false;
+            error: MessageRefusal;
+          }>;
+        };
+      };
+    };
     /** Record an event of a contact; it starts workflows and ends their waits */
     '/v1/track': {
       request: {
@@ -4033,6 +4099,21 @@ export type SendWarning = {
   message: string;
   line: number | null;
   column: number | null;
+};
+
+export type MessageRefusal = {
+  code: string;
+  message: string;
+  statusCode: number;
+  requestId: string;
+  errors?: Array<{
+    field: string;
+    message: string;
+    code: string;
+    received?: string;
+  }>;
+  suggestion: string;
+  details?: Record<string, unknown>;
 };
 
 export type TrackedEvent = {
