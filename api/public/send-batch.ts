@@ -123,8 +123,8 @@ export const sendBatch = endpoint({
           body: '<p>It is on its way.</p>',
         },
         {
-          to: 'bad',
-          from: 'team@shop.example',
+          to: 'bo@shop.example',
+          from: 'team@elsewhere.example',
           subject: 'Your order',
           body: '<p>It is on its way.</p>',
         },
@@ -155,14 +155,11 @@ export const sendBatch = endpoint({
           {
             success: false,
             error: {
-              code: 'VALIDATION_ERROR',
-              message: 'The request is not valid.',
-              statusCode: 422,
+              code: 'DOMAIN_NOT_REGISTERED',
+              message: 'The sender domain does not belong to this project.',
+              statusCode: 403,
               requestId: '1d0c4f0e-6a0e-4c57-9a2b-5d1a2f9e7c11',
-              errors: [
-                { field: 'to', message: 'Must be an email address.', code: 'invalid_string' },
-              ],
-              suggestion: 'Correct the fields listed in errors.',
+              suggestion: 'Add the domain with POST /domains and verify it.',
             },
           },
         ],

@@ -16,7 +16,7 @@ const zeroId = '00000000-0000-4000-8000-000000000000';
 function limitOf({ path, access }: (typeof endpoints)[number]): number {
   if (path.includes('/webhooks/')) return MB;
   if (access === 'open') return 16 * KB;
-  if (path === '/v1/send') return 50 * MB;
+  if (path.startsWith('/v1/send')) return 50 * MB;
   if (path === '/uploads/image') return 10 * MB + 64 * KB;
   if (path === '/contacts/import') return 5 * MB + 64 * KB;
   return /^\/(?:templates|campaigns)(?:\/|$)/.test(path) ? 5 * MB : MB;
