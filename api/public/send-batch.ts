@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import { requireAllowance, type Share } from '../../db/billing/billing.ts';
+import { lockContactsWith } from '../../db/contacts/contacts.ts';
 import { transact } from '../../db/database.ts';
 import { monthOf } from '../../domain/billing.ts';
 import { Problem } from '../../domain/errors.ts';
@@ -240,11 +241,13 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
     await requireAllowance(db, config.billing, share);
   }
   if (call.stopping.aborted) throw new Problem('SERVICE_UNAVAILABLE');
+  const addresses = messages.flatMap(({ body }) => body.to.map(({ email }) => email));
   const newIds = messages.flatMap(({ body }) => body.to.map(() => uuidV7()));
   const timestamp = new Date().toISOString();
   return renderAhead(renderer, (known) =>
     transact(db, async (tx) => {
       const results: z.input<typeof Result>[] = [];
+      await lockContactsWith(tx, caller.projectId, addresses);
       let position = 0;
       for (const [index, { body, newContacts }] of messages.entries()) {
         const emails: SentEmail[] = [];

@@ -322,3 +322,26 @@ export function withinLimits<T extends Pick<ContactRow, 'data'>>(contact: T): T 
   if (fault) throw invalidField('data', 'too_big', fault);
   return contact;
 }
+
+/**
+ * Locks the contacts with these addresses, in the order in which all lock several: the caller may then
+ * write to them in any order. Those that are new cannot be locked: of the callers of a project, who could
+ * make them in opposite orders, one comes after the other.
+ */
+export async function lockContactsWith(
+  tx: Database,
+  projectId: string,
+  emails: readonly string[],
+): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`contacts ${projectId}`}, 0))`.execute(
+    tx,
+  );
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('email', '=', anyOf(emails, 'text'))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+}
