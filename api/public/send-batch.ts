@@ -19,6 +19,7 @@ import {
   type SentEmail,
   SentMessage,
   sendMessage,
+  sendProblems,
   Warnings,
 } from './send-message.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
@@ -105,15 +106,7 @@ export const sendBatch = endpoint({
   wrapped: true,
   body: Batch,
   response: BatchResult,
-  problems: [
-    'TEMPLATE_NOT_FOUND',
-    'SCHEDULE_IN_PAST',
-    'DOMAIN_NOT_REGISTERED',
-    'DOMAIN_NOT_VERIFIED',
-    'CONTACT_UNSUBSCRIBED',
-    'MESSAGE_TOO_LARGE',
-    'BILLING_LIMIT_EXCEEDED',
-  ],
+  problems: sendProblems,
   example: {
     body: {
       messages: [

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
 import { findEmailContact } from '../../db/emails/emails.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
-import { Problem } from '../../domain/errors.ts';
+import { Problem, type ProblemCode } from '../../domain/errors.ts';
 import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { asProblem } from '../http/envelope.ts';
@@ -45,6 +45,17 @@ export const SentMessage = z.object({
 });
 
 export type SentMessage = z.output<typeof SentMessage>;
+
+/** Why a message may be refused, beside a field that is wrong. */
+export const sendProblems: ProblemCode[] = [
+  'TEMPLATE_NOT_FOUND',
+  'SCHEDULE_IN_PAST',
+  'DOMAIN_NOT_REGISTERED',
+  'DOMAIN_NOT_VERIFIED',
+  'CONTACT_UNSUBSCRIBED',
+  'MESSAGE_TOO_LARGE',
+  'BILLING_LIMIT_EXCEEDED',
+];
 
 /** What a message needs of the request that brings it. */
 export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {

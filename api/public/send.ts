@@ -1,7 +1,7 @@
 import { limits } from '../../domain/limits.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { SendBody } from './send-schema.ts';
-import { type MessageKey, SentMessage, sendMessage } from './send-message.ts';
+import { type MessageKey, SentMessage, sendMessage, sendProblems } from './send-message.ts';
 
 export const send = endpoint({
   id: 'send',
@@ -23,15 +23,7 @@ export const send = endpoint({
   wrapped: true,
   body: SendBody,
   response: SentMessage,
-  problems: [
-    'TEMPLATE_NOT_FOUND',
-    'SCHEDULE_IN_PAST',
-    'DOMAIN_NOT_REGISTERED',
-    'DOMAIN_NOT_VERIFIED',
-    'CONTACT_UNSUBSCRIBED',
-    'MESSAGE_TOO_LARGE',
-    'BILLING_LIMIT_EXCEEDED',
-  ],
+  problems: sendProblems,
   example: {
     body: {
       to: 'ada@shop.example',
