@@ -2,13 +2,8 @@ import { type Database, transact } from '../../db/database.ts';
 import { listAdministrators } from '../../db/accounts/members.ts';
 import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import { findProject } from '../../db/projects/projects.ts';
-import {
-  listHeaderSecrets,
-  readFailingSeconds,
-  type Ready,
-  settle,
-  type Target,
-} from '../../db/subscriptions/sending.ts';
+import { listHeaderSecrets, type Ready, type Target } from '../../db/subscriptions/sending.ts';
+import { readFailingSeconds, settle } from '../../db/subscriptions/settling.ts';
 import { disableSubscription } from '../../db/subscriptions/subscriptions.ts';
 import { subscriptionDisabledMail } from '../../domain/mail/account-mail.ts';
 import { deliveryIdOf, requestBody } from '../../domain/subscription/request.ts';
@@ -16,6 +11,7 @@ import {
   holdMs,
   isDelivered,
   isGone,
+  probeWaitMs,
   type RequestOutcome,
   retryWaitMs,
   withAttempt,
@@ -34,11 +30,14 @@ export interface RequestServices {
   dashboardUrl: string;
 }
 
-/** Sends one delivery and records what came of it. */
+/**
+ * Sends one delivery and records what came of it.
+ * @param isProbe the receiver is taken for dead: a failure does not count in the delivery's schedule
+ */
 export async function sendDelivery(
   services: RequestServices,
   target: Target,
-  delivery: Ready,
+  { delivery, isProbe }: { delivery: Ready; isProbe: boolean },
 ): Promise<void> {
   const { db, cipher, webhooks } = services;
   const { eventId, contactId, event, contact } = delivery;
@@ -66,21 +65,40 @@ export async function sendDelivery(
     error,
     ms: Math.round(now.getTime() - startedAt.getTime()),
   };
-  const { retrySeconds } = services.eventDelivery;
-  const waitMs = () =>
-    retryWaitMs(delivery.tries + 1, outcome, { retrySeconds, now, random: Math.random() });
+  const last = delivery.attempts.at(-1);
   await transact(db, async (tx) => {
     await settle(tx, target.id, {
       eventId,
       turn: delivery.turn,
       attempts: withAttempt(delivery.attempts, attempt),
+      lastAttemptAt: last === undefined ? null : new Date(last.at),
       startedAt,
       failure: isDelivered(outcome)
         ? null
-        : { waitMs: waitMs(), response: text, holdMs: holdMs(outcome, now) },
+        : { ...waitsOf(services, outcome, { target, delivery, isProbe, now }), response: text },
     });
     if (!isDelivered(outcome)) await giveUp(services, tx, target, outcome);
   });
+}
+
+/** How long what waits after a failure. */
+function waitsOf(
+  { eventDelivery: { retrySeconds } }: RequestServices,
+  outcome: RequestOutcome,
+  given: { target: Target; delivery: Ready; isProbe: boolean; now: Date },
+) {
+  const { target, delivery, isProbe, now } = given;
+  const by = { retrySeconds, now, random: Math.random() };
+  const failed = target.probes;
+  return {
+    waitMs:
+      isProbe && !isGone(outcome)
+        ? ('kept' as const)
+        : retryWaitMs(delivery.tries + 1, outcome, by),
+    holdMs: holdMs(outcome, now),
+    backOffMs: probeWaitMs(0, outcome, by),
+    probe: isProbe ? { failed, waitMs: probeWaitMs(failed + 1, outcome, by) } : null,
+  };
 }
 
 /** Disables a subscription whose receiver is gone, or has failed for too long, and writes of it. */

@@ -4,9 +4,11 @@ import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts'
 import {
   deleteDeliveries,
   findNextDue,
+  findProbe,
   findTarget,
   listDue,
   readDeliveries,
+  type Ready,
   releasePage,
   skipGone,
   takeLease,
@@ -90,6 +92,9 @@ interface Slice {
   places: () => number;
 }
 
+/** Requests under way, by event. */
+type Sending = Map<string, { one: Candidate; isProbe: boolean; end: Promise<void> }>;
+
 async function sendEvents(
   services: SubscriptionServices,
   id: string,
@@ -103,7 +108,7 @@ async function sendEvents(
     }
     return { state: null, nextDueMs: null, requests: 0 };
   }
-  const sending = new Map<string, { one: Candidate; end: Promise<void> }>();
+  const sending: Sending = new Map();
   let requests = 0;
   let target: Target | null = null;
   try {
@@ -114,7 +119,7 @@ async function sendEvents(
       // Whoever has taken over goes on, or finds that it is gone.
       if (!target) return { state: 'disabled', nextDueMs: 0, requests };
       const free = slice.places() - sending.size;
-      const ready = free > 0 ? await chooseNext(db, target, sending, free) : [];
+      const { ready, isProbe } = await chooseNext(db, target, sending, free);
       for (const delivery of ready) {
         if (delivery.event === null) {
           await skipGone(db, id, delivery.eventId);
@@ -122,9 +127,11 @@ async function sendEvents(
         }
         requests += 1;
         const { eventId } = delivery;
-        const end = sendDelivery(services, target, delivery).finally(() => sending.delete(eventId));
+        const end = sendDelivery(services, target, { delivery, isProbe }).finally(() =>
+          sending.delete(eventId),
+        );
         end.catch(() => {});
-        sending.set(eventId, { one: delivery, end });
+        sending.set(eventId, { one: delivery, isProbe, end });
       }
       // Of contacts with many there may be others behind them.
       if (ready.length > 0 && ready.length < free) continue;
@@ -152,29 +159,43 @@ async function catchUp(db: Database, id: string, { goesOn }: Slice): Promise<voi
   if (work.isReleased) await inPages(releasePage);
 }
 
-const isHeld = ({ state, holdMs }: Target) => state === 'paused' || holdMs > 0;
+/** Nothing is sent but what somebody has asked for at once, and probes. */
+const isHeld = ({ state, holdMs, probeMs }: Target) =>
+  state === 'paused' || holdMs > 0 || probeMs !== null;
 
+/** What is sent next: due deliveries, or one that probes a receiver that is taken for dead. */
 async function chooseNext(
   db: Database,
   target: Target,
-  sending: ReadonlyMap<string, { one: Candidate }>,
+  sending: Sending,
   places: number,
-) {
-  if (target.state === 'disabled' || target.state === 'project_disabled') return [];
+): Promise<{ ready: Ready[]; isProbe: boolean }> {
+  const none = { ready: [], isProbe: false };
+  const { state, holdMs, probeMs } = target;
+  if (state === 'disabled' || state === 'project_disabled' || places <= 0) return none;
+  const read = (chosen: readonly Candidate[]) =>
+    readDeliveries(
+      db,
+      target,
+      chosen.map(({ eventId }) => eventId),
+    );
   const underWay = [...sending.values()].map(({ one }) => one);
   const due = await listDue(db, target, { underWay, isHeld: isHeld(target) });
   const chosen = chooseDue(due, underWay, places);
-  if (chosen.length === 0) return [];
-  const ids = chosen.map(({ eventId }) => eventId);
-  return readDeliveries(db, target, ids);
+  if (chosen.length > 0) return { ready: await read(chosen), isProbe: false };
+  const isProbing = [...sending.values()].some(({ isProbe }) => isProbe);
+  if (state !== 'enabled' || holdMs > 0 || probeMs !== 0 || isProbing) return none;
+  const probe = await findProbe(db, target, underWay);
+  return probe === null ? none : { ready: await read([probe]), isProbe: true };
 }
 
 /** When to go on: what is held goes on by a signal, or when the receiver's silence is over. */
 async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRest, 'requests'>> {
-  const { state, holdMs } = target;
+  const { state, holdMs, probeMs } = target;
   if (state !== 'enabled') return { state, nextDueMs: null };
   const dueMs = await findNextDue(db, target);
-  return { state, nextDueMs: dueMs === null ? null : Math.max(dueMs, holdMs, lookMs) };
+  if (dueMs === null) return { state, nextDueMs: null };
+  return { state, nextDueMs: Math.max(probeMs ?? dueMs, holdMs, lookMs) };
 }
 
 /** Waits for the first of these to end, at most for so many milliseconds. */

@@ -1,10 +1,11 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Candidate } from '../../domain/subscription/choice.ts';
 import type { Attempt } from '../../domain/subscription/schedule.ts';
 import { type Database, transact } from '../database.ts';
 import { millisecondsUntil } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
 import { findSecrets } from '../projects/secrets.ts';
+import { freshReceiver } from './subscriptions.ts';
 
 /** What the activity of a subscription reads before a request and writes after it. */
 
@@ -23,6 +24,10 @@ export interface Target {
   state: 'enabled' | 'paused' | 'disabled' | 'project_disabled';
   /** For how many milliseconds the receiver has asked for silence. */
   holdMs: number;
+  /** In how many milliseconds the next probe is due; null: its receiver is not taken for dead. */
+  probeMs: number | null;
+  /** Probes that have failed. */
+  probes: number;
 }
 
 /**
@@ -49,6 +54,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
           when project.disabled_reason is not null then 'project_disabled'
           when paused then 'paused' else 'enabled' end as state,
         coalesce(${millisecondsUntil(sql`hold_until`)}, 0) as "holdMs",
+        ${millisecondsUntil(sql`probe_at`)} as "probeMs", probes,
         suspended as "isSuspended"
       from event_subscription subscription join project on project.id = project_id
       where subscription.id = ${id} and lease = ${lease}`.execute(db);
@@ -58,9 +64,10 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
   const isDisabled = target.state === 'project_disabled';
   if (isSuspended !== isDisabled) {
     // What the receiver answered before a project was disabled tells nothing of the time after.
+    const resumed = { ...freshReceiver, released_at: sql<Date>`clock_timestamp()` };
     await db
       .updateTable('event_subscription')
-      .set({ suspended: isDisabled, ...(!isDisabled && { failing_since: null, hold_until: null }) })
+      .set({ suspended: isDisabled, ...(!isDisabled && resumed) })
       .where('id', '=', id)
       .execute();
   }
@@ -108,6 +115,35 @@ export async function listDue(
         order by recorded_at, event_id limit 1) first on true
       order by due_at, "eventId"`.execute(db);
   return rows;
+}
+
+/**
+ * What a probe takes: of the deliveries with the fewest attempts the oldest, whether it is due or not.
+ * Those of contacts with a request under way are left out.
+ */
+export async function findProbe(
+  db: Database,
+  { id, projectId }: Target,
+  underWay: readonly Candidate[],
+): Promise<Candidate | null> {
+  const contacts = underWay.flatMap(({ contactId }) => contactId ?? []);
+  const events = underWay.map(({ eventId }) => eventId);
+  const fewest = (isRetry: boolean, order: RawBuilder<unknown>) => sql`
+    (select event_id, contact_id, is_retry, recorded_at, jsonb_array_length(attempts) as attempts
+      from event_delivery delivery
+      where subscription_id = ${id} and status = 'pending' and project_id = ${projectId}
+        and epoch = (select epoch from event_subscription where id = ${id})
+        and ${isRetry ? sql`is_retry` : sql`is_retry = false`}
+        and event_id <> all (${events}::uuid[])
+        and (contact_id is null or contact_id <> all (${contacts}::uuid[]))
+      order by ${order} limit 1)`;
+  // Those never attempted are due since they were recorded.
+  const { rows } = await sql<Candidate>`
+    select event_id as "eventId", contact_id as "contactId", is_retry as "isRetry"
+      from (${fewest(false, sql`due_at`)} union all
+        ${fewest(true, sql`jsonb_array_length(attempts), recorded_at, event_id`)}) found
+      order by attempts, recorded_at, event_id limit 1`.execute(db);
+  return rows[0] ?? null;
 }
 
 /** A delivery about to be sent. */
@@ -179,77 +215,6 @@ export async function skipGone(db: Database, id: string, eventId: string): Promi
         and not exists (select from event where event.id = ${eventId})`.execute(db);
 }
 
-/** The end of a request. */
-export interface Settled {
-  eventId: string;
-  turn: number;
-  attempts: Attempt[];
-  startedAt: Date;
-  /** null: delivered. */
-  failure: {
-    /** null: it was the last one. */
-    waitMs: number | null;
-    response: string | null;
-    /** For how long nothing may be sent. */
-    holdMs: number;
-  } | null;
-}
-
-/**
- * Records the end of a request, in the caller's transaction. Somebody may have asked for another
- * attempt meanwhile, or the delivery may be skipped: a failure leaves that as it is.
- */
-export async function settle(tx: Database, id: string, settled: Settled): Promise<void> {
-  const { eventId, turn, attempts, failure } = settled;
-  const next =
-    failure === null
-      ? sql`status = 'delivered', reason = null, response = null, ended_at = now(),
-          urgent = false, tries = 0`
-      : failure.waitMs === null
-        ? sql`response = ${kept(failure.response)}, tries = tries + 1,
-            status = case when ${isSame(turn)} then 'failed' else status end,
-            ended_at = case when ${isSame(turn)} then now() else ended_at end,
-            urgent = urgent and turn <> ${turn}`
-        : sql`response = ${kept(failure.response)}, tries = tries + 1, is_retry = true,
-            due_at = case when ${isSame(turn)}
-              then clock_timestamp() + ${failure.waitMs} * interval '1 millisecond' else due_at end,
-            urgent = urgent and turn <> ${turn}`;
-  await sql`
-    with counted as (
-      insert into event_subscription_minute (subscription_id, minute, requests)
-        select id, date_trunc('minute', now()), 1 from event_subscription where id = ${id}
-        on conflict (subscription_id, minute)
-          do update set requests = event_subscription_minute.requests + 1
-    )
-    update event_delivery set attempts = ${JSON.stringify(attempts)}::jsonb, updated_at = now(),
-        ${next}
-      where subscription_id = ${id} and event_id = ${eventId}`.execute(tx);
-  if (failure === null) {
-    await sql`update event_subscription set failing_since = null
-      where id = ${id} and failing_since is not null`.execute(tx);
-    return;
-  }
-  await sql`update event_subscription set failing_since = coalesce(failing_since, ${settled.startedAt}),
-      hold_until = case when ${failure.holdMs} > 0
-        then greatest(hold_until, clock_timestamp() + ${failure.holdMs} * interval '1 millisecond')
-        else hold_until end
-    where id = ${id} and (failing_since is null or ${failure.holdMs} > 0)`.execute(tx);
-}
-
-/** An answer about an event that is gone is not kept. */
-const kept = (response: string | null) => sql`
-  case when exists (select from event where event.id = event_id) then ${response} end`;
-
-const isSame = (turn: number) => sql`status = 'pending' and turn = ${turn}`;
-
-/** For how many seconds every request of a subscription has failed. */
-export async function readFailingSeconds(tx: Database, id: string): Promise<number> {
-  const { rows } = await sql<{ seconds: number }>`
-    select coalesce(extract(epoch from clock_timestamp() - failing_since), 0)::float8 as seconds
-      from event_subscription where id = ${id}`.execute(tx);
-  return rows[0]?.seconds ?? 0;
-}
-
 /**
  * Makes due at once what waited for a retry when the subscription was released from its pause, a page
  * at a time. Returns whether none is left.
@@ -260,6 +225,8 @@ export async function releasePage(db: Database, id: string): Promise<boolean> {
   const released = rows[0]?.released ?? null;
   if (released === null) return true;
   return transact(db, async (tx) => {
+    // The row first, as whoever records the end of a request.
+    await sql`select from event_subscription where id = ${id} for no key update`.execute(tx);
     const { numAffectedRows } = await sql`
       update event_delivery set due_at = ${released}::timestamptz
         where subscription_id = ${id} and event_id = any (array(

@@ -141,6 +141,15 @@ export interface SubscriptionChange extends Partial<SealedHeaders> {
   paused?: boolean | undefined;
 }
 
+/** Nothing is held against its receiver. */
+export const freshReceiver = {
+  failing_since: null,
+  hold_until: null,
+  failures: 0,
+  probe_at: null,
+  probes: 0,
+};
+
 /**
  * Changes a subscription, in the caller's transaction. Which events it wants holds for those recorded
  * from now on; those before keep what held then, also where they are not read yet.
@@ -161,11 +170,13 @@ export async function updateSubscription(
   const { enabled = before.enabled, paused = before.paused, events = before.events } = change;
   const isOther = enabled !== before.enabled || events.join('\n') !== before.events.join('\n');
   const isSwitched = enabled !== before.enabled;
-  // Each says that the receiver may be well again.
-  const isFresh = ['url', 'headers', 'enabled', 'paused'].some((field) =>
-    given.some(([name]) => name === field),
-  );
-  const isResumed = before.paused && !paused;
+  // Each says that the receiver may be well again. Headers are encrypted, each time otherwise.
+  const isFresh =
+    isSwitched ||
+    paused !== before.paused ||
+    change.headers !== undefined ||
+    (change.url ?? before.url) !== before.url;
+  const isReleased = (before.paused && !paused) || (isFresh && before.probe_at !== null);
   const row = await tx
     .updateTable('event_subscription')
     .set({
@@ -173,8 +184,8 @@ export async function updateSubscription(
       ...(isOther && remembering(before)),
       ...(isSwitched && enabled && enabling(before)),
       ...(isSwitched && !enabled && disabling('requested')),
-      ...(isFresh && { failing_since: null, hold_until: null }),
-      ...(isResumed && { released_at: sql<Date>`clock_timestamp()` }),
+      ...(isFresh && freshReceiver),
+      ...(isReleased && { released_at: sql<Date>`clock_timestamp()` }),
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', id)
@@ -279,8 +290,7 @@ export async function restartSubscriptions(tx: Database, projectId: string): Pro
       read_earlier: 0,
       earlier: '[]',
       has_outdated: false,
-      failing_since: null,
-      hold_until: null,
+      ...freshReceiver,
       released_at: null,
       covered_from: sql<Date | null>`case when enabled then now() end`,
     })

@@ -25,6 +25,7 @@ export async function listForgotten(
     select subscription.id, project_id as "projectId",
         project.disabled_reason is null and (${hasUnread} or has_outdated or suspended
         or enabled and not paused and coalesce(hold_until < now(), true)
+          and coalesce(probe_at < now() - interval '10 seconds', true)
           and exists (select from event_delivery
             where subscription_id = subscription.id and status = 'pending'
               and is_retry = any (array[true, false])

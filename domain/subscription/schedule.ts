@@ -65,6 +65,27 @@ export function retryWaitMs(
   return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
 }
 
+/** Requests, no delivery in two of them, that fail one after another until a receiver is taken for dead. */
+export const failuresMax = 10;
+/** Waits of the schedule that probes have: the last one is repeated. */
+const probeWaits = 4;
+
+/**
+ * The wait before the next probe of a receiver that is taken for dead, in milliseconds.
+ * @param failed probes that have failed so far
+ * @param outcome of the request before it
+ */
+export function probeWaitMs(
+  failed: number,
+  outcome: RequestOutcome,
+  given: { retrySeconds: readonly number[]; now: Date; random: number },
+): number {
+  const waits = given.retrySeconds.slice(0, probeWaits);
+  const seconds = waits[Math.min(failed, waits.length - 1)] ?? 0;
+  const waitMs = seconds * 1000 * (1 + jitter * given.random);
+  return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
+}
+
 /** The attempts that a delivery lists after one more. */
 export function withAttempt(attempts: readonly Attempt[], attempt: Attempt): Attempt[] {
   return [...attempts, attempt].slice(-limits.deliveryAttempts);

@@ -10,6 +10,7 @@ import { sampleEvent } from '../../../domain/subscription/sample.ts';
 import {
   askedWaitMs,
   holdMs,
+  probeWaitMs,
   type RequestOutcome,
   retryWaitMs,
   withAttempt,
@@ -45,6 +46,14 @@ describe('the schedule', () => {
     expect(holdMs(outcome(429, '60'), now)).toBe(60_000);
     expect(holdMs(outcome(503, '60'), now)).toBe(60_000);
     expect(holdMs(outcome(500, '60'), now)).toBe(0);
+  });
+
+  it('probes after its first four waits, the last one again and again', () => {
+    const by = { retrySeconds: [5, 30, 120, 600, 3_600], now, random: 0 };
+    const waits = [0, 1, 2, 3, 4, 50].map((failed) => probeWaitMs(failed, outcome(500), by));
+    expect(waits).toEqual([5_000, 30_000, 120_000, 600_000, 600_000, 600_000]);
+    expect(probeWaitMs(7, outcome(500), given)).toBe(30_000);
+    expect(probeWaitMs(0, outcome(500, '60'), given)).toBe(60_000);
   });
 
   it('keeps the last 20 attempts', () => {
