@@ -177,7 +177,8 @@ select subscription.id, project_id as "projectId", project.disabled_reason is nu
       from event
       where event.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
           pg_visible_in_snapshot(tx, seen))) or has_outdated or suspended or enabled and not paused
-          and coalesce(hold_until < now(), true) and exists (
+          and coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10
+          seconds', true) and exists (
     select
     from event_delivery
     where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
@@ -186,14 +187,16 @@ from (
   select event_subscription.covered_from, event_subscription.created_at,
       event_subscription.description, event_subscription.disabled_reason,
       event_subscription.earlier, event_subscription.enabled, event_subscription.epoch,
-      event_subscription.events, event_subscription.failing_since, event_subscription.has_outdated,
-      event_subscription.header_names, event_subscription.headers, event_subscription.hold_until,
-      event_subscription.id, event_subscription.lease, event_subscription.paused,
-      event_subscription.previous_secret, event_subscription.previous_secret_expires_at,
-      event_subscription.project_id, event_subscription.read_earlier, event_subscription.read_id,
-      event_subscription.read_tx, event_subscription.reading, event_subscription.released_at,
-      event_subscription.secret, event_subscription.secret_names, event_subscription.seen,
-      event_subscription.suspended, event_subscription.updated_at, event_subscription.url
+      event_subscription.events, event_subscription.failing_since, event_subscription.failures,
+      event_subscription.has_outdated, event_subscription.header_names, event_subscription.headers,
+      event_subscription.hold_until, event_subscription.id, event_subscription.lease,
+      event_subscription.paused, event_subscription.previous_secret,
+      event_subscription.previous_secret_expires_at, event_subscription.probe_at,
+      event_subscription.probes, event_subscription.project_id, event_subscription.read_earlier,
+      event_subscription.read_id, event_subscription.read_tx, event_subscription.reading,
+      event_subscription.released_at, event_subscription.secret, event_subscription.secret_names,
+      event_subscription.seen, event_subscription.suspended, event_subscription.updated_at,
+      event_subscription.url
   from event_subscription
   where true
   order by id
