@@ -5,6 +5,7 @@ import { activityEndpoints } from './activity/activity.ts';
 import { analyticsEndpoints } from './activity/analytics.ts';
 import { bulkEndpoints } from './contacts/bulk.ts';
 import { campaignEndpoints } from './campaigns/campaigns.ts';
+import { consentLogEndpoints } from './consent/log.ts';
 import { contactEndpoints } from './contacts/contacts.ts';
 import { contactFieldEndpoints } from './contacts/fields.ts';
 import { importEndpoints } from './contacts/import.ts';
@@ -68,6 +69,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...waitingEmailEndpoints,
   getDelivery,
   getTimeline,
+  ...consentLogEndpoints,
   lookUpContacts,
   ...contactFieldEndpoints,
   ...importEndpoints,

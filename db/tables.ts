@@ -155,6 +155,20 @@ export interface CampaignFrame {
   project_id: string;
 }
 
+export interface Consent {
+  action: string;
+  actor: string | null;
+  at: Generated<Timestamp>;
+  contact_id: string;
+  id: Generated<Int8>;
+  ip: string | null;
+  project_id: string;
+  source: string;
+  text: string | null;
+  topic: string | null;
+  user_agent: string | null;
+}
+
 export interface Contact {
   created_at: Generated<Timestamp>;
   data: Json | null;
@@ -438,6 +452,10 @@ export interface Invitation {
 }
 
 export interface Job {
+  /**
+   * sk or the id of the user who started it; null: not known.
+   */
+  actor: string | null;
   created_at: Generated<Timestamp>;
   data: Json;
   failed_reason: string | null;
@@ -831,6 +849,7 @@ export interface DB {
   campaign_chunk: CampaignChunk;
   campaign_content: CampaignContent;
   campaign_frame: CampaignFrame;
+  consent: Consent;
   contact: Contact;
   domain: Domain;
   email: Email;
@@ -897,6 +916,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
+  consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
@@ -913,7 +933,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
   invitation: ["created_at", "project_id", "role", "user_id"],
-  job: ["created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "touched_at", "workflow_id"],
+  job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],

@@ -53,6 +53,8 @@ export const limits = {
   zoneFieldChars: 200,
   /** Hand-overs that a campaign may have in a minute. */
   mailPerMinuteMax: 1_000_000,
+  /** Lines of a contact's consent log that are listed. */
+  consentLines: 1000,
   /** Secrets of a project for its webhooks, and the length of one. */
   secrets: 50,
   secretChars: 4096,

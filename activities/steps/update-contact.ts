@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { noEvidence } from '../../db/consent/log.ts';
 import { recordContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { rereadExitPending, type StepVisit } from '../../db/workflows/steps.ts';
@@ -33,7 +34,7 @@ export async function updateContactOfStep(
       subscribed: subscribedAfter[subscriptionAction],
       subscribedWhenNew: contact.subscribed,
       data: planContactData(rendered),
-      source: 'workflow',
+      origin: { ...noEvidence, source: 'workflow' },
       executionId: execution.id,
     });
     const output = {

@@ -4,6 +4,7 @@ import { insertBulk } from '../../db/contacts/bulk.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import type { BulkOperation } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
+import { actorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid, fault, ignoring } from '../http/schemas.ts';
 import { JobAccepted } from '../jobs/record.ts';
@@ -76,7 +77,7 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
           : { query: { filter: filter ?? {}, excludeIds } };
       await transact(db, async (tx) => {
         await holdProject(tx, caller.projectId);
-        await insertBulk(tx, job, { operation, ...which });
+        await insertBulk(tx, job, { operation, actor: actorOf(caller), ...which });
       });
       return { message: 'The bulk action has been queued.', jobId };
     },

@@ -14,6 +14,7 @@ import { type CursorForm, type Position, decodeCursor } from '../../domain/curso
 import { found, invalidField, notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
+import { evidenceOf } from '../consent/evidence.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import {
   ContactData,
@@ -131,14 +132,14 @@ export const upsertContact = endpoint({
     body: { email: 'ada@shop.example', data: { plan: 'pro', seats: 4 } },
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
-  async handle({ db, caller, body }) {
+  async handle({ db, caller, request, body }) {
     const { contact, isNew } = await transact(db, (tx) =>
       recordContact(tx, caller.projectId, {
         email: body.email,
         subscribed: body.subscribed,
         subscribedWhenNew: true,
         data: planContactData(body.data),
-        source: 'api',
+        origin: { source: 'api', ...evidenceOf(caller, request) },
       }),
     );
     return answer(
@@ -187,13 +188,13 @@ export const updateContact = endpoint({
     body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
     response: contactExample,
   },
-  async handle({ db, caller, params: { id }, body }) {
+  async handle({ db, caller, request, params: { id }, body }) {
     const { email, subscribed, data } = body;
     const change = {
       email,
       subscribed,
       data: data === null ? null : planContactData(data),
-      source: 'api' as const,
+      origin: { source: 'api' as const, ...evidenceOf(caller, request) },
     };
     const contact = await transact(db, async (tx) =>
       found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),

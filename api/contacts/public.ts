@@ -7,8 +7,8 @@ import {
 import { found } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail/content.ts';
-import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import { evidenceOfVisitor } from '../consent/evidence.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
 import { Uuid, named } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
@@ -95,13 +95,8 @@ const unsubscribeContact = endpoint({
 
 export const publicContactEndpoints = [getPublicContact, subscribeContact, unsubscribeContact];
 
-async function change(
-  services: Pick<Services, 'db'>,
-  contactId: string,
-  subscribed: boolean,
-  e: unknown,
-) {
-  const changed = await changeSubscription(services, {
+async function change(call: ChangeCall, contactId: string, subscribed: boolean, e: unknown) {
+  const changed = await changeSubscription(call, {
     contactId,
     subscribed,
     e,
@@ -110,22 +105,29 @@ async function change(
   return presentSubscription(found('CONTACT', contactId, changed));
 }
 
+type ChangeCall = Pick<Call<'open', unknown, unknown, unknown>, 'db' | 'request'>;
+
 /**
  * Changes a subscription by a mail's link. `e`: the message id in the link. Undefined: there is no
  * such contact.
  */
 export async function changeSubscription(
-  { db }: Pick<Services, 'db'>,
+  { db, request }: ChangeCall,
   change: {
     contactId: string;
     subscribed: boolean;
     e: unknown;
     source: 'public_page' | 'one_click';
+    /** What the person has read: on a page of ours. */
+    textOf?: (before: PublicContact) => string;
   },
 ): Promise<PublicContact | undefined> {
-  const { e, ...given } = change;
+  const { contactId, subscribed, e, source, textOf } = change;
   const emailId = isUuid(e) ? e : null;
-  return transact(db, (tx) => recordLinkSubscription(tx, { ...given, emailId }));
+  const origin = { source, ...evidenceOfVisitor(request, null) };
+  return transact(db, (tx) =>
+    recordLinkSubscription(tx, { contactId, subscribed, emailId, origin, textOf }),
+  );
 }
 
 function presentSubscription({ id, email, subscribed }: PublicContact) {

@@ -71,7 +71,7 @@ export const trackEvent = endpoint({
         keyUse &&
         ((tx: Database, answered: z.input<typeof TrackAnswer>) =>
           keyUse.completeIn(tx, shown(answered)));
-      const tracked = await recordTracking(call, call.caller, body, complete ?? undefined);
+      const tracked = await recordTracking(call, body, complete ?? undefined);
       return shown(tracked);
     }
     return answer(await recordNamed(call, body), { status: 201 });

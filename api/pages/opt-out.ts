@@ -160,7 +160,20 @@ function changed(
 ): Promise<PublicContact | undefined> {
   const { contactId } = call.params;
   if (!isUuid(contactId)) return Promise.resolve(undefined);
-  return changeSubscription(call, { contactId, subscribed, e: call.query.e, source });
+  const change = { contactId, subscribed, e: call.query.e, source };
+  // One click is not made on a page.
+  if (source === 'one_click') return changeSubscription(call, change);
+  return changeSubscription(call, {
+    ...change,
+    textOf: (contact) => questionOf(contact, subscribed),
+  });
+}
+
+/** The question of the page about a change, as its reader sees it. */
+function questionOf(contact: PublicContact, subscribed: boolean): string {
+  const texts = optOutTexts(localeOf(contact.data, contact.project_language));
+  const { title, ask } = subscribed ? texts.subscribe : texts.unsubscribe;
+  return `${title}\n${filledFor(contact, ask)}`;
 }
 
 async function withContact(
@@ -177,12 +190,12 @@ function contactPage(
   contact: PublicContact,
   { title, text, form }: { title: string; text: string; form: PageForm | null },
 ): Answer<string> {
+  return showPage({ language, title, text: filledFor(contact, text), form });
+}
+
+function filledFor(contact: PublicContact, text: string): string {
   const values = { address: maskEmail(contact.email), project: contact.project_name };
-  const shown = text.replaceAll(
-    /\{(address|project)\}/g,
-    (_, name: keyof typeof values) => values[name],
-  );
-  return showPage({ language, title, text: shown, form });
+  return text.replaceAll(/\{(address|project)\}/g, (_, name: keyof typeof values) => values[name]);
 }
 
 function unknownPage(call: PageCall): Answer<string> {

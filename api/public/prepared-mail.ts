@@ -5,6 +5,7 @@ import {
   type Share,
   takeAllowance,
 } from '../../db/billing/billing.ts';
+import { type ConsentOrigin, noEvidence } from '../../db/consent/log.ts';
 import { type ContactRow, recordContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
@@ -24,6 +25,8 @@ import {
 } from '../../domain/template/render.ts';
 import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
+import type { ProjectCaller } from '../access/caller.ts';
+import { actorOf } from '../consent/evidence.ts';
 import type { Services } from '../http/services.ts';
 import type { SendBody } from './send-schema.ts';
 
@@ -31,6 +34,8 @@ import type { SendBody } from './send-schema.ts';
 
 /** What all recipients of a message share. */
 export interface PreparedMail {
+  /** Of what it means for the subscription of a recipient. */
+  origin: ConsentOrigin;
   project: { id: string; name: string; language: string; subscription: string | null };
   request: SendBody;
   subject: CompiledTemplate;
@@ -52,10 +57,11 @@ export interface PreparedMail {
  */
 export async function prepareMail(
   db: Database,
-  projectId: string,
+  caller: ProjectCaller,
   request: SendBody,
   options: { isContinued: boolean },
 ): Promise<PreparedMail> {
+  const { projectId } = caller;
   const id = request.template;
   const template = id && found('TEMPLATE', id, await findTemplate(db, projectId, id));
   if (!options.isContinued) refusePast(request.scheduledFor);
@@ -64,6 +70,7 @@ export async function prepareMail(
   await requireVerifiedSender(db, projectId, from.email);
   const { headers, replyTo } = readCustomHeaders(request.headers);
   return {
+    origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },
     project,
     request,
     // The schema guarantees one of the two.
@@ -162,7 +169,7 @@ export async function recordMail(
     subscribed: request.subscribed,
     subscribedWhenNew: false,
     data: change,
-    source: 'api',
+    origin: mail.origin,
   });
   if (messageClass === 'MARKETING' && !contact.subscribed) {
     throw new Problem('CONTACT_UNSUBSCRIBED', {

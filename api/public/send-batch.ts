@@ -246,7 +246,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
         const emails: SentEmail[] = [];
         const warnings = new Warnings();
         try {
-          const mail = await prepareMail(tx, caller.projectId, body, { isContinued: false });
+          const mail = await prepareMail(tx, caller, body, { isContinued: false });
           for (const [at, recipient] of body.to.entries()) {
             const email = keyUse?.emailId(position) ?? newIds[position]!;
             const ids = { email, newContact: newContacts[at]! };

@@ -9,6 +9,7 @@ import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { asProblem } from '../http/envelope.ts';
 import { Time, named } from '../http/schemas.ts';
+import type { ProjectCaller } from '../access/caller.ts';
 import type { Services } from '../http/services.ts';
 import {
   AlreadyAccepted,
@@ -59,7 +60,7 @@ export const sendProblems: ProblemCode[] = [
 
 /** What a message needs of the request that brings it. */
 export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
-  caller: { projectId: string };
+  caller: ProjectCaller;
   stopping: AbortSignal;
 }
 
@@ -132,7 +133,7 @@ async function admit(
   body: SendBody,
   { left, isContinued }: { left: number; isContinued: boolean },
 ): Promise<PreparedMail> {
-  const mail = await prepareMail(db, caller.projectId, body, { isContinued });
+  const mail = await prepareMail(db, caller, body, { isContinued });
   await requireShare(db, config.billing, mail, left);
   return mail;
 }

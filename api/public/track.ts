@@ -3,8 +3,8 @@ import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tr
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import { evidenceOf } from '../consent/evidence.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
 import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
 import { type Database, transact } from '../../db/database.ts';
 
@@ -77,26 +77,32 @@ export const track = endpoint({
   example: trackExample,
   async handle(call) {
     const complete = call.keyUse?.completeIn;
-    return recordTracking(call, call.caller, call.body, complete);
+    return recordTracking(call, call.body, complete);
   },
 });
+
+type TrackCall = Pick<
+  Call<'either', unknown, unknown, unknown>,
+  'caller' | 'request' | 'db' | 'tracking'
+>;
 
 /**
  * Creates or updates the contact and records its event, in one transaction. `complete` stores the
  * response in it, so that no repeat records the event again.
  */
 export async function recordTracking(
-  { db, tracking }: Pick<Services, 'db' | 'tracking'>,
-  { projectId }: { projectId: string },
+  { db, tracking, caller, request }: TrackCall,
   body: z.output<typeof TrackBody>,
   complete?: (tx: Database, answered: z.input<typeof TrackAnswer>) => Promise<void>,
 ): Promise<z.input<typeof TrackAnswer>> {
+  const { projectId } = caller;
   const event = {
     email: body.email,
     subscribed: body.subscribed,
     change: planContactData(body.data),
     name: body.event,
     data: eventData(body.data),
+    evidence: evidenceOf(caller, request),
   };
   if (!complete && isPlain(event)) return present(await tracking.record(projectId, event));
   return transact(db, async (tx) => {

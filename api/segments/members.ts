@@ -13,6 +13,7 @@ import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';
+import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { pageExample, pageOf, presentPage, queryInt } from '../http/schemas.ts';
 import { SegmentById, tag } from './record.ts';
@@ -93,9 +94,10 @@ export const addSegmentMembers = endpoint({
     body: { emails: ['ada@shop.example', 'no@shop.example'] },
     response: { added: 1, created: 0, notFound: ['no@shop.example'] },
   },
-  async handle({ db, caller, params: { id }, body }) {
+  async handle({ db, caller, request, params: { id }, body }) {
     const { spellings, unreadable } = readEmails(body.emails);
-    const create = body.createMissing ? { subscribed: body.subscribed } : undefined;
+    const origin = { source: 'api' as const, ...evidenceOf(caller, request) };
+    const create = body.createMissing ? { subscribed: body.subscribed, origin } : undefined;
     const members = await transact(db, async (tx) => {
       const segment = await lockStatic(tx, caller.projectId, id);
       return recordMembers(tx, segment, [...spellings.keys()], { create });

@@ -8,6 +8,7 @@ import type {
 } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { deleteContactHistory, deleteContacts } from './deletion.ts';
+import { actionOf, noEvidence, recordConsent } from '../consent/log.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { recordEvents } from '../events/events.ts';
@@ -29,16 +30,20 @@ interface BatchOutcome {
   errors: ContactError[];
 }
 
-/** Accepts a bulk action, in the caller's transaction. */
+/** Accepts a bulk action, in the caller's transaction. `actor`: who asks for it, for the consent log. */
 export async function insertBulk(
   tx: Database,
   { projectId, jobId }: JobRef,
-  action: { operation: BulkOperation } & ({ contactIds: readonly string[] } | { query: BulkQuery }),
+  action: { operation: BulkOperation; actor: string } & (
+    | { contactIds: readonly string[] }
+    | { query: BulkQuery }
+  ),
 ): Promise<void> {
   const job = {
     id: jobId,
     projectId,
     kind: 'bulk' as const,
+    actor: action.actor,
     summary: `Bulk ${action.operation}`,
   };
   const { operation } = action;
@@ -115,7 +120,7 @@ export async function recordBulkBatch(db: Database, job: JobRef): Promise<boolea
     const batch = row && (await takeBatch(tx, job.jobId));
     if (!row || !batch) return false;
     const { operation } = row.data as unknown as BulkData;
-    const outcome = await applyTo(tx, job.projectId, operation, batch.contact_ids);
+    const outcome = await applyTo(tx, row, operation, batch.contact_ids);
     await noteBatch(tx, row, batch.contact_ids.length, outcome);
     return true;
   });
@@ -173,7 +178,7 @@ async function noteBatch(
 
 async function applyTo(
   tx: Database,
-  projectId: string,
+  { project_id: projectId, actor }: JobRow,
   operation: BulkOperation,
   ids: readonly string[],
 ): Promise<BatchOutcome> {
@@ -191,7 +196,7 @@ async function applyTo(
     .forNoKeyUpdate()
     .execute();
   const changed = contacts.filter(({ subscribed }) => subscribed !== wanted).map(({ id }) => id);
-  await recordChanges(tx, projectId, wanted, changed);
+  await recordChanges(tx, { projectId, actor }, wanted, changed);
   const known = contacts.map(({ id }) => id);
   return {
     success: known.length,
@@ -200,10 +205,10 @@ async function applyTo(
   };
 }
 
-/** Changes the subscription of contacts that the caller has locked, with its events. */
+/** Changes the subscription of contacts that the caller has locked, with its events and consent. */
 async function recordChanges(
   tx: Database,
-  projectId: string,
+  { projectId, actor }: { projectId: string; actor: string | null },
   subscribed: boolean,
   ids: readonly string[],
 ): Promise<void> {
@@ -213,9 +218,13 @@ async function recordChanges(
     .set({ subscribed, updated_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
     .execute();
+  const source = 'bulk';
   const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
-  const events = ids.map((contactId) => ({ contactId, name, data: { source: 'bulk' } }));
+  const events = ids.map((contactId) => ({ contactId, name, data: { source } }));
   await recordEvents(tx, projectId, events, { contactsLocked: true });
+  const action = actionOf(subscribed, source);
+  const lines = ids.map((contactId) => ({ contactId, action, topic: null }));
+  await recordConsent(tx, projectId, lines, { ...noEvidence, source, actor });
 }
 
 function missing(ids: readonly string[], known: readonly string[]): ContactError[] {

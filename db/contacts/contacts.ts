@@ -4,6 +4,7 @@ import { type ContactDataChange, contactDataFault } from '../../domain/contact/d
 import type { Position } from '../../domain/cursor.ts';
 import { invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { columnList, columnsOf } from '../columns.ts';
+import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { recordEvents } from '../events/events.ts';
@@ -13,22 +14,14 @@ export type ContactRow = Omit<Selectable<Contact>, 'data'> & {
   data: Record<string, unknown> | null;
 };
 
-/** Who changed a subscription, for the event. */
-export type SubscriptionSource =
-  | 'api'
-  | 'import'
-  | 'bulk'
-  | 'public_page'
-  | 'one_click'
-  | 'workflow';
-
 /** Absent fields stay as they are. */
 export interface ContactChange {
   email?: string | undefined;
   subscribed?: boolean | undefined;
   /** null: removes all of it. */
   data: ContactDataChange | null;
-  source: SubscriptionSource;
+  /** For the event and the consent log. */
+  origin: ConsentOrigin;
   /** The execution whose step makes the change. */
   executionId?: string;
 }
@@ -155,14 +148,21 @@ export async function recordContact(
   if (write.subscribed === undefined && changes(write.data)) {
     const id = write.idWhenNew ?? randomUUID();
     const contact = await upsertContact(tx, projectId, { ...write, idWhenNew: id });
-    if (contact) return { contact: withinLimits(contact), isNew: contact.id === id };
+    if (contact) {
+      const isNew = contact.id === id;
+      if (isNew) await noteNew(tx, contact, write.origin);
+      return { contact: withinLimits(contact), isNew };
+    }
   }
   for (;;) {
     const before = await lockContact(tx, projectId, { email: write.email });
     if (!before) {
       const contact = await insertContact(tx, projectId, write);
       // Nothing inserted: another transaction has just created it.
-      if (contact) return { contact: withinLimits(contact), isNew: true };
+      if (contact) {
+        await noteNew(tx, contact, write.origin);
+        return { contact: withinLimits(contact), isNew: true };
+      }
       continue;
     }
     return { contact: await changeContact(tx, before, write), isNew: false };
@@ -187,9 +187,17 @@ export async function updateContact(
 async function changeContact(tx: Database, before: ContactRow, change: ContactChange) {
   const contact = await mergeContact(tx, before, change);
   if (contact.subscribed !== before.subscribed) {
-    await recordSubscription(tx, contact, change);
+    const { origin, executionId } = change;
+    await recordSubscription(tx, contact, origin, { executionId });
   }
   return withinLimits(contact);
+}
+
+/** Logs the consent of a contact that has just been made: one that is not subscribed has given none. */
+async function noteNew(tx: Database, contact: ContactRow, origin: ConsentOrigin): Promise<void> {
+  if (!contact.subscribed) return;
+  const granted = { contactId: contact.id, action: actionOf(true, origin.source), topic: null };
+  await recordConsent(tx, contact.project_id, [granted], origin);
 }
 
 /**
@@ -289,18 +297,25 @@ async function mergeContact(tx: Database, before: ContactRow, change: ContactCha
 /** SQLSTATE: another contact has the address. */
 const uniqueViolation = '23505';
 
-/** Records the event of a subscription that has just changed to `contact`'s, which is locked. */
+/**
+ * Records the event of a subscription that has just changed to `contact`'s, which is locked, and its line in
+ * the consent log.
+ */
 export async function recordSubscription(
   tx: Database,
   contact: Pick<ContactRow, 'id' | 'project_id' | 'subscribed'>,
+  origin: ConsentOrigin,
   cause: {
-    source: SubscriptionSource;
     /** The message whose link was followed. */
     emailId?: string | null;
     executionId?: string | undefined;
-  },
+  } = {},
 ): Promise<void> {
-  const { source, emailId = null, executionId } = cause;
+  const { emailId = null, executionId } = cause;
+  const { source } = origin;
+  const action = actionOf(contact.subscribed, source);
+  const line = { contactId: contact.id, action, topic: null };
+  await recordConsent(tx, contact.project_id, [line], origin);
   await recordEvents(
     tx,
     contact.project_id,

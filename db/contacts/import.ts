@@ -3,10 +3,18 @@ import { contactDataFault, jsonBytes } from '../../domain/contact/data.ts';
 import type { ImportRow } from '../../domain/contact/csv.ts';
 import type { ImportData, ImportResult, RowError } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
+import { actionOf, type ConsentOrigin, noEvidence, recordConsent } from '../consent/log.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { recordEvents } from '../events/events.ts';
-import { type JobRef, endJob, insertJob, lockOpenJob, updateJobProgress } from '../jobs/jobs.ts';
+import {
+  type JobRef,
+  type JobRow,
+  endJob,
+  insertJob,
+  lockOpenJob,
+  updateJobProgress,
+} from '../jobs/jobs.ts';
 
 /** Some thousand rows, imported in one transaction. */
 const pieceBytes = 128 * 1024;
@@ -27,14 +35,15 @@ interface LockedContact {
   keys: number;
 }
 
-/** Accepts a file for import, in the caller's transaction. */
+/** Accepts a file for import, in the caller's transaction. `actor`: who asks for it, for the consent log. */
 export async function insertImport(
   tx: Database,
   { projectId, jobId }: JobRef,
-  file: { filename: string; content: Buffer },
+  { actor, ...file }: { actor: string; filename: string; content: Buffer },
 ): Promise<void> {
   const data: ImportData = { projectId, filename: file.filename, totalRows: null };
-  await insertJob(tx, { id: jobId, projectId, kind: 'import', data, summary: 'Contact import' });
+  const summary = 'Contact import';
+  await insertJob(tx, { id: jobId, projectId, kind: 'import', actor, data, summary });
   await tx
     .insertInto('import_file')
     .values({ job_id: jobId, project_id: projectId, content: file.content })
@@ -96,7 +105,7 @@ export async function recordImportBatch(
   return transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
     if (row?.position !== batch.position) return false;
-    const outcome = await recordRows(tx, job.projectId, batch.rows);
+    const outcome = await recordRows(tx, row, batch.rows);
     const result = add(row.result as unknown as ImportResult, outcome);
     const done = batch.position + batch.rows.length;
     await updateJobProgress(tx, job.jobId, { done, total: result.totalRows, result });
@@ -119,13 +128,13 @@ function add(result: ImportResult, { created, updated, errors }: RowsOutcome): I
 /** Upserts the contacts of rows as if one row came after the other. */
 async function recordRows(
   tx: Database,
-  projectId: string,
+  job: JobRow,
   rows: readonly (ImportRow | RowError)[],
 ): Promise<RowsOutcome> {
   const errors = rows.filter((row): row is RowError => 'error' in row);
   const outcomes: RowsOutcome[] = [{ created: 0, updated: 0, errors }];
   for (const chunk of chunksOf(rows.filter((row): row is ImportRow => !('error' in row)))) {
-    outcomes.push(...(await recordChunk(tx, projectId, chunk)));
+    outcomes.push(...(await recordChunk(tx, job, chunk)));
   }
   return {
     created: outcomes.reduce((sum, outcome) => sum + outcome.created, 0),
@@ -148,17 +157,18 @@ function chunksOf(rows: readonly ImportRow[]): ImportRow[][] {
 
 async function recordChunk(
   tx: Database,
-  projectId: string,
+  { project_id: projectId, actor }: JobRow,
   chunk: readonly ImportRow[],
 ): Promise<RowsOutcome[]> {
+  const origin: ConsentOrigin = { ...noEvidence, source: 'import', actor };
   const outcomes: RowsOutcome[] = [];
   // Again for addresses that another transaction inserted between the select and the insert.
   for (let rows = chunk; rows.length > 0;) {
     const contacts = await lockContacts(tx, projectId, rows);
     const known = rows.filter((row) => contacts.has(row.email));
-    outcomes.push(await mergeRows(tx, projectId, known, contacts));
+    outcomes.push(await mergeRows(tx, projectId, known, contacts, origin));
     const unknown = rows.filter((row) => !contacts.has(row.email));
-    const made = await insertRows(tx, projectId, unknown);
+    const made = await insertRows(tx, projectId, unknown, origin);
     outcomes.push({ created: made.size, updated: 0, errors: [] });
     rows = unknown.filter((row) => !made.has(row.email));
   }
@@ -195,16 +205,22 @@ async function insertRows(
   tx: Database,
   projectId: string,
   rows: readonly ImportRow[],
+  origin: ConsentOrigin,
 ): Promise<Set<string>> {
   if (rows.length === 0) return new Set();
-  const { rows: made } = await sql<{ email: string }>`
+  const { rows: made } = await sql<{ id: string; email: string; subscribed: boolean }>`
     insert into contact (project_id, email, subscribed, data)
       select ${projectId}, email, coalesce(subscribed, true), nullif(data, '{}')
         from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
           as given(email text, subscribed boolean, data jsonb)
         order by email
       on conflict (project_id, email) do nothing
-      returning email`.execute(tx);
+      returning id, email, subscribed`.execute(tx);
+  const action = actionOf(true, origin.source);
+  const lines = made
+    .filter(({ subscribed }) => subscribed)
+    .map(({ id }) => ({ contactId: id, action, topic: null }));
+  await recordConsent(tx, projectId, lines, origin);
   return new Set(made.map(({ email }) => email));
 }
 
@@ -214,6 +230,7 @@ async function mergeRows(
   projectId: string,
   rows: readonly ImportRow[],
   contacts: ReadonlyMap<string, LockedContact>,
+  origin: ConsentOrigin,
 ): Promise<RowsOutcome> {
   if (rows.length === 0) return { created: 0, updated: 0, errors: [] };
   const given = rows.map((row) => ({ ...row, contact: contacts.get(row.email)! }));
@@ -231,14 +248,21 @@ async function mergeRows(
       where contact.id = given.id
         and (contact.data is distinct from ${data} or contact.subscribed <> ${subscribed})
     `.execute(tx);
-  const events = merged
-    .filter((row) => row.subscribed !== null && row.subscribed !== row.contact.subscribed)
-    .map((row) => ({
-      contactId: row.contact.id,
-      name: row.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
-      data: { source: 'import' },
-    }));
+  const changed = merged.filter(
+    (row) => row.subscribed !== null && row.subscribed !== row.contact.subscribed,
+  );
+  const events = changed.map((row) => ({
+    contactId: row.contact.id,
+    name: row.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
+    data: { source: origin.source },
+  }));
   if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
+  const lines = changed.map((row) => ({
+    contactId: row.contact.id,
+    action: actionOf(row.subscribed === true, origin.source),
+    topic: null,
+  }));
+  await recordConsent(tx, projectId, lines, origin);
   return { created: 0, updated: merged.length, errors };
 }
 

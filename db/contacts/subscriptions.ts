@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { recordSubscription, type SubscriptionSource } from './contacts.ts';
+import { recordSubscription } from './contacts.ts';
+import type { ConsentOrigin } from '../consent/log.ts';
 import type { Database } from '../database.ts';
 
 /** A contact for the public pages, which are called with its id alone. */
@@ -46,14 +47,18 @@ export async function recordLinkSubscription(
     subscribed: boolean;
     /** The message with the link. */
     emailId: string | null;
-    source: SubscriptionSource;
+    /** Without the text. */
+    origin: ConsentOrigin;
+    /** What the person has read, of the contact as it was before; absent: it is not known. */
+    textOf?: ((before: PublicContact) => string) | undefined;
   },
 ): Promise<PublicContact | undefined> {
-  const before = await publicContact(tx, change.contactId)
+  const row = await publicContact(tx, change.contactId)
     .forNoKeyUpdate('contact')
     .executeTakeFirst();
-  if (!before) return undefined;
-  const contact = { ...before, subscribed: change.subscribed } as PublicContact;
+  if (!row) return undefined;
+  const before = row as PublicContact;
+  const contact = { ...before, subscribed: change.subscribed };
   const emailId = change.emailId && (await ownEmailId(tx, contact.id, change.emailId));
   if (before.subscribed !== change.subscribed) {
     await tx
@@ -61,7 +66,12 @@ export async function recordLinkSubscription(
       .set({ subscribed: change.subscribed, updated_at: sql<Date>`now()` })
       .where('id', '=', contact.id)
       .execute();
-    await recordSubscription(tx, contact, { source: change.source, emailId });
+    await recordSubscription(
+      tx,
+      contact,
+      { ...change.origin, text: change.textOf?.(before) ?? null },
+      { emailId },
+    );
   }
   if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
   return contact;

@@ -10,6 +10,7 @@ import {
 } from '../../domain/mail/feedback.ts';
 import type { Measure } from '../../domain/sender/reputation.ts';
 import { cutText } from '../../domain/text-rules.ts';
+import { noEvidence, recordConsentOfProjects } from '../consent/log.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -265,7 +266,7 @@ function unchanged(email: LockedMessage): MessageChange {
     trace: [],
     events: [],
     counters: [],
-    unsubscribes: false,
+    unsubscribes: null,
     measures: [],
   };
 }
@@ -282,7 +283,7 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   change.trace.push(...effects.trace.map((entry) => ({ at: email.now, ...entry })));
   change.events.push(...effects.events);
   change.counters.push(...effects.counters);
-  change.unsubscribes ||= effects.unsubscribes;
+  change.unsubscribes ??= effects.unsubscribes;
   change.measures.push(...[measureOf(feedback) ?? []].flat());
 }
 
@@ -313,13 +314,21 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
 
 /** Without an event: the contact did not ask for it. Other addresses are not the contact's. */
 async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
-  const gone = changes.filter(({ unsubscribes }) => unsubscribes).map(({ email }) => email);
+  const gone = changes.filter(({ unsubscribes }) => unsubscribes);
   if (gone.length === 0) return;
-  await sql`
+  const { rows } = await sql<{
+    contactId: string;
+    projectId: string;
+    source: 'bounce' | 'complaint';
+  }>`
     update contact set subscribed = false, updated_at = now()
-      from unnest(${gone.map((email) => email.contact_id)}::uuid[],
-        ${gone.map((email) => email.to_email)}::text[]) as gone(id, email)
-      where contact.id = gone.id and contact.email = gone.email and subscribed`.execute(tx);
+      from unnest(${gone.map(({ email }) => email.contact_id)}::uuid[],
+        ${gone.map(({ email }) => email.to_email)}::text[],
+        ${gone.map(({ unsubscribes }) => unsubscribes)}::text[]) as gone(id, email, source)
+      where contact.id = gone.id and contact.email = gone.email and subscribed
+      returning contact.id as "contactId", project_id as "projectId", gone.source`.execute(tx);
+  const lines = rows.map((row) => ({ ...row, action: 'withdrawn' as const, topic: null }));
+  await recordConsentOfProjects(tx, lines, noEvidence);
 }
 
 /** The data that every event of a message has. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { planContactData } from '../../domain/contact/data.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
+import { noEvidence } from '../consent/log.ts';
 import { recordContact } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -32,7 +33,7 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
       email: mail.from,
       subscribedWhenNew: true,
       data: planContactData(undefined),
-      source: 'api',
+      origin: { ...noEvidence, source: 'inbound' },
     });
     const emailId = await insertReceived(tx, projectId, contact.id, to, mail);
     if (!emailId) continue;

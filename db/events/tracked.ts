@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { notFound } from '../../domain/errors.ts';
 import type { ContactDataChange } from '../../domain/contact/data.ts';
+import { type Evidence, insertGranted } from '../consent/log.ts';
 import { mergedData, recordContact, withinLimits } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -13,6 +15,8 @@ export interface TrackedEvent {
   change: ContactDataChange;
   name: string;
   data: Record<string, unknown> | null;
+  /** Of what it means for the contact's subscription. */
+  evidence: Evidence;
 }
 
 export interface RecordedTracked {
@@ -29,14 +33,14 @@ export interface RecordedTracked {
 export async function recordTracked(
   tx: Database,
   projectId: string,
-  { email, subscribed, change, name, data }: TrackedEvent,
+  { email, subscribed, change, name, data, evidence }: TrackedEvent,
 ): Promise<RecordedTracked> {
   const { contact } = await recordContact(tx, projectId, {
     email,
     subscribed,
     subscribedWhenNew: true,
     data: change,
-    source: 'api',
+    origin: { source: 'api', ...evidence },
   });
   const contactId = contact.id;
   const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
@@ -64,7 +68,7 @@ export async function recordTrackedTogether(
 ): Promise<(RecordedTracked | null)[]> {
   const { ids, locked } = await lockKnown(tx, projectId, events);
   const free = events.filter(({ email }) => !locked.has(email));
-  for (const { id, email } of await writeContacts(tx, projectId, free)) ids.set(email, id);
+  for (const { id, email } of await writeContacts(tx, projectId, free, ids)) ids.set(email, id);
   // One that somebody else has just created, with the same data, was neither found nor written.
   const ready = free.flatMap((event) => {
     const contactId = ids.get(event.email);
@@ -113,22 +117,44 @@ async function lockKnown(
   };
 }
 
-/** Creates contacts and merges data. Returns those that it changed. */
+/**
+ * Creates contacts and merges data. Returns those that it changed.
+ * @param known the ids of those that exist: only the others may need their evidence.
+ */
 async function writeContacts(
   tx: Database,
   projectId: string,
   events: readonly TrackedEvent[],
+  known: ReadonlyMap<string, string>,
 ): Promise<{ id: string; email: string }[]> {
-  const given = JSON.stringify(events.map(({ email, change }) => ({ email, set: change.set })));
+  const given = JSON.stringify(
+    events.map(({ email, change, evidence: { userAgent: user_agent, ...evidence } }) => ({
+      id: randomUUID(),
+      email,
+      set: change.set,
+      ...(known.has(email) ? {} : { user_agent, ...evidence }),
+    })),
+  );
   const merged = mergedData(sql`coalesce(excluded.data, '{}')`, []);
   const { rows } = await sql<{ id: string; email: string; data: Record<string, unknown> | null }>`
-    insert into contact (project_id, email, subscribed, data)
-      select ${projectId}, email, true, nullif(set, '{}')
-        from jsonb_to_recordset(${given}::jsonb) as given(email text, set jsonb)
-        -- In one order: two transactions may create the same contacts.
-        order by email
-      on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
-        where contact.data is distinct from ${merged}
-      returning id, email, data`.execute(tx);
+    with given as (
+      select id, email, set, ip, user_agent, text, actor
+        from jsonb_to_recordset(${given}::jsonb) as given(id uuid, email text, set jsonb,
+        ip text, user_agent text, text text, actor text)
+    ), written as (
+      insert into contact (id, project_id, email, subscribed, data)
+        select id, ${projectId}, email, true, nullif(set, '{}') from given
+          -- In one order: two transactions may create the same contacts.
+          order by email
+        on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
+          where contact.data is distinct from ${merged}
+        returning id, email, data
+    ), logged as (${insertGranted(
+      projectId,
+      'api',
+      sql`
+        select id, ip, user_agent, text, actor from given join written using (id)`,
+    )})
+    select id, email, data from written`.execute(tx);
   return rows.map((row) => withinLimits(row));
 }

@@ -35,6 +35,7 @@ const runOf: Record<
 /**
  * Inserts a job and requests its run, in the caller's transaction.
  * @param job.summary for operators; by default the name of its kind
+ * @param job.actor who started it, where what it does is in the consent log
  */
 export async function insertJob(
   tx: Database,
@@ -46,6 +47,7 @@ export async function insertJob(
     data: object;
     request?: object;
     summary?: string;
+    actor?: string;
   },
 ): Promise<void> {
   await tx
@@ -56,6 +58,7 @@ export async function insertJob(
       kind: job.kind,
       workflow_id: job.workflowId ?? null,
       data: JSON.stringify(job.data),
+      actor: job.actor ?? null,
       request: job.request === undefined ? null : JSON.stringify(job.request),
     })
     .execute();

@@ -182,6 +182,7 @@ export const removedTables: readonly Page[] = [
 /** Tables whose rows go with a row of those above, or by its removal. */
 export const goneWithParent = [
   'removal',
+  'consent',
   'step_execution',
   'wait',
   'workflow_step',

@@ -4,6 +4,7 @@ import { limits } from '../../domain/limits.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import { withinTime } from '../bounded.ts';
 import { columnList } from '../columns.ts';
+import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { conditionSql } from './filter-sql.ts';
@@ -123,19 +124,19 @@ const sortColumns = {
 /**
  * Adds the contacts of addresses to a STATIC segment that is locked, in the caller's transaction.
  * Returns the addresses that are in it now, and how many contacts were created.
- * @param options.create set: missing contacts are created with this subscription.
+ * @param options.create set: missing contacts are created with this subscription, for this reason.
  */
 export async function recordMembers(
   tx: Database,
   segment: SegmentRow,
   emails: readonly string[],
-  options: { create?: { subscribed: boolean } | undefined },
+  options: { create?: { subscribed: boolean; origin: ConsentOrigin } | undefined },
 ): Promise<{ found: string[]; created: number }> {
   let created = 0;
   let contacts = await lockContacts(tx, segment.project_id, emails);
   // Again while other transactions delete what was just found.
   while (options.create && contacts.length < emails.length) {
-    created += await insertContacts(tx, segment.project_id, emails, options.create.subscribed);
+    created += await insertContacts(tx, segment.project_id, emails, options.create);
     contacts = await lockContacts(tx, segment.project_id, emails);
   }
   await sql`
@@ -178,12 +179,17 @@ async function insertContacts(
   tx: Database,
   projectId: string,
   emails: readonly string[],
-  subscribed: boolean,
+  { subscribed, origin }: { subscribed: boolean; origin: ConsentOrigin },
 ): Promise<number> {
-  const { rows } = await sql`
+  const { rows } = await sql<{ id: string }>`
     insert into contact (project_id, email, subscribed)
       select ${projectId}, email, ${subscribed} from unnest(${emails}::text[]) as email
         order by email
       on conflict (project_id, email) do nothing returning id`.execute(tx);
+  if (subscribed) {
+    const action = actionOf(true, origin.source);
+    const lines = rows.map(({ id }) => ({ contactId: id, action, topic: null }));
+    await recordConsent(tx, projectId, lines, origin);
+  }
   return rows.length;
 }

@@ -63,8 +63,8 @@ export interface FeedbackEffects {
   /** Events, oldest first; `data` without the fields that all events of a message have. */
   events: { name: string; data: Record<string, unknown> }[];
   counters: CampaignCounter[];
-  /** The address does not want or cannot receive mail. */
-  unsubscribes: boolean;
+  /** Why the address does not want or cannot receive mail; null: nothing says so. */
+  unsubscribes: 'bounce' | 'complaint' | null;
 }
 
 type TraceWord =
@@ -97,7 +97,7 @@ export function applyFeedback(
     trace: [],
     events: [],
     counters: [],
-    unsubscribes: false,
+    unsubscribes: null,
   };
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
   // The provider rejected it for good: later feedback cannot belong to it.
@@ -161,13 +161,13 @@ function note(effects: FeedbackEffects, feedback: Feedback): void {
         return;
       }
       events.push({ name: 'email.bounce', data: { bounceType, bouncedAt: at } });
-      effects.unsubscribes = true;
+      effects.unsubscribes = feedback.kind;
       state.error = text ?? state.error;
       return reach(effects, 'BOUNCED', 'bounced', feedback.at, { bounceType, text });
     }
     case 'complaint':
       events.push({ name: 'email.complaint', data: { complainedAt: at } });
-      effects.unsubscribes = true;
+      effects.unsubscribes = feedback.kind;
       return reach(effects, 'COMPLAINED', 'complained', feedback.at);
     case 'accepted':
       return;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { noEvidence } from '../../../db/consent/log.ts';
 import { recordContact } from '../../../db/contacts/contacts.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
@@ -94,7 +95,7 @@ it('a contact is what the rules make of its writes, one after the other', async 
             subscribed: given.subscribed,
             subscribedWhenNew: given.whenNew,
             data: planContactData(given.data),
-            source: 'api',
+            origin: { ...noEvidence, source: 'api' },
           }),
         );
         const stored = await shop.contact(email);

@@ -1,0 +1,46 @@
+import type { Evidence } from '../../db/consent/log.ts';
+import type { ProjectCaller } from '../access/caller.ts';
+import type { Call } from '../http/endpoint.ts';
+
+/** What the consent log says of who made a change, and how. */
+
+type Request = Pick<Call<'open', unknown, unknown, unknown>['request'], 'ip' | 'header'>;
+
+/** Characters of a user agent that are kept. */
+const userAgentMax = 500;
+
+/** What a customer knows of how a person has consented. */
+export interface Proof {
+  text?: string | undefined;
+  ip?: string | undefined;
+  userAgent?: string | undefined;
+}
+
+/** The caller, as the consent log names them. */
+export function actorOf({ userId, isPublic }: ProjectCaller): string {
+  return userId ?? (isPublic ? 'pk' : 'sk');
+}
+
+/**
+ * The evidence of a change by key or session. With a public key the person's own program asks, and what it
+ * would say of itself is not believed; otherwise only the customer knows where the person was.
+ */
+export function evidenceOf(
+  caller: ProjectCaller,
+  request: Request,
+  proof: Proof | undefined = {},
+): Evidence {
+  const actor = actorOf(caller);
+  const text = proof.text ?? null;
+  if (caller.isPublic) return { ...connectionOf(request), actor, text };
+  return { actor, ip: proof.ip ?? null, userAgent: proof.userAgent ?? null, text };
+}
+
+/** The evidence of what somebody does on a page, or by one click in a mail program. */
+export function evidenceOfVisitor(request: Request, text: string | null): Evidence {
+  return { ...connectionOf(request), actor: null, text };
+}
+
+function connectionOf({ ip, header }: Request): Pick<Evidence, 'ip' | 'userAgent'> {
+  return { ip, userAgent: header('user-agent').slice(0, userAgentMax) || null };
+}

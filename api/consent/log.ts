@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { listConsent } from '../../db/consent/log.ts';
+import { findContact } from '../../db/contacts/contacts.ts';
+import { found } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, Time, Uuid } from '../http/schemas.ts';
+
+const ConsentLine = named('ConsentLine', {
+  at: Time,
+  action: z
+    .enum(['requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn'])
+    .meta({ examples: ['granted'] }),
+  source: z
+    .enum([
+      'api',
+      'import',
+      'bulk',
+      'public_page',
+      'one_click',
+      'workflow',
+      'inbound',
+      'bounce',
+      'complaint',
+      'double_opt_in',
+    ])
+    .meta({ examples: ['public_page'] }),
+  topic: z.string().nullable().describe('Key of a topic; null: mail as a whole'),
+  ip: z
+    .string()
+    .nullable()
+    .describe('Of the person, as far as it is known')
+    .meta({ examples: ['203.0.113.9'] }),
+  userAgent: z
+    .string()
+    .nullable()
+    .meta({ examples: ['Mozilla/5.0'] }),
+  textHash: z
+    .string()
+    .nullable()
+    .describe('SHA-256 of `text` in UTF-8, in hex')
+    .meta({ examples: ['c1e6ad6cfb4bd26a49e4316b6ce6dcc3b1b4c84e6b8c2ccb7f9b2a5e1d0f7a36'] }),
+  text: z
+    .string()
+    .nullable()
+    .describe('What the person has read')
+    .meta({
+      examples: ['Subscribe\nDo you want to add a…@shop.example to the mailing list of My shop?'],
+    }),
+  actor: z.string().nullable().describe('pk, sk or the id of a user; null: none of them'),
+});
+
+const listContactConsent = endpoint({
+  id: 'listContactConsent',
+  method: 'GET',
+  path: '/contacts/{id}/consent',
+  tag: 'Contacts',
+  summary: 'List what a contact has agreed to and taken back, and how it is known',
+  description:
+    'The newest 1,000 lines, the oldest first. A line is written with every change of ' +
+    '`subscribed` and of a topic, and when a contact is made that is subscribed. Nothing edits or ' +
+    'removes it while the contact exists.',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  response: z.array(ConsentLine),
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: [exampleOf(ConsentLine)] },
+  async handle({ db, caller, params: { id } }) {
+    const contact = found('CONTACT', id, await findContact(db, caller.projectId, id));
+    const lines = await listConsent(db, contact.id, limits.consentLines);
+    return lines.map((line) => {
+      const textHash =
+        line.text === null ? null : createHash('sha256').update(line.text).digest('hex');
+      return present(ConsentLine, line, { textHash });
+    });
+  },
+});
+
+export const consentLogEndpoints = [listContactConsent];

@@ -1,0 +1,126 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { Consent } from '../tables.ts';
+
+/** What a line of the consent log says. */
+export type ConsentAction =
+  | 'requested'
+  | 'confirmed'
+  | 'expired'
+  | 'granted'
+  | 'imported'
+  | 'withdrawn';
+
+/** Where a change of consent comes from. Events of a change name it, too. */
+export type ConsentSource =
+  | 'api'
+  | 'import'
+  | 'bulk'
+  | 'public_page'
+  | 'one_click'
+  | 'workflow'
+  | 'inbound'
+  | 'bounce'
+  | 'complaint'
+  | 'double_opt_in';
+
+/** How a change of consent is known; null: it is not known, or does not apply. */
+export interface Evidence {
+  /** `pk`, `sk` or the id of a user. */
+  actor: string | null;
+  ip: string | null;
+  /** At most 500 characters. */
+  userAgent: string | null;
+  /** What the person has read. */
+  text: string | null;
+}
+
+/** A change of consent that no request of a person or customer makes. */
+export const noEvidence: Evidence = { actor: null, ip: null, userAgent: null, text: null };
+
+export interface ConsentOrigin extends Evidence {
+  source: ConsentSource;
+}
+
+/** A change of consent of one contact. */
+export interface ConsentChange {
+  contactId: string;
+  action: ConsentAction;
+  /** The key of a topic; null: mail as a whole. */
+  topic: string | null;
+}
+
+/**
+ * Writes a line for each change into the consent log, in the transaction of the changes. One statement,
+ * however many: the caller bounds them.
+ */
+export async function recordConsent(
+  tx: Database,
+  projectId: string,
+  changes: readonly ConsentChange[],
+  { source, ...evidence }: ConsentOrigin,
+): Promise<void> {
+  const lines = changes.map((change) => ({ ...change, projectId, source }));
+  await recordConsentOfProjects(tx, lines, evidence);
+}
+
+/** The same for contacts of any projects, and several sources. */
+export async function recordConsentOfProjects(
+  tx: Database,
+  changes: readonly (ConsentChange & { projectId: string; source: ConsentSource })[],
+  { actor, ip, userAgent, text }: Evidence,
+): Promise<void> {
+  if (changes.length === 0) return;
+  await sql`
+    insert into consent (contact_id, project_id, action, source, topic, ip, user_agent, text, actor)
+      select contact_id, project_id, action, source, topic,
+          ${ip}, ${userAgent}, ${text}, ${actor}
+        from unnest(${changes.map(({ contactId }) => contactId)}::uuid[],
+          ${changes.map(({ projectId }) => projectId)}::uuid[],
+          ${changes.map(({ action }) => action)}::text[],
+          ${changes.map(({ source }) => source)}::text[],
+          ${changes.map(({ topic }) => topic)}::text[])
+          with ordinality as given(contact_id, project_id, action, source, topic, place)
+        order by place`.execute(tx);
+}
+
+/**
+ * The same, as a part of a statement that makes contacts, all of them subscribed.
+ * @param made SQL of their rows: id, and the evidence ip, user_agent, text, actor
+ */
+export function insertGranted(
+  projectId: string,
+  source: ConsentSource,
+  made: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
+    insert into consent (contact_id, project_id, action, source, ip, user_agent, text, actor)
+      select made.id, ${projectId}, ${actionOf(true, source)}, ${source},
+          made.ip, made.user_agent, made.text, made.actor
+        from (${made}) made`;
+}
+
+/** What the log says of a subscription that has become true or false, or of a new contact. */
+export function actionOf(subscribed: boolean, source: ConsentSource): ConsentAction {
+  if (!subscribed) return 'withdrawn';
+  if (source === 'double_opt_in') return 'confirmed';
+  return source === 'import' ? 'imported' : 'granted';
+}
+
+export type ConsentRow = Selectable<Consent>;
+
+/** The newest lines of a contact's log, oldest first. */
+export async function listConsent(
+  db: Database,
+  contactId: string,
+  max: number,
+): Promise<Omit<ConsentRow, 'id' | 'contact_id' | 'project_id'>[]> {
+  const rows = await db
+    .selectFrom('consent')
+    .select(['at', 'action', 'source', 'topic', 'ip', 'user_agent', 'text', 'actor'])
+    .where('contact_id', '=', contactId)
+    .orderBy('id', 'desc')
+    .limit(max)
+    .execute();
+  return rows.toReversed();
+}
