@@ -218,6 +218,16 @@ export interface Api {
       };
       answer: TimelineEntryList;
     };
+    /** List what a contact has agreed to and taken back, and how it is known */
+    '/contacts/{id}/consent': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+      };
+      answer: Array<ConsentLine>;
+    };
     /** List the fields contacts have, each with its type and how many have it */
     '/contacts/fields': {
       request: {};
@@ -4373,6 +4383,23 @@ export type TimelineEntry = {
     campaign?: string;
     workflow?: string;
   };
+};
+
+export type ConsentLine = {
+  at: string;
+  action: 'requested' | 'confirmed' | 'expired' | 'granted' | 'imported' | 'withdrawn';
+  source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'double_opt_in';
+  /** Key of a topic; null: mail as a whole */
+  topic: string | null;
+  /** Of the person, as far as it is known */
+  ip: string | null;
+  userAgent: string | null;
+  /** SHA-256 of `text` in UTF-8, in hex */
+  textHash: string | null;
+  /** What the person has read */
+  text: string | null;
+  /** pk, sk or the id of a user; null: none of them */
+  actor: string | null;
 };
 
 export type ContactField = {

@@ -35,20 +35,7 @@ select $1, email, coalesce(subscribed, true), nullif(data, '{}')
 from jsonb_to_recordset($2::jsonb) as given(email text, subscribed boolean, data jsonb)
 order by email
 on conflict (project_id, email) do nothing
-returning email
-
-insert into contact (project_id, email, subscribed, data)
-select $1, email, true, nullif(
-  set, '{}')
-from jsonb_to_recordset($2::jsonb) as given(email text,
-  set jsonb)
-order by email
-on conflict (project_id, email) do update
-set data = nullif((coalesce(contact.data, '{}') || coalesce(excluded.data, '{}')) - $3::text[],
-    '{}'), updated_at = now()
-where contact.data is distinct from nullif((coalesce(contact.data, '{}') || coalesce(excluded.data,
-    '{}')) - $4::text[], '{}')
-returning id, email, data
+returning id, email, subscribed
 
 insert into contact (project_id, email, subscribed, data)
 values ($1, $2, $3, $4)
@@ -59,8 +46,8 @@ returning contact.created_at, contact.data, contact.email, contact.id, contact.p
 insert into import_file (job_id, project_id, content)
 values ($1, $2, $3)
 
-insert into job (id, project_id, kind, workflow_id, data, request)
-values ($1, $2, $3, $4, $5, $6)
+insert into job (id, project_id, kind, workflow_id, data, actor, request)
+values ($1, $2, $3, $4, $5, $6, $7)
 
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
     contact.subscribed, contact.updated_at
@@ -176,15 +163,15 @@ where project_id = $1 and email = any($2::text[])
 order by id
 for no key update
 
-select job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind, job.position,
-    job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
+select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
+    job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
     job.touched_at, job.workflow_id
 from job
 where id = $1 and project_id = $2 and state in ($3, $4)
 for update
 
-select job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind, job.position,
-    job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
+select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
+    job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
     job.touched_at, job.workflow_id
 from job
 where project_id = $1 and kind = $2 and id = $3
@@ -215,8 +202,9 @@ returning contact.created_at, contact.data, contact.email, contact.id, contact.p
 
 update contact
 set subscribed = false, updated_at = now()
-from unnest($1::uuid[], $2::text[]) as gone(id, email)
+from unnest($1::uuid[], $2::text[], $3::text[]) as gone(id, email, source)
 where contact.id = gone.id and contact.email = gone.email and subscribed
+returning contact.id as "contactId", project_id as "projectId", gone.source
 
 update job
 set state = $1, finished_at = clock_timestamp(), touched_at = clock_timestamp(), progress = $2
@@ -290,6 +278,30 @@ select key, type, holders::float8 as holders
 from typed
 join counted using (key)
 order by key collate "C"
+
+with given as (
+  select *
+  from jsonb_to_recordset($1::jsonb) as given(id uuid, email text,
+    set jsonb, ip text, user_agent text, text text, actor text) ), written as (
+  insert into contact (id, project_id, email, subscribed, data)
+  select id, $2, email, true, nullif(
+    set, '{}')
+  from given
+  order by email
+  on conflict (project_id, email) do update
+  set data = nullif((coalesce(contact.data, '{}') || coalesce(excluded.data, '{}')) - $3::text[],
+      '{}'), updated_at = now()
+  where contact.data is distinct from nullif((coalesce(contact.data, '{}') ||
+      coalesce(excluded.data, '{}')) - $4::text[], '{}')
+  returning id, email, data ), logged as (
+  insert into consent (contact_id, project_id, action, source, ip, user_agent, text, actor)
+  select made.id, $5, $6, $7, made.ip, made.user_agent, made.text, made.actor
+  from (
+    select given.*
+    from given
+    join written using (id)) made)
+select id, email, data
+from written
 
 with matching as (
   select contact.id

@@ -1,3 +1,9 @@
+insert into consent (contact_id, project_id, action, source, topic, ip, user_agent, text, actor)
+select contact_id, project_id, action, source, topic, $1, $2, $3, $4
+from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[])
+with ordinality as given(contact_id, project_id, action, source, topic, place)
+order by place
+
 select failures, case when next_probe_at is not null then greatest(0, ceil(extract(epoch from
     next_probe_at - clock_timestamp()) * 1000)::float8) end as "waitMs"
 from provider_circuit
