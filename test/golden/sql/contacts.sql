@@ -280,7 +280,8 @@ join counted using (key)
 order by key collate "C"
 
 with given as (
-  select *
+  select id, email,
+  set, ip, user_agent, text, actor
   from jsonb_to_recordset($1::jsonb) as given(id uuid, email text,
     set jsonb, ip text, user_agent text, text text, actor text) ), written as (
   insert into contact (id, project_id, email, subscribed, data)
@@ -297,7 +298,7 @@ with given as (
   insert into consent (contact_id, project_id, action, source, ip, user_agent, text, actor)
   select made.id, $5, $6, $7, made.ip, made.user_agent, made.text, made.actor
   from (
-    select given.*
+    select id, ip, user_agent, text, actor
     from given
     join written using (id)) made)
 select id, email, data
