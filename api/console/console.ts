@@ -10,6 +10,7 @@ import { campaignPages } from './pages/campaigns.ts';
 import { contactPages } from './pages/contacts.ts';
 import { executionPages } from './pages/executions.ts';
 import { failurePages } from './pages/failures.ts';
+import { jobPages } from './pages/jobs.ts';
 import { showOverview } from './pages/overview.ts';
 import { templatePages } from './pages/templates.ts';
 import { workflowPages } from './pages/workflows.ts';
@@ -60,6 +61,7 @@ export const consolePages = [
   }),
   ...failurePages,
   ...executionPages,
+  ...jobPages,
   ...contactPages,
   ...workflowPages,
   ...campaignPages,

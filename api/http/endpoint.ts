@@ -58,6 +58,13 @@ export interface Call<
    * @throws Problem PROJECT_NOT_FOUND for non-members, and what `requireRights` throws.
    */
   authorize: (projectId: string) => Promise<ProjectCaller>;
+  /**
+   * Keys of a part of the body that only a schema chosen by the handler tells to be unknown: names them in
+   * the answer, as the pipeline does.
+   * @param value by the name of its field in the body
+   * @throws Problem VALIDATION_ERROR naming them, where the request asks for strictness.
+   */
+  refuseUnknown: (schema: z.ZodType, value: unknown) => void;
   /** The logged-in user, if any, where no session is required. */
   findSessionUser: () => Promise<UserCaller | null>;
   /** See `security-log.ts`. */

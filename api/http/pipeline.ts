@@ -35,6 +35,7 @@ import {
   isStrict,
   type RequestParts,
   type UnknownKey,
+  unknownIn,
   unknownKeys,
 } from './validation.ts';
 
@@ -81,8 +82,9 @@ function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
     ctx.set('Preference-Applied', 'handling=strict');
     return true;
   }
-  const ignored = ignoredHeader(unknown);
-  if (ignored !== null) ctx.set('Everpost-Ignored', ignored);
+  const before = ctx.res.getHeader('Everpost-Ignored');
+  const ignored = ignoredHeader(typeof before === 'string' ? before : '', unknown);
+  if (ignored !== '') ctx.set('Everpost-Ignored', ignored);
   return false;
 }
 
@@ -234,6 +236,8 @@ async function runHandler(
   return jsonAnswer(endpoint, caller, answered, status);
 }
 
+const noParts: RequestParts = { params: undefined, query: undefined, body: undefined };
+
 /** A handler's input. */
 function createCall(
   ctx: Context,
@@ -250,6 +254,10 @@ function createCall(
     body,
     caller,
     member,
+    refuseUnknown(schema, value) {
+      const unknown = unknownIn(schema, value);
+      if (noteUnknown(ctx, unknown)) checkRequest({}, noParts, unknown);
+    },
     async authorize(projectId) {
       const within = caller && (await findMember(db, caller, projectId));
       if (!within) throw notFound('PROJECT', projectId);

@@ -148,6 +148,13 @@ export function unknownKeys(
   return found;
 }
 
+/** The keys of a value that its schema does not know. */
+export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
+  const found: UnknownKey[] = [];
+  collect(schema, value, { path: '', alsoKnown: [], found });
+  return found;
+}
+
 interface Search {
   path: string;
   /** Keys of the outermost object that its schema does not name. */
@@ -255,10 +262,11 @@ const ignoredMax = 10;
 /** Visible ASCII without the comma that separates names. */
 const headerText = /^[!-+\--~]{1,100}$/;
 
-/** The names of ignored keys as a header; null when there are none that a header can hold. */
-export function ignoredHeader(unknown: readonly UnknownKey[]): string | null {
+/** The names of ignored keys as a header, behind those that it has; '' when there are none that it can hold. */
+export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): string {
   const names = unknown.map(({ field }) => field).filter((field) => headerText.test(field));
-  return names.length === 0 ? null : [...new Set(names)].slice(0, ignoredMax).join(', ');
+  const all = new Set([...before.split(', '), ...names].filter((name) => name !== ''));
+  return [...all].slice(0, ignoredMax).join(', ');
 }
 
 /** Whether a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */

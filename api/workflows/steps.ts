@@ -206,7 +206,7 @@ export const updateStep = endpoint({
       const { type, config: stored } = before;
       const given = body.config && {
         type,
-        config: checkConfig(type as StepType, body.config),
+        config: checkConfig(call, type as StepType, body.config),
       };
       const { project_id: projectId } = workflow;
       const settled = given && (await settledConfig(tx, projectId, given, stored, 'config'));
@@ -255,12 +255,18 @@ export function withKept(
 }
 
 /** @throws Problem VALIDATION_ERROR naming the invalid settings. */
-function checkConfig(type: StepType, config: Record<string, unknown>): Record<string, unknown> {
+function checkConfig(
+  call: { refuseUnknown: (schema: z.ZodType, value: unknown) => void },
+  type: StepType,
+  config: Record<string, unknown>,
+): Record<string, unknown> {
   if (type === 'TRIGGER') {
     throw invalidField('config', 'not_allowed', 'Set triggerConfig of the workflow instead.');
   }
+  const schema = z.object({ config: stepConfigs[type] });
+  call.refuseUnknown(schema, { config });
   const { body } = checkRequest(
-    { body: z.object({ config: stepConfigs[type] }) },
+    { body: schema },
     { params: undefined, query: undefined, body: { config } },
   );
   return (body as { config: Record<string, unknown> }).config;

@@ -86,7 +86,7 @@ describe.runIf(browser).each([
     const page = await openConsole(javaScriptEnabled);
     await page.getByRole('link', { name: 'Failures' }).click();
     const group = page.locator('section', { hasText: 'Tell the shop' }).first();
-    expect(await group.innerText()).toMatch(/3\s+executions/);
+    expect(await group.innerText()).toMatch(/3\s+executions, \d+ \w+ \d{4}/);
     await group.getByRole('button', { name: 'Retry', exact: true }).first().click();
     await page.getByRole('status').getByText('It is being tried again').waitFor();
     const left = async () => {
@@ -103,8 +103,15 @@ describe.runIf(browser).each([
       .first()
       .getByRole('button', { name: 'Retry all 2' })
       .click();
-    await page.getByRole('status').waitFor();
+    await page.getByRole('heading', { name: 'Retry of what has failed' }).waitFor();
     await Promise.all(ids.map((id) => executionIn(engine, workflow.id, id, 'COMPLETED')));
+    const retried = page.locator('.figures div', { hasText: 'Retried' });
+    await waitFor('the job to tell what came of it', async () => {
+      if ((await retried.count()) > 0) return true;
+      await page.getByRole('link', { name: 'Look again' }).click();
+      return false;
+    });
+    expect(await retried.getByRole('definition').textContent()).toBe('2');
     expect(faults).toEqual([]);
   });
 

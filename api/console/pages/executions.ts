@@ -24,7 +24,16 @@ type Listed = z.output<typeof findExecutions.response>['data'][number];
 type Execution = z.output<typeof getExecution.response>;
 
 /** The filters that the list passes on to `GET /executions`. */
-const filters = ['workflowId', 'stepId', 'status', 'version', 'cursor'] as const;
+const filters = [
+  'workflowId',
+  'stepId',
+  'status',
+  'stuck',
+  'warnings',
+  'error',
+  'version',
+  'cursor',
+] as const;
 
 const showExecutions = projectPage({
   id: 'showExecutions',

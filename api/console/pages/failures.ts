@@ -7,6 +7,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectAct, projectPage } from '../page.ts';
 import { actForm, count, heading, moment, retryForms, section, state } from '../parts.ts';
 import { pathOf } from './executions.ts';
+import { jobPath } from './jobs.ts';
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 
@@ -14,10 +15,20 @@ type Listed = z.output<typeof findExecutions.response>['data'][number];
 const lookedAt = '100';
 /** Executions of a group that are named. */
 const namedMax = 5;
+/** Longest error that the list and `retry-all` look for, in characters. */
+const errorCharsMax = 200;
+
+/** How each kind is asked for, worst first. */
+const listed = {
+  FAILED: { status: 'FAILED' },
+  STUCK: { stuck: 'true' },
+  WARNINGS: { warnings: 'true' },
+} as const;
+const kinds = ['FAILED', 'STUCK', 'WARNINGS'] as const;
 
 /** Executions with the same trouble at the same step. */
 export interface FailureGroup {
-  kind: 'FAILED' | 'STUCK' | 'WARNINGS';
+  kind: (typeof kinds)[number];
   workflow: { id: string; name: string };
   step: { id: string; name: string } | null;
   error: string;
@@ -31,17 +42,12 @@ export interface Failures {
 }
 
 export async function listFailures(call: MemberCall): Promise<Failures> {
-  const kinds = [
-    ['FAILED', { status: 'FAILED' }],
-    ['STUCK', { stuck: 'true' }],
-    ['WARNINGS', { warnings: 'true' }],
-  ] as const;
   const lists = await Promise.all(
-    kinds.map(([, query]) => ask(call, findExecutions, { query: { ...query, limit: lookedAt } })),
+    kinds.map((kind) => ask(call, findExecutions, { query: { ...listed[kind], limit: lookedAt } })),
   );
   const groups = new Map<string, FailureGroup>();
   lists.forEach(({ data }, at) => {
-    const [kind] = kinds[at]!;
+    const kind = kinds[at]!;
     for (const execution of data) {
       // It is told once, as what is worst.
       if (kind === 'WARNINGS' && (execution.status === 'FAILED' || execution.stuck)) continue;
@@ -124,7 +130,7 @@ function groupSection(
     (execution) =>
       html`<tr>
         <td><a href="${path(pathOf(execution))}">${execution.contact.email}</a></td>
-        <td>${moment(execution.completedAt ?? execution.startedAt)}</td>
+        <td>${moment(timeOf(execution))}</td>
         <td class="acting">
           <span class="acts"
             >${kind === 'FAILED' && html`${one(execution, 'retry', 'Retry')}${one(execution, 'skip', 'Skip the step')}`}</span
@@ -137,7 +143,7 @@ function groupSection(
     `${workflow.name}${step ? ` · ${step.name}` : ''}`,
     html`<p>
         ${state(kind)} ${count(executions.length)}
-        ${executions.length === 1 ? 'execution' : 'executions'}
+        ${executions.length === 1 ? 'execution' : 'executions'}, ${span(executions)}
       </p>
       <p class="error">${error}</p>
       <div class="wide">
@@ -152,10 +158,24 @@ function groupSection(
   );
 }
 
-function listQuery({ kind, workflow, step }: FailureGroup): string {
+/** When it happened: the first of them, and the last. */
+function span(executions: readonly Listed[]): Html {
+  const times = executions.map(timeOf).toSorted();
+  const [first, last] = [times[0], times.at(-1)];
+  return first === last ? moment(first) : html`${moment(first)} to ${moment(last)}`;
+}
+
+function timeOf({ stuck, completedAt, startedAt }: Listed): string {
+  return stuck?.since ?? completedAt ?? startedAt;
+}
+
+/** The list of all executions of a group. */
+function listQuery({ kind, workflow, step, executions }: FailureGroup): string {
   return new URLSearchParams({
     workflowId: workflow.id,
-    ...(kind === 'FAILED' && { status: 'FAILED', ...(step && { stepId: step.id }) }),
+    ...listed[kind],
+    ...(executions[0]?.error && { error: executions[0].error.slice(0, errorCharsMax) }),
+    ...(kind === 'FAILED' && step && { stepId: step.id }),
   }).toString();
 }
 
@@ -181,9 +201,6 @@ export function failureTable({ groups }: Failures, path: PageContext['path']): H
   </div>`;
 }
 
-/** Longest error that `retry-all` looks for, in characters. */
-const errorCharsMax = 200;
-
 const retryGroup = projectAct({
   path: '/workflows/{id}/retry-all',
   does: retryAllExecutions,
@@ -195,8 +212,8 @@ const retryGroup = projectAct({
       ...(version && { version: Number(version) }),
       ...(error && { errorContains: error.slice(0, errorCharsMax) }),
     };
-    await ask(call, retryAllExecutions, { params: { id }, body });
-    return { to: '/failures', done: 'retriedAll' };
+    const { jobId } = await ask(call, retryAllExecutions, { params: { id }, body });
+    return { to: jobPath(id, jobId), done: 'retriedAll' };
   },
 });
 

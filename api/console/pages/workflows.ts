@@ -8,6 +8,7 @@ import { ask, type MemberCall } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
 import { actForm, count, figures, heading, pager, section, state, table } from '../parts.ts';
+import { jobPath } from './jobs.ts';
 
 type ListedWorkflow = z.output<typeof listWorkflows.response>['data'][number];
 type Stats = z.output<typeof getWorkflowStats.response>;
@@ -172,8 +173,9 @@ const migrateWorkflow = projectAct({
   does: migrateExecutions,
   async act(call, form) {
     const { id = '' } = call.params;
-    await ask(call, migrateExecutions, { params: { id }, body: { to: Number(form.get('to')) } });
-    return { to: `/workflows/${id}`, done: 'migrating' };
+    const body = { to: Number(form.get('to')) };
+    const { jobId } = await ask(call, migrateExecutions, { params: { id }, body });
+    return { to: jobPath(id, jobId), done: 'migrating' };
   },
 });
 

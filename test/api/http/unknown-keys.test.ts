@@ -87,6 +87,16 @@ describe('an unknown key', () => {
       config: { amount: 1, unit: 'days', untis: 1 },
     });
     expect([step.status, ignored(step)]).toEqual([201, 'config.untis']);
+    const edit = (body: object, headers = {}) =>
+      shop.call('PATCH', `/workflows/${workflow.body.id}/steps/${step.body.id}`, body, headers);
+    const config = { amount: 2, unit: 'days', untis: 1 };
+    const edited = await edit({ config, nmae: 'x' });
+    expect([edited.status, ignored(edited)]).toEqual([200, 'nmae, config.untis']);
+    expect(refusal(await edit({ config }, strict))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'config.untis unknown_field',
+    ]);
     const named = await shop.call('POST', '/events/track', { name: 'e', subscribed: true });
     expect(ignored(named)).toBe('subscribed');
     const tracked = await shop.call('POST', '/events/track', {
