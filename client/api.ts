@@ -1806,7 +1806,10 @@ export interface Api {
           description?: string | null;
           /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
           headers?: Record<string, string> | null;
-          batch?: null;
+          /** How many events a request may have; null: each has one, without a list around it */
+          batch?: {
+            max: number;
+          } | null;
           enabled?: boolean;
           from?: null;
         };
@@ -3672,7 +3675,10 @@ export interface Api {
           description?: string | null;
           /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
           headers?: Record<string, string> | null;
-          batch?: null;
+          /** How many events a request may have; null: each has one, without a list around it */
+          batch?: {
+            max: number;
+          } | null;
           enabled?: boolean;
           paused?: boolean;
         };
@@ -4500,8 +4506,10 @@ export type EventSubscription = {
   description: string | null;
   /** Their values are never answered */
   headerNames: Array<string>;
-  /** Reserved: each request has one event */
-  batch: null;
+  /** How many events a request may have; null: each has one */
+  batch: {
+    max: number;
+  } | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -4523,8 +4531,10 @@ export type NewEventSubscription = {
   description: string | null;
   /** Their values are never answered */
   headerNames: Array<string>;
-  /** Reserved: each request has one event */
-  batch: null;
+  /** How many events a request may have; null: each has one */
+  batch: {
+    max: number;
+  } | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -4547,8 +4557,10 @@ export type CountedEventSubscription = {
   description: string | null;
   /** Their values are never answered */
   headerNames: Array<string>;
-  /** Reserved: each request has one event */
-  batch: null;
+  /** How many events a request may have; null: each has one */
+  batch: {
+    max: number;
+  } | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -4590,8 +4602,8 @@ export type EventDelivery = {
   status: 'pending' | 'delivered' | 'failed' | 'skipped';
   /** Why it was skipped */
   reason: 'disabled' | 'contact_deleted' | 'event_deleted' | 'expired' | null;
-  /** Reserved: each request has one event */
-  batchId: null;
+  /** The `webhook-id` of the batch it was last sent in */
+  batchId: string | null;
   /** When it is due, while it is pending */
   nextAttemptAt: string | null;
   deliveredAt: string | null;

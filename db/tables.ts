@@ -278,6 +278,8 @@ export interface Event {
 
 export interface EventDelivery {
   attempts: Generated<Json>;
+  batch_id: string | null;
+  batch_turn: number | null;
   contact_id: string | null;
   created_at: Timestamp;
   due_at: Timestamp;
@@ -308,6 +310,8 @@ export interface EventDeliveryLoss {
 }
 
 export interface EventSubscription {
+  batch_max: number | null;
+  batch_turn: Generated<number>;
   covered_from: Timestamp | null;
   created_at: Generated<Timestamp>;
   description: string | null;
@@ -921,9 +925,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
-  event_delivery: ["attempts", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
+  event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
-  event_subscription: ["covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription: ["batch_max", "batch_turn", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],

@@ -65,6 +65,9 @@ export const limits = {
   subscriptionHeaders: 20,
   /** Of all header names and values together. */
   subscriptionHeaderBytes: 8 * 1024,
+  /** Deliveries of one request, and bytes of its body. */
+  subscriptionBatch: 100,
+  subscriptionBatchBytes: 1_048_576,
   /** Attempts that a delivery lists, and bytes that it keeps of an answer. */
   deliveryAttempts: 20,
   deliveryResponseBytes: 1024,

@@ -1,13 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { type Database, transact } from '../../db/database.ts';
 import { listAdministrators } from '../../db/accounts/members.ts';
 import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import { findProject } from '../../db/projects/projects.ts';
-import { listHeaderSecrets, type Ready, type Target } from '../../db/subscriptions/sending.ts';
+import type { Ready } from '../../db/subscriptions/due.ts';
+import { listHeaderSecrets, type Target } from '../../db/subscriptions/sending.ts';
 import { readFailingSeconds, settle } from '../../db/subscriptions/settling.ts';
 import { disableSubscription } from '../../db/subscriptions/subscriptions.ts';
 import { subscriptionDisabledMail } from '../../domain/mail/account-mail.ts';
-import { deliveryIdOf, requestBody } from '../../domain/subscription/request.ts';
+import type { Unit } from '../../domain/subscription/choice.ts';
 import {
+  batchBody,
+  batchIdOf,
+  batchItem,
+  deliveryIdOf,
+  requestBody,
+  type SentEvent,
+} from '../../domain/subscription/request.ts';
+import {
+  batchAttemptsMax,
   holdMs,
   isDelivered,
   isGone,
@@ -30,33 +41,58 @@ export interface RequestServices {
   dashboardUrl: string;
 }
 
-/**
- * Sends one delivery and records what came of it.
- * @param isProbe the receiver is taken for dead: a failure does not count in the delivery's schedule
- */
-export async function sendDelivery(
+/** A request about to be made. */
+export interface EventRequest extends Pick<Unit, 'batchId'> {
+  /** With their events, in recorded order. */
+  deliveries: readonly ReadyEvent[];
+  /** Their entries in a list of events; null: there is one, without a list. */
+  items: readonly string[] | null;
+  /** The receiver is taken for dead: a failure does not count in the schedule of the deliveries. */
+  isProbe: boolean;
+}
+
+export type ReadyEvent = Ready & { event: NonNullable<Ready['event']> };
+
+/** The entries of events in the list of a batch. */
+export function batchItems(target: Target, deliveries: readonly ReadyEvent[]): string[] {
+  return deliveries.map((one) =>
+    batchItem(deliveryIdOf(one.eventId, target.id), sentEvent(target, one), one.contact),
+  );
+}
+
+function sentEvent(target: Target, { eventId, contactId, event }: ReadyEvent): SentEvent {
+  const { createdAt, ...rest } = event;
+  return {
+    id: eventId,
+    ...rest,
+    projectId: target.publicId,
+    contactId,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+/** Makes a request and records what came of it. */
+export async function sendDeliveries(
   services: RequestServices,
   target: Target,
-  { delivery, isProbe }: { delivery: Ready; isProbe: boolean },
+  request: EventRequest,
 ): Promise<void> {
   const { db, cipher, webhooks } = services;
-  const { eventId, contactId, event, contact } = delivery;
-  if (event === null) return;
-  const { createdAt, ...rest } = event;
-  const body = requestBody(
-    {
-      id: eventId,
-      ...rest,
-      projectId: target.publicId,
-      contactId,
-      createdAt: createdAt.toISOString(),
-    },
-    contact,
-  );
+  const { deliveries, items } = request;
+  const [first] = deliveries;
+  if (!first) return;
+  const batch =
+    items === null ? null : { id: request.batchId ?? randomUUID(), turn: target.batchTurn };
+  const signed =
+    batch === null || items === null
+      ? {
+          id: deliveryIdOf(first.eventId, target.id),
+          body: requestBody(sentEvent(target, first), first.contact),
+        }
+      : { id: batchIdOf(batch.id), body: batchBody(items) };
   const secrets = await listHeaderSecrets(db, target);
   const startedAt = new Date();
-  const id = deliveryIdOf(eventId, target.id);
-  const outcome = await sendSigned({ webhooks, cipher }, { ...target, secrets }, { id, body });
+  const outcome = await sendSigned({ webhooks, cipher }, { ...target, secrets }, signed);
   const now = new Date();
   const { statusCode, error, text } = outcome;
   const attempt = {
@@ -65,17 +101,20 @@ export async function sendDelivery(
     error,
     ms: Math.round(now.getTime() - startedAt.getTime()),
   };
-  const last = delivery.attempts.at(-1);
+  const last = deliveries.flatMap(({ attempts }) => attempts.at(-1)?.at ?? []).toSorted();
   await transact(db, async (tx) => {
     await settle(tx, target.id, {
-      eventId,
-      turn: delivery.turn,
-      attempts: withAttempt(delivery.attempts, attempt),
-      lastAttemptAt: last === undefined ? null : new Date(last.at),
+      deliveries: deliveries.map(({ eventId, turn, attempts }) => ({
+        eventId,
+        turn,
+        attempts: withAttempt(attempts, attempt),
+      })),
+      batch,
+      lastAttemptAt: last.length === 0 ? null : new Date(last.at(-1) ?? ''),
       startedAt,
       failure: isDelivered(outcome)
         ? null
-        : { ...waitsOf(services, outcome, { target, delivery, isProbe, now }), response: text },
+        : { ...waitsOf(services, outcome, { target, request, now }), response: text },
     });
     if (!isDelivered(outcome)) await giveUp(services, tx, target, outcome);
   });
@@ -85,16 +124,16 @@ export async function sendDelivery(
 function waitsOf(
   { eventDelivery: { retrySeconds } }: RequestServices,
   outcome: RequestOutcome,
-  given: { target: Target; delivery: Ready; isProbe: boolean; now: Date },
+  given: { target: Target; request: EventRequest; now: Date },
 ) {
-  const { target, delivery, isProbe, now } = given;
+  const { target, now } = given;
+  const { deliveries, isProbe } = given.request;
   const by = { retrySeconds, now, random: Math.random() };
   const failed = target.probes;
+  const tries = 1 + Math.max(...deliveries.map((one) => one.tries));
   return {
-    waitMs:
-      isProbe && !isGone(outcome)
-        ? ('kept' as const)
-        : retryWaitMs(delivery.tries + 1, outcome, by),
+    waitMs: isProbe && !isGone(outcome) ? ('kept' as const) : retryWaitMs(tries, outcome, by),
+    isTakenApart: !isProbe && deliveries.length > 1 && tries >= batchAttemptsMax,
     holdMs: holdMs(outcome, now),
     backOffMs: probeWaitMs(0, outcome, by),
     probe: isProbe ? { failed, waitMs: probeWaitMs(failed + 1, outcome, by) } : null,

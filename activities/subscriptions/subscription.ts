@@ -2,21 +2,32 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
 import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts';
 import {
-  deleteDeliveries,
-  findNextDue,
   findProbe,
-  findTarget,
   listDue,
+  listDueForBatches,
   readDeliveries,
   type Ready,
+} from '../../db/subscriptions/due.ts';
+import {
+  deleteDeliveries,
+  findNextDue,
+  findTarget,
   releasePage,
   skipGone,
   takeLease,
   type Target,
 } from '../../db/subscriptions/sending.ts';
-import { type Candidate, chooseDue, requestsMax } from '../../domain/subscription/choice.ts';
+import { limits } from '../../domain/limits.ts';
+import { chooseDue, requestsMax, type Unit } from '../../domain/subscription/choice.ts';
+import { batchFit } from '../../domain/subscription/request.ts';
 import { pause, timeBoxed } from '../time-box.ts';
-import { type RequestServices, sendDelivery } from './request.ts';
+import {
+  batchItems,
+  type EventRequest,
+  type ReadyEvent,
+  type RequestServices,
+  sendDeliveries,
+} from './request.ts';
 
 export interface SubscriptionActivities {
   /** Reads what is new for a subscription and sends what is due, for one time slice. */
@@ -92,8 +103,14 @@ interface Slice {
   places: () => number;
 }
 
-/** Requests under way, by event. */
-type Sending = Map<string, { one: Candidate; isProbe: boolean; end: Promise<void> }>;
+/** A request under way. */
+interface UnderWay {
+  unit: Unit;
+  isProbe: boolean;
+  end: Promise<void>;
+}
+
+type Sending = Set<UnderWay>;
 
 async function sendEvents(
   services: SubscriptionServices,
@@ -108,7 +125,7 @@ async function sendEvents(
     }
     return { state: null, nextDueMs: null, requests: 0 };
   }
-  const sending: Sending = new Map();
+  const sending: Sending = new Set();
   let requests = 0;
   let target: Target | null = null;
   try {
@@ -119,32 +136,28 @@ async function sendEvents(
       // Whoever has taken over goes on, or finds that it is gone.
       if (!target) return { state: 'disabled', nextDueMs: 0, requests };
       const free = slice.places() - sending.size;
-      const { ready, isProbe } = await chooseNext(db, target, sending, free);
-      for (const delivery of ready) {
-        if (delivery.event === null) {
-          await skipGone(db, id, delivery.eventId);
-          continue;
-        }
+      const { units, isProbe } = await chooseNext(db, target, sending, free);
+      for (const unit of units) {
+        const read = await readUnit(db, target, unit);
+        if (read.deliveries.length === 0) continue;
         requests += 1;
-        const { eventId } = delivery;
-        const end = sendDelivery(services, target, { delivery, isProbe }).finally(() =>
-          sending.delete(eventId),
-        );
-        end.catch(() => {});
-        sending.set(eventId, { one: delivery, isProbe, end });
+        const request = { ...read, batchId: unit.batchId, isProbe };
+        const entry = underWay(services, target, { unit, request });
+        sending.add(entry);
+        entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
       // Of contacts with many there may be others behind them.
-      if (ready.length > 0 && ready.length < free) continue;
+      if (units.length > 0 && units.length < free) continue;
       if (sending.size === 0) return { ...(await restOf(db, target)), requests };
       const waitMs = sending.size < slice.places() ? lookMs : fullLookMs;
       await untilFirst(
-        [...sending.values()].map(({ end }) => end),
+        [...sending].map(({ end }) => end),
         waitMs,
         slice.stop,
       );
     }
   } finally {
-    await Promise.all([...sending.values()].map(({ end }) => end));
+    await Promise.all([...sending].map(({ end }) => end));
   }
 }
 
@@ -163,30 +176,59 @@ async function catchUp(db: Database, id: string, { goesOn }: Slice): Promise<voi
 const isHeld = ({ state, holdMs, probeMs }: Target) =>
   state === 'paused' || holdMs > 0 || probeMs !== null;
 
-/** What is sent next: due deliveries, or one that probes a receiver that is taken for dead. */
+/** What is sent next: due deliveries, or what probes a receiver that is taken for dead. */
 async function chooseNext(
   db: Database,
   target: Target,
   sending: Sending,
   places: number,
-): Promise<{ ready: Ready[]; isProbe: boolean }> {
-  const none = { ready: [], isProbe: false };
-  const { state, holdMs, probeMs } = target;
+): Promise<{ units: Unit[]; isProbe: boolean }> {
+  const none = { units: [], isProbe: false };
+  const { state, holdMs, probeMs, batchMax } = target;
   if (state === 'disabled' || state === 'project_disabled' || places <= 0) return none;
-  const read = (chosen: readonly Candidate[]) =>
-    readDeliveries(
-      db,
-      target,
-      chosen.map(({ eventId }) => eventId),
-    );
-  const underWay = [...sending.values()].map(({ one }) => one);
-  const due = await listDue(db, target, { underWay, isHeld: isHeld(target) });
-  const chosen = chooseDue(due, underWay, places);
-  if (chosen.length > 0) return { ready: await read(chosen), isProbe: false };
-  const isProbing = [...sending.values()].some(({ isProbe }) => isProbe);
+  const underWay = [...sending].map(({ unit }) => unit);
+  const max = batchMax ?? 1;
+  const look = { underWay, isHeld: isHeld(target) };
+  const due =
+    batchMax === null
+      ? await listDue(db, target, look)
+      : await listDueForBatches(db, target, { ...look, most: places * max });
+  const units = chooseDue(due, underWay, { places, max });
+  if (units.length > 0) return { units, isProbe: false };
+  const isProbing = [...sending].some(({ isProbe }) => isProbe);
   if (state !== 'enabled' || holdMs > 0 || probeMs !== 0 || isProbing) return none;
   const probe = await findProbe(db, target, underWay);
-  return probe === null ? none : { ready: await read([probe]), isProbe: true };
+  return probe === null ? none : { units: [probe], isProbe: true };
+}
+
+/** What a request has; deliveries whose event is gone are skipped. */
+async function readUnit(
+  db: Database,
+  target: Target,
+  unit: Unit,
+): Promise<Pick<EventRequest, 'deliveries' | 'items'>> {
+  const bytesMax = limits.subscriptionBatchBytes;
+  const read = await readDeliveries(db, target, unit, bytesMax);
+  for (const { event, eventId } of read) {
+    if (event === null) await skipGone(db, target.id, eventId);
+  }
+  const ready = read.filter((one: Ready): one is ReadyEvent => one.event !== null);
+  if (target.batchMax === null) return { deliveries: ready, items: null };
+  const items = batchItems(target, ready);
+  // One that is tried again has what it had.
+  const fit = unit.batchId === null ? batchFit(items, bytesMax) : items.length;
+  return { deliveries: ready.slice(0, fit), items: items.slice(0, fit) };
+}
+
+function underWay(
+  services: RequestServices,
+  target: Target,
+  { unit, request }: { unit: Unit; request: EventRequest },
+): UnderWay {
+  const ids = new Set(request.deliveries.map(({ eventId }) => eventId));
+  const deliveries = unit.deliveries.filter(({ eventId }) => ids.has(eventId));
+  const end = sendDeliveries(services, target, request);
+  return { unit: { ...unit, deliveries }, isProbe: request.isProbe, end };
 }
 
 /** When to go on: what is held goes on by a signal, or when the receiver's silence is over. */

@@ -75,22 +75,18 @@ function headerFault(name: string, value: string) {
   return null;
 }
 
-/** Not yet: a request has one event. */
 const Batch = z
-  .unknown()
-  .optional()
-  .refine(
-    (batch) => batch === undefined || batch === null,
-    fault('not_allowed', 'Events are sent one by one; batches are not there yet.'),
-  )
-  .meta({ type: 'null' });
+  .object({ max: z.int().min(1).max(limits.subscriptionBatch) })
+  .nullable()
+  .describe('How many events a request may have; null: each has one, without a list around it')
+  .meta({ examples: [null] });
 
 export const NewSubscription = z.object({
   url: Url,
   events: Items,
   description: Description.optional(),
   headers: Headers.optional(),
-  batch: Batch,
+  batch: Batch.optional(),
   enabled: z.boolean().default(true),
   from: z
     .unknown()
@@ -107,7 +103,7 @@ export const SubscriptionPatch = z.object({
   events: Items.optional(),
   description: Description.optional(),
   headers: Headers.optional(),
-  batch: Batch,
+  batch: Batch.optional(),
   enabled: z.boolean().optional(),
   paused: z.boolean().optional(),
 });

@@ -4,7 +4,7 @@ import { deliveryStatuses } from '../../db/subscriptions/deliveries.ts';
 import { findSubscription, type SubscriptionRow } from '../../db/subscriptions/subscriptions.ts';
 import type { Database } from '../../db/database.ts';
 import { found } from '../../domain/errors.ts';
-import { deliveryIdOf } from '../../domain/subscription/request.ts';
+import { batchIdOf, deliveryIdOf } from '../../domain/subscription/request.ts';
 import { type Attempt } from '../../domain/subscription/schedule.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
@@ -23,7 +23,11 @@ export const Subscription = named('EventSubscription', {
   headerNames: z
     .array(z.string())
     .meta({ examples: [['Authorization']], description: 'Their values are never answered' }),
-  batch: z.null().describe('Reserved: each request has one event'),
+  batch: z
+    .object({ max: z.int() })
+    .nullable()
+    .describe('How many events a request may have; null: each has one')
+    .meta({ examples: [null] }),
   enabled: z.boolean().meta({ examples: [true] }),
   disabledReason: z
     .enum(['requested', 'gone', 'failing'])
@@ -45,7 +49,7 @@ export const subscriptionExample = exampleOf(Subscription);
 export function presentSubscription(row: SubscriptionRow) {
   const until = row.previous_secret_expires_at;
   return present(Subscription, row, {
-    batch: null,
+    batch: row.batch_max === null ? null : { max: row.batch_max },
     disabledReason: row.disabled_reason as z.input<typeof Subscription>['disabledReason'],
     from: time(row.covered_from),
     previousSecretExpiresAt: time(until !== null && until > new Date() ? until : null),
@@ -88,7 +92,11 @@ export const Delivery = named('EventDelivery', {
     .enum(['disabled', 'contact_deleted', 'event_deleted', 'expired'])
     .nullable()
     .meta({ examples: [null], description: 'Why it was skipped' }),
-  batchId: z.null().describe('Reserved: each request has one event'),
+  batchId: z
+    .string()
+    .nullable()
+    .describe('The `webhook-id` of the batch it was last sent in')
+    .meta({ examples: [null] }),
   nextAttemptAt: Time.nullable()
     .describe('When it is due, while it is pending')
     .meta({ examples: ['2026-11-21T08:30:05.300Z'] }),
@@ -112,7 +120,7 @@ export function presentDelivery(row: DeliveryRow): z.input<typeof Delivery> {
     id: deliveryIdOf(row.event_id, row.subscription_id),
     status: row.status as z.input<typeof Delivery>['status'],
     reason: row.reason as z.input<typeof Delivery>['reason'],
-    batchId: null,
+    batchId: row.batch_id === null ? null : batchIdOf(row.batch_id),
     nextAttemptAt: row.status === 'pending' ? time(row.due_at) : null,
     deliveredAt: row.status === 'delivered' ? time(row.ended_at) : null,
     attempts: row.attempts as unknown as (Attempt & z.input<typeof AttemptRecord>)[],

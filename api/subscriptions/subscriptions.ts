@@ -52,7 +52,7 @@ const createSubscription = endpoint({
   description:
     'Every event whose recording begins after the answer is sent, if an item of `events` names it. ' +
     '`secret` is answered here and by rotate-secret alone. EVENT_SUBSCRIPTION_LIMIT: a project has ' +
-    'at most 20. `batch` and `from` are not there yet (`not_allowed`).',
+    'at most 20. `from` is not there yet (`not_allowed`).',
   access: 'secret',
   role: 'ADMIN',
   status: 201,
@@ -71,6 +71,7 @@ const createSubscription = endpoint({
       events: body.events,
       description: body.description ?? null,
       enabled: body.enabled,
+      batch_max: body.batch?.max ?? null,
       secret: cipher.encrypt(secret),
       ...sealHeaders(cipher, body.headers ?? null),
     };
@@ -139,7 +140,8 @@ const patchSubscription = endpoint({
   summary: 'Change, pause, disable or enable an event subscription',
   description:
     'What is left out stays. `events` holds for events recorded after the answer; all else for every ' +
-    'request that starts later. `headers` replaces all of them. While paused, events wait; while ' +
+    'request that starts later. `headers` replaces all of them. Another `batch` takes batches apart ' +
+    'that wait for their retry. While paused, events wait; while ' +
     'disabled they are not kept for it, and what was pending is skipped.',
   access: 'secret',
   role: 'ADMIN',
@@ -153,7 +155,8 @@ const patchSubscription = endpoint({
     checkSubscription(body, webhooks);
     const { url, events, description, enabled, paused, headers } = body;
     const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
-    const change = { url, events, description, enabled, paused, ...sealed };
+    const batch = body.batch === undefined ? {} : { batch_max: body.batch?.max ?? null };
+    const change = { url, events, description, enabled, paused, ...batch, ...sealed };
     const row = await transact(db, (tx) => updateSubscription(tx, projectId, id, change));
     if (row && 'missingSecret' in row) throw unknownSecret(row.missingSecret);
     return presentSubscription(found('EVENT_SUBSCRIPTION', id, row));

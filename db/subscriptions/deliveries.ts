@@ -89,17 +89,22 @@ export async function retryDelivery(
     if (!locked[0].enabled) return 'disabled';
     const { rows: events } = await sql`select from event where id = ${eventId}`.execute(tx);
     if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
+    // With a batch that waits, all of it.
     const { rows } = await sql<DeliveryRow>`
-      update event_delivery set urgent = true, turn = turn + 1, due_at = clock_timestamp(),
+      update event_delivery set urgent = true, turn = turn + 1, due_at = statement_timestamp(),
           is_retry = true, reason = null, updated_at = now(), status = 'pending',
           tries = case when status = 'pending' then tries else 0 end,
+          batch_turn = case when status = 'pending' then batch_turn end,
           pending_since = case when status = 'pending' then pending_since else now() end,
           ended_at = null,
           epoch = (select epoch from event_subscription where id = subscription_id)
-        where ${ofSubscription(subscription)} and event_id = ${eventId}
+        where ${ofSubscription(subscription)} and (event_id = ${eventId}
+          or ${before.status === 'pending'} and status = 'pending' and batch_id = ${before.batch_id}
+            and batch_turn = ${before.batch_turn} and batch_turn = (
+              select batch_turn from event_subscription where id = ${subscription.id}))
         returning ${columnList('event_delivery')}`.execute(tx);
     await signalSubscription(tx, subscription);
-    return rows[0] ?? 'missing';
+    return rows.find((row) => row.event_id === eventId) ?? 'missing';
   });
 }
 

@@ -1,6 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Candidate } from '../../domain/subscription/choice.ts';
-import type { Attempt } from '../../domain/subscription/schedule.ts';
+import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { millisecondsUntil } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
@@ -28,6 +26,10 @@ export interface Target {
   probeMs: number | null;
   /** Probes that have failed. */
   probes: number;
+  /** Events of a request; null: one, without a list. */
+  batchMax: number | null;
+  /** Deliveries with this number wait with their batch. */
+  batchTurn: number;
 }
 
 /**
@@ -55,6 +57,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
           when paused then 'paused' else 'enabled' end as state,
         coalesce(${millisecondsUntil(sql`hold_until`)}, 0) as "holdMs",
         ${millisecondsUntil(sql`probe_at`)} as "probeMs", probes,
+        batch_max as "batchMax", batch_turn as "batchTurn",
         suspended as "isSuspended"
       from event_subscription subscription join project on project.id = project_id
       where subscription.id = ${id} and lease = ${lease}`.execute(db);
@@ -79,125 +82,8 @@ export async function listHeaderSecrets(db: Database, { projectId, secretNames }
   return secretNames.length === 0 ? [] : findSecrets(db, projectId, secretNames);
 }
 
-/** Deliveries looked at for a choice, of each kind. */
-const candidatesMax = 20;
 /** Deliveries made due in one statement. */
 const releasedMax = 1_000;
-
-/**
- * The deliveries that are due, the longest due first, new ones and retries alike: instead of each that
- * of its contact which is due and was recorded first. Those of contacts with a request under way are
- * left out.
- * @param isHeld only what somebody has asked for at once
- */
-export async function listDue(
-  db: Database,
-  { id, projectId }: Target,
-  { underWay, isHeld }: { underWay: readonly Candidate[]; isHeld: boolean },
-): Promise<Candidate[]> {
-  const contacts = underWay.flatMap(({ contactId }) => contactId ?? []);
-  const events = underWay.map(({ eventId }) => eventId);
-  const isDue = sql`delivery.subscription_id = ${id} and delivery.status = 'pending'
-    and delivery.due_at <= clock_timestamp() and delivery.project_id = ${projectId}
-    and delivery.epoch = (select epoch from event_subscription where id = ${id})
-    ${isHeld ? sql`and delivery.urgent` : sql``}`;
-  const due = (isRetry: boolean) => sql`
-    (select event_id, contact_id, is_retry, due_at from event_delivery delivery
-      where ${isDue} and is_retry = ${isRetry} and event_id <> all (${events}::uuid[])
-        and (contact_id is null or contact_id <> all (${contacts}::uuid[]))
-      order by due_at limit ${candidatesMax})`;
-  const { rows } = await sql<Candidate>`
-    select distinct on (due_at, "eventId") coalesce(first.event_id, due.event_id) as "eventId",
-        due.contact_id as "contactId", coalesce(first.is_retry, due.is_retry) as "isRetry", due.due_at
-      from (${due(false)} union all ${due(true)}) due
-      left join lateral (select event_id, is_retry from event_delivery delivery
-        where ${isDue} and delivery.contact_id = due.contact_id
-        order by recorded_at, event_id limit 1) first on true
-      order by due_at, "eventId"`.execute(db);
-  return rows;
-}
-
-/**
- * What a probe takes: of the deliveries with the fewest attempts the oldest, whether it is due or not.
- * Those of contacts with a request under way are left out.
- */
-export async function findProbe(
-  db: Database,
-  { id, projectId }: Target,
-  underWay: readonly Candidate[],
-): Promise<Candidate | null> {
-  const contacts = underWay.flatMap(({ contactId }) => contactId ?? []);
-  const events = underWay.map(({ eventId }) => eventId);
-  const fewest = (isRetry: boolean, order: RawBuilder<unknown>) => sql`
-    (select event_id, contact_id, is_retry, recorded_at, jsonb_array_length(attempts) as attempts
-      from event_delivery delivery
-      where subscription_id = ${id} and status = 'pending' and project_id = ${projectId}
-        and epoch = (select epoch from event_subscription where id = ${id})
-        and ${isRetry ? sql`is_retry` : sql`is_retry = false`}
-        and event_id <> all (${events}::uuid[])
-        and (contact_id is null or contact_id <> all (${contacts}::uuid[]))
-      order by ${order} limit 1)`;
-  // Those never attempted are due since they were recorded.
-  const { rows } = await sql<Candidate>`
-    select event_id as "eventId", contact_id as "contactId", is_retry as "isRetry"
-      from (${fewest(false, sql`due_at`)} union all
-        ${fewest(true, sql`jsonb_array_length(attempts), recorded_at, event_id`)}) found
-      order by attempts, recorded_at, event_id limit 1`.execute(db);
-  return rows[0] ?? null;
-}
-
-/** A delivery about to be sent. */
-export interface Ready {
-  eventId: string;
-  contactId: string | null;
-  isRetry: boolean;
-  tries: number;
-  turn: number;
-  attempts: Attempt[];
-  /** null: it is gone. */
-  event: {
-    name: string;
-    data: unknown;
-    emailId: string | null;
-    createdAt: Date;
-  } | null;
-  contact: { id: string; email: string } | null;
-}
-
-/** What the chosen deliveries are, of those that are still to be sent. */
-export async function readDeliveries(
-  db: Database,
-  { id }: Target,
-  eventIds: readonly string[],
-): Promise<Ready[]> {
-  const { rows } = await sql<
-    Omit<Ready, 'event' | 'contact'> & {
-      name: string | null;
-      data: unknown;
-      emailId: string | null;
-      createdAt: Date;
-      email: string | null;
-    }
-  >`
-    select delivery.event_id as "eventId", delivery.contact_id as "contactId",
-        is_retry as "isRetry", tries, turn, attempts,
-        event.name, event.data, event.email_id as "emailId", event.created_at as "createdAt",
-        contact.email
-      from event_subscription subscription
-      join project on project.id = subscription.project_id and project.disabled_reason is null
-      join event_delivery delivery on delivery.subscription_id = subscription.id
-        and delivery.project_id = subscription.project_id and delivery.epoch = subscription.epoch
-      left join event on event.id = delivery.event_id
-      left join contact on contact.id = event.contact_id
-      where subscription.id = ${id} and enabled and (urgent or not paused)
-        and delivery.event_id = any(${eventIds}::uuid[]) and delivery.status = 'pending'
-      order by delivery.recorded_at, delivery.event_id`.execute(db);
-  return rows.map(({ name, data, emailId, createdAt, email, ...row }) => ({
-    ...row,
-    event: name === null ? null : { name, data, emailId, createdAt },
-    contact: row.contactId !== null && email !== null ? { id: row.contactId, email } : null,
-  }));
-}
 
 /** Skips a delivery whose event is gone: with its contact, or with all of its name. */
 export async function skipGone(db: Database, id: string, eventId: string): Promise<void> {

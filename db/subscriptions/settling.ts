@@ -6,16 +6,18 @@ import type { Database } from '../database.ts';
 
 /** The end of a request. */
 export interface Settled {
-  eventId: string;
-  turn: number;
-  attempts: Attempt[];
-  /** When the attempt before began; null: this was the first. */
+  deliveries: { eventId: string; turn: number; attempts: Attempt[] }[];
+  /** null: it had no list of events. */
+  batch: { id: string; turn: number } | null;
+  /** When the attempt of any of them before began; null: it was the first of all. */
   lastAttemptAt: Date | null;
   startedAt: Date;
   /** null: delivered. */
   failure: {
-    /** null: it was the last one; `kept`: it stays due as it was, and does not count. */
+    /** null: it was the last one; `kept`: all stay due as they were, and it does not count. */
     waitMs: number | null | 'kept';
+    /** It was sent often enough as a batch. */
+    isTakenApart: boolean;
     response: string | null;
     /** For how long nothing may be sent. */
     holdMs: number;
@@ -26,43 +28,55 @@ export interface Settled {
   } | null;
 }
 
+/** Of a delivery that has failed and goes in a request of its own: no subscription has it. */
+const alone = -1;
+
 /**
  * Records the end of a request, in the caller's transaction. Somebody may have asked for another
- * attempt meanwhile, or the delivery may be skipped: a failure leaves that as it is.
+ * attempt meanwhile, or a delivery may be skipped: a failure leaves that as it is.
  */
 export async function settle(tx: Database, id: string, settled: Settled): Promise<void> {
   // The subscription before its deliveries, as all who write to both.
   if (settled.failure === null) await noteSuccess(tx, id);
   else await noteFailure(tx, id, settled, settled.failure);
-  const { eventId, attempts } = settled;
+  const sent = settled.deliveries.map(({ eventId, turn, attempts }) => ({
+    event_id: eventId,
+    sent_turn: turn,
+    made: attempts,
+  }));
   await sql`
     with counted as (
       insert into event_subscription_minute (subscription_id, minute, requests)
         select id, date_trunc('minute', now()), 1 from event_subscription where id = ${id}
         on conflict (subscription_id, minute)
           do update set requests = event_subscription_minute.requests + 1
+    ), sent as materialized (
+      select event_id, sent_turn, made from jsonb_to_recordset(${JSON.stringify(sent)}::jsonb)
+        as given(event_id uuid, sent_turn int, made jsonb)
     )
-    update event_delivery set attempts = ${JSON.stringify(attempts)}::jsonb, updated_at = now(),
-        ${changeOf(settled)}
-      where subscription_id = ${id} and event_id = ${eventId}`.execute(tx);
+    update event_delivery delivery set attempts = made, updated_at = now(),
+        batch_id = ${settled.batch?.id ?? null}, ${changeOf(settled)}
+      from sent where subscription_id = ${id} and delivery.event_id = sent.event_id`.execute(tx);
 }
 
-/** SQL of what becomes of the delivery. */
-function changeOf({ turn, failure }: Settled) {
+/** SQL of what becomes of the deliveries. */
+function changeOf({ batch, failure }: Settled) {
   if (failure === null) {
     return sql`status = 'delivered', reason = null, response = null, ended_at = now(),
-      urgent = false, tries = 0`;
+      urgent = false, tries = 0, batch_turn = null`;
   }
-  const said = sql`response = ${kept(failure.response)}, urgent = urgent and turn <> ${turn}`;
+  const turn = batch === null || failure.isTakenApart ? alone : batch.turn;
+  const said = sql`response = ${kept(failure.response)}, is_retry = true, batch_turn = ${turn},
+    urgent = urgent and turn <> sent_turn`;
+  if (failure.waitMs === 'kept') return said;
   if (failure.waitMs === null) {
     return sql`${said}, tries = tries + 1,
-      status = case when ${isSame(turn)} then 'failed' else status end,
-      ended_at = case when ${isSame(turn)} then now() else ended_at end`;
+      status = case when ${isSame} then 'failed' else status end,
+      ended_at = case when ${isSame} then now() else ended_at end`;
   }
-  if (failure.waitMs === 'kept') return sql`${said}, is_retry = true`;
-  return sql`${said}, tries = tries + 1, is_retry = true,
-    due_at = case when ${isSame(turn)}
-      then clock_timestamp() + ${failure.waitMs} * interval '1 millisecond' else due_at end`;
+  // One time for all: a batch is due as a whole.
+  return sql`${said}, tries = tries + 1, due_at = case when ${isSame}
+    then statement_timestamp() + ${failure.waitMs} * interval '1 millisecond' else due_at end`;
 }
 
 /** The receiver is well: a back-off is over, and what waits is due. */
@@ -104,9 +118,10 @@ const after = (ms: number) => sql`(clock_timestamp() + ${ms} * interval '1 milli
 
 /** An answer about an event that is gone is not kept. */
 const kept = (response: string | null) => sql`
-  case when exists (select from event where event.id = event_id) then ${response} end`;
+  case when not exists (select from sent left join event on event.id = sent.event_id
+    where event.id is null) then ${response} end`;
 
-const isSame = (turn: number) => sql`status = 'pending' and turn = ${turn}`;
+const isSame = sql`status = 'pending' and turn = sent_turn`;
 
 /** For how many seconds every request of a subscription has failed. */
 export async function readFailingSeconds(tx: Database, id: string): Promise<number> {

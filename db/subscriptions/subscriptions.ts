@@ -26,6 +26,8 @@ export interface NewSubscription extends SealedHeaders {
   events: string[];
   description: string | null;
   enabled: boolean;
+  /** Events of a request; null: one, without a list. */
+  batch_max: number | null;
   /** Encrypted. */
   secret: Buffer;
 }
@@ -138,6 +140,7 @@ export interface SubscriptionChange extends Partial<SealedHeaders> {
   events?: string[] | undefined;
   description?: string | null | undefined;
   enabled?: boolean | undefined;
+  batch_max?: number | null;
   paused?: boolean | undefined;
 }
 
@@ -176,6 +179,7 @@ export async function updateSubscription(
     paused !== before.paused ||
     change.headers !== undefined ||
     (change.url ?? before.url) !== before.url;
+  const isRepacked = change.batch_max !== undefined && change.batch_max !== before.batch_max;
   const isReleased = (before.paused && !paused) || (isFresh && before.probe_at !== null);
   const row = await tx
     .updateTable('event_subscription')
@@ -185,6 +189,7 @@ export async function updateSubscription(
       ...(isSwitched && enabled && enabling(before)),
       ...(isSwitched && !enabled && disabling('requested')),
       ...(isFresh && freshReceiver),
+      ...(isRepacked && { batch_turn: before.batch_turn + 1 }),
       ...(isReleased && { released_at: sql<Date>`clock_timestamp()` }),
       updated_at: sql<Date>`now()`,
     })

@@ -97,7 +97,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
         order by id limit 1 for update skip locked`.execute(tx);
     const [loss] = rows;
     if (!loss) return true;
-    const { numAffectedRows } = await sql`
+    const { rows: cleared } = await sql<{ subscriptionId: string; batchId: string | null }>`
       with page as materialized (
         select subscription_id, event_id from event_delivery delivery
           where ${
@@ -119,8 +119,17 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
           ended_at = case when status = 'pending' then now() else ended_at end,
           status = case when status = 'pending' then 'skipped' else status end
         from page where delivery.subscription_id = page.subscription_id
-          and delivery.event_id = page.event_id`.execute(tx);
-    if (Number(numAffectedRows ?? 0) < pageSize) {
+          and delivery.event_id = page.event_id
+        returning delivery.subscription_id as "subscriptionId", batch_id as "batchId"`.execute(tx);
+    // What was answered is about all of a batch.
+    const batches = cleared.filter(({ batchId }) => batchId !== null);
+    if (batches.length > 0) {
+      await sql`update event_delivery set response = null, updated_at = now()
+        where response is not null and (subscription_id, batch_id) in (
+          select * from jsonb_to_recordset(${JSON.stringify(batches)}::jsonb)
+            as batch("subscriptionId" uuid, "batchId" uuid))`.execute(tx);
+    }
+    if (cleared.length < pageSize) {
       await sql`delete from event_delivery_loss where id = ${loss.id}`.execute(tx);
     }
     return false;

@@ -1,11 +1,23 @@
-/** Which due deliveries of a subscription are sent now. */
+/** Which due deliveries of a subscription are sent now, and with which others. */
 
-/** A due delivery: of its contact the one that was recorded first. */
+/** A due delivery. */
 export interface Candidate {
   eventId: string;
   contactId: string | null;
   /** It has failed before, or somebody has asked for it again. */
   isRetry: boolean;
+  /** The batch that it has failed with and is tried again with; null: none. */
+  batchId: string | null;
+  /** It has failed, and is sent in a request of its own. */
+  isAlone: boolean;
+}
+
+/** The deliveries of one request. */
+export interface Unit {
+  deliveries: readonly Candidate[];
+  isRetry: boolean;
+  /** Of a batch that is tried again. */
+  batchId: string | null;
 }
 
 /** Requests of one subscription under way at once. */
@@ -14,29 +26,98 @@ export const requestsMax = 10;
 const retriesMax = 5;
 
 /**
- * Chooses among due deliveries, the longest due first. Of a contact there is one request under way
- * at most. Retries have up to five places while new ones wait, and what new ones leave.
- * @param places how many requests may be started
+ * Chooses among due deliveries, in the given order. Of a contact there is one request under way at most.
+ * Retries have up to five places while new ones wait, and what new ones leave. Those that have failed
+ * go as they were, before others of their contacts.
+ * @param free how many requests may be started, and how many deliveries each may have
  */
 export function chooseDue(
   candidates: readonly Candidate[],
-  underWay: readonly Candidate[],
-  places: number,
-): Candidate[] {
-  const busy = new Set(underWay.flatMap(({ contactId }) => contactId ?? []));
-  const free = candidates.filter(({ contactId, eventId }) => {
-    if (underWay.some((one) => one.eventId === eventId)) return false;
-    if (contactId === null) return true;
-    if (busy.has(contactId)) return false;
-    busy.add(contactId);
-    return true;
-  });
-  const retries = free.filter(({ isRetry }) => isRetry);
-  const fresh = free.filter(({ isRetry }) => !isRetry);
+  underWay: readonly Unit[],
+  free: { places: number; max: number },
+): Unit[] {
+  const busy = new Set(underWay.flatMap(contactsOf));
+  const events = new Set(
+    underWay.flatMap(({ deliveries }) => deliveries.map((one) => one.eventId)),
+  );
+  const waiting = candidates.filter(({ eventId }) => !events.has(eventId));
+  const chosen: Unit[] = [];
+  const take = (unit: Unit) => {
+    for (const contact of contactsOf(unit)) busy.add(contact);
+    chosen.push(unit);
+  };
   const retrying = underWay.filter(({ isRetry }) => isRetry).length;
-  const reserved = retries.slice(0, Math.max(0, Math.min(retriesMax - retrying, places)));
-  const chosen = [...reserved, ...fresh.slice(0, places - reserved.length)];
-  const isFreshWaiting = fresh.length > places - reserved.length;
-  const rest = isFreshWaiting ? [] : retries.slice(reserved.length);
-  return [...chosen, ...rest].slice(0, Math.max(0, places));
+  const reserved = Math.min(free.places, retriesMax - retrying);
+  const failed = failedUnits(waiting);
+  const again = packing(
+    waiting.filter((one) => one.isRetry && !hasFailed(one)),
+    free.max,
+  );
+  const fresh = packing(
+    waiting.filter((one) => !one.isRetry),
+    free.max,
+  );
+  const takeFailed = (most: number) => {
+    for (const unit of failed) {
+      if (chosen.length >= most || chosen.includes(unit)) continue;
+      if (!contactsOf(unit).some((contact) => busy.has(contact))) take(unit);
+    }
+  };
+  const takePacked = (next: (busy: ReadonlySet<string>) => Unit | null, most: number) => {
+    while (chosen.length < most) {
+      const unit = next(busy);
+      if (unit === null) return true;
+      take(unit);
+    }
+    return false;
+  };
+  takeFailed(reserved);
+  takePacked(again, reserved);
+  // What has failed and is due again comes first of its contact.
+  const before = failed.filter((unit) => !chosen.includes(unit)).flatMap(contactsOf);
+  const isOver = takePacked((under) => fresh(new Set([...under, ...before])), free.places);
+  if (!isOver) return chosen;
+  takeFailed(free.places);
+  takePacked(again, free.places);
+  return chosen;
+}
+
+/** The contacts that have an event in a request. */
+export function contactsOf({ deliveries }: Unit): string[] {
+  return deliveries.flatMap(({ contactId }) => contactId ?? []);
+}
+
+const hasFailed = ({ batchId, isAlone }: Candidate) => batchId !== null || isAlone;
+
+/** Requests of what has failed: batches as they were, and others alone. */
+function failedUnits(candidates: readonly Candidate[]): Unit[] {
+  const units = new Map<string, Candidate[]>();
+  for (const one of candidates.filter(hasFailed)) {
+    const key = one.batchId ?? one.eventId;
+    const members = units.get(key);
+    if (members) members.push(one);
+    else units.set(key, [one]);
+  }
+  return [...units.values()].map((deliveries) => ({
+    deliveries,
+    isRetry: true,
+    batchId: deliveries[0]?.batchId ?? null,
+  }));
+}
+
+/** Makes requests of up to `max` deliveries, one at each call; null: of no contact that is free. */
+function packing(candidates: readonly Candidate[], max: number) {
+  let left = candidates;
+  return (busy: ReadonlySet<string>): Unit | null => {
+    const deliveries: Candidate[] = [];
+    const rest: Candidate[] = [];
+    for (const one of left) {
+      const isFree = one.contactId === null || !busy.has(one.contactId);
+      if (isFree && deliveries.length < max) deliveries.push(one);
+      else rest.push(one);
+    }
+    left = rest;
+    const [first] = deliveries;
+    return first ? { deliveries, isRetry: first.isRetry, batchId: null } : null;
+  };
 }

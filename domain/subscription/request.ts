@@ -42,6 +42,40 @@ export function requestBody(
   });
 }
 
+/** One event of a batch, as JSON. @param id of its delivery: the receiver's key for repeats */
+export function batchItem(
+  id: string,
+  event: SentEvent,
+  contact: { id: string; email: string } | null,
+): string {
+  const { name: type, createdAt: timestamp } = event;
+  return JSON.stringify({ id, type, timestamp, data: { ...event, contact } });
+}
+
+const batchStart = '{"type":"batch","events":[';
+const batchEnd = ']}';
+
+/** The body of a request with several events. @param items each made by `batchItem` */
+export function batchBody(items: readonly string[]): string {
+  return `${batchStart}${items.join(',')}${batchEnd}`;
+}
+
+/** How many of these a body may have, in their order: up to `bytesMax`, and always the first one. */
+export function batchFit(items: readonly string[], bytesMax: number): number {
+  const encoder = new TextEncoder();
+  let bytes = batchStart.length + batchEnd.length - 1;
+  for (const [at, item] of items.entries()) {
+    bytes += encoder.encode(item).length + 1;
+    if (bytes > bytesMax && at > 0) return at;
+  }
+  return items.length;
+}
+
+/** The `webhook-id` of a batch. */
+export function batchIdOf(id: string): string {
+  return `batch_${id}`;
+}
+
 /** Placeholders of secrets are replaced when the request is made. */
 const placeholder = /\{\{ {0,10}secret\.([A-Z][A-Z0-9_]{0,63}) {0,10}\}\}/g;
 

@@ -65,6 +65,9 @@ export function retryWaitMs(
   return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
 }
 
+/** Failed attempts of a batch, after which each of its deliveries goes on alone. */
+export const batchAttemptsMax = 3;
+
 /** Requests, no delivery in two of them, that fail one after another until a receiver is taken for dead. */
 export const failuresMax = 10;
 /** Waits of the schedule that probes have: the last one is repeated. */

@@ -82,6 +82,7 @@ export async function deliveries(engine: Engine, id: string, query = '') {
     status: string;
     reason: string | null;
     contactId: string | null;
+    batchId: string | null;
     response: string | null;
     nextAttemptAt: string | null;
     attempts: { statusCode: number | null; error: string | null }[];

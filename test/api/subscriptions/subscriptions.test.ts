@@ -138,8 +138,20 @@ it('refuses headers that are not the own ones of a subscription', async () => {
   await call('DELETE', `${path}/${made.id}`);
 });
 
+it('has batches of 1 to 100 events', async () => {
+  for (const [max, code] of [
+    [0, 'too_small'],
+    [101, 'too_big'],
+  ]) {
+    expect(await refused({ batch: { max } })).toEqual([['batch.max', code]]);
+  }
+  const made = await create({ batch: { max: 10 } });
+  expect(made.batch).toEqual({ max: 10 });
+  expect((await call('PATCH', `${path}/${made.id}`, { batch: null })).body.batch).toBeNull();
+  await call('DELETE', `${path}/${made.id}`);
+});
+
 it('tells what is not there yet', async () => {
-  expect(await refused({ batch: { max: 10 } })).toEqual([['batch', 'not_allowed']]);
   expect(await refused({ from: '2026-01-01' })).toEqual([['from', 'not_allowed']]);
 });
 

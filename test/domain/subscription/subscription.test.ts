@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Candidate, chooseDue } from '../../../domain/subscription/choice.ts';
+import { type Candidate, chooseDue, type Unit } from '../../../domain/subscription/choice.ts';
 import {
+  batchBody,
+  batchFit,
   eventOfDelivery,
   requestBody,
   secretNamesOf,
@@ -69,31 +71,67 @@ describe('the choice', () => {
   let number = 0;
   const one = (contactId: string | null, isRetry = false): Candidate => {
     number += 1;
-    return { eventId: `e${number}`, contactId, isRetry };
+    return { eventId: `e${number}`, contactId, isRetry, batchId: null, isAlone: false };
   };
+  const sent = (...deliveries: Candidate[]): Unit => ({
+    deliveries,
+    isRetry: deliveries.some(({ isRetry }) => isRetry),
+    batchId: null,
+  });
+  const free = (places: number, max = 1) => ({ places, max });
+  const units = (...given: Parameters<typeof chooseDue>) =>
+    chooseDue(...given).map(({ deliveries }) => deliveries);
 
   it('has one of a contact under way', () => {
     const [first, second, other] = [one('a'), one('a'), one('b')];
-    expect(chooseDue([first, second, other], [], 10)).toEqual([first, other]);
-    expect(chooseDue([second, other], [first], 9)).toEqual([other]);
-    expect(chooseDue([first], [first], 9)).toEqual([]);
+    expect(units([first, second, other], [], free(10))).toEqual([[first], [other]]);
+    expect(units([second, other], [sent(first)], free(9))).toEqual([[other]]);
+    expect(units([first], [sent(first)], free(9))).toEqual([]);
   });
 
   it('does not count events without a contact as of one', () => {
     const many = [one(null), one(null)];
-    expect(chooseDue(many, [], 10)).toEqual(many);
+    expect(units(many, [], free(10))).toEqual(many.map((each) => [each]));
   });
 
   it('gives retries five places while new ones wait, and all that are left over', () => {
     const retries = Array.from({ length: 10 }, (_, at) => one(`r${at}`, true));
     const fresh = Array.from({ length: 10 }, (_, at) => one(`f${at}`));
-    const chosen = chooseDue([...retries, ...fresh], [], 10);
+    const chosen = chooseDue([...retries, ...fresh], [], free(10));
     expect(chosen.filter(({ isRetry }) => isRetry)).toHaveLength(5);
     expect(chosen).toHaveLength(10);
-    expect(chooseDue([...retries, ...fresh], retries.slice(0, 5), 5)).toEqual(fresh.slice(0, 5));
-    expect(chooseDue([...retries, ...fresh.slice(0, 2)], [], 10)).toHaveLength(10);
-    expect(chooseDue(retries, [], 10)).toEqual(retries);
-    expect(chooseDue(retries, [], 0)).toEqual([]);
+    const five = retries.slice(0, 5).map((each) => sent(each));
+    expect(units([...retries, ...fresh], five, free(5))).toEqual(
+      fresh.slice(0, 5).map((each) => [each]),
+    );
+    expect(chooseDue([...retries, ...fresh.slice(0, 2)], [], free(10))).toHaveLength(10);
+    expect(units(retries, [], free(10))).toEqual(retries.map((each) => [each]));
+    expect(chooseDue(retries, [], free(0))).toEqual([]);
+  });
+
+  it('fills batches in order, all of a contact in one of them', () => {
+    const [a1, b1, a2, c1, b2] = [one('a'), one('b'), one('a'), one('c'), one('b')];
+    expect(units([a1, b1, a2, c1, b2], [], free(10, 3))).toEqual([[a1, b1, a2], [c1]]);
+    expect(units([a1, b1, a2, c1, b2], [], free(1, 2))).toEqual([[a1, b1]]);
+    expect(units([a1, b1, a2, c1, b2], [sent(one('b'))], free(9, 100))).toEqual([[a1, a2, c1]]);
+  });
+
+  it('sends a batch that has failed as it was, and what was taken apart alone', () => {
+    const again = (contact: string, batchId: string | null): Candidate => ({
+      ...one(contact, true),
+      batchId,
+      isAlone: batchId === null,
+    });
+    const [a1, b1, c1, d1] = [again('a', 'x'), again('b', 'x'), again('c', null), one('d')];
+    const [a2, c2] = [one('a'), one('c')];
+    const all = [a1, b1, c1, d1, a2, c2];
+    expect(chooseDue(all, [], free(10, 100))).toMatchObject([
+      { deliveries: [a1, b1], batchId: 'x' },
+      { deliveries: [c1], batchId: null },
+      { deliveries: [d1], batchId: null },
+    ]);
+    // None of the batch passes while one of its contacts is busy; nor do later ones of the others.
+    expect(units(all, [sent(one('b'))], free(9, 100))).toEqual([[c1], [d1]]);
   });
 });
 
@@ -101,6 +139,16 @@ describe('the request', () => {
   it('names its event and its subscription', () => {
     expect(eventOfDelivery('e_s', 's')).toBe('e');
     for (const other of ['e', 'e_x', 'e_s_s', '']) expect(eventOfDelivery(other, 's')).toBeNull();
+  });
+
+  it('of a batch has as many events as its bytes allow, and one at least', () => {
+    const items = ['"ä"', '"b"', '"c"'];
+    const bytes = (count: number) => Buffer.byteLength(batchBody(items.slice(0, count)));
+    for (const count of [1, 2, 3]) {
+      expect(batchFit(items, bytes(count))).toBe(count);
+      expect(batchFit(items, bytes(count) - 1)).toBe(Math.max(1, count - 1));
+    }
+    expect(JSON.parse(batchBody(items))).toEqual({ type: 'batch', events: ['ä', 'b', 'c'] });
   });
 
   it('has secrets in place of their names', () => {

@@ -184,7 +184,8 @@ select subscription.id, project_id as "projectId", project.disabled_reason is nu
     where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
         false]) and due_at < now() - interval '10 seconds')) as "isDue"
 from (
-  select event_subscription.covered_from, event_subscription.created_at,
+  select event_subscription.batch_max, event_subscription.batch_turn,
+      event_subscription.covered_from, event_subscription.created_at,
       event_subscription.description, event_subscription.disabled_reason,
       event_subscription.earlier, event_subscription.enabled, event_subscription.epoch,
       event_subscription.events, event_subscription.failing_since, event_subscription.failures,

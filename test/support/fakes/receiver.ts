@@ -22,6 +22,8 @@ export interface ReceiverAnswer {
 export interface Receiver {
   url: string;
   answer(path: string, ...answers: ReceiverAnswer[]): void;
+  /** Answers a path as its body says. */
+  decide(path: string, answer: (body: string) => ReceiverAnswer): void;
   requests(path: string): ReceivedRequest[];
   /** Has `seen` called with each body of a path; the answer waits for it. */
   watch(path: string, seen: (body: string) => Promise<void>): void;
@@ -30,6 +32,7 @@ export interface Receiver {
 export async function useReceiver(): Promise<Receiver> {
   const answers = new Map<string, ReceiverAnswer[]>();
   const received = new Map<string, ReceivedRequest[]>();
+  const deciders = new Map<string, (body: string) => ReceiverAnswer>();
   const watchers = new Map<string, (body: string) => Promise<void>>();
   const server = createServer((request, response) => {
     const at = Date.now();
@@ -38,7 +41,8 @@ export async function useReceiver(): Promise<Receiver> {
       const { method = '', headers } = request;
       received.set(path, [...(received.get(path) ?? []), { at, method, headers, body }]);
       const queue = answers.get(path) ?? [{ status: 404 }];
-      const answer = queue.length > 1 ? queue.shift()! : queue[0]!;
+      const told = queue.length > 1 ? queue.shift()! : queue[0]!;
+      const answer = deciders.get(path)?.(body) ?? told;
       await answer.until;
       await watchers.get(path)?.(body);
       const isText = typeof answer.body === 'string';
@@ -54,6 +58,7 @@ export async function useReceiver(): Promise<Receiver> {
   return {
     url,
     answer: (path, ...given) => void answers.set(path, given),
+    decide: (path, answer) => void deciders.set(path, answer),
     requests: (path) => received.get(path) ?? [],
     watch: (path, seen) => void watchers.set(path, seen),
   };

@@ -1,0 +1,194 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Candidate, contactsOf, type Unit } from '../../domain/subscription/choice.ts';
+import type { Attempt } from '../../domain/subscription/schedule.ts';
+import type { Database } from '../database.ts';
+import type { Target } from './sending.ts';
+
+/** What may be sent for a subscription, and what it is. */
+
+/** Deliveries looked at for a choice of requests with one each, of each kind. */
+const candidatesMax = 20;
+
+/** SQL of pending deliveries that a request may have: of no contact with a request under way. */
+function isFree({ id, projectId }: Target, underWay: readonly Unit[]) {
+  const contacts = underWay.flatMap(contactsOf);
+  const events = underWay.flatMap(({ deliveries }) => deliveries.map(({ eventId }) => eventId));
+  return sql`${isWaiting({ id, projectId })} and event_id <> all (${events}::uuid[])
+    and (contact_id is null or contact_id <> all (${contacts}::uuid[]))`;
+}
+
+const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
+  delivery.subscription_id = ${id} and delivery.status = 'pending'
+    and delivery.project_id = ${projectId}
+    and delivery.epoch = (select epoch from event_subscription where id = ${id})`;
+
+/** SQL of a candidate's place among others. */
+const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
+  ${delivery}.event_id as "eventId", ${delivery}.contact_id as "contactId",
+  ${delivery}.is_retry as "isRetry",
+  case when ${delivery}.batch_turn = ${batchTurn} then ${delivery}.batch_id end as "batchId",
+  coalesce(${delivery}.batch_turn <> ${batchTurn}, false) as "isAlone"`;
+
+/**
+ * The deliveries that are due, for requests with one each: the longest due first, new ones and retries
+ * alike; instead of each that of its contact which is due and was recorded first. Those of contacts
+ * with a request under way are left out.
+ * @param isHeld only what somebody has asked for at once
+ */
+export async function listDue(
+  db: Database,
+  target: Target,
+  { underWay, isHeld }: { underWay: readonly Unit[]; isHeld: boolean },
+): Promise<Candidate[]> {
+  const isDue = sql`due_at <= clock_timestamp() ${isHeld ? sql`and urgent` : sql``}`;
+  const due = (isRetry: boolean) => sql`
+    (select event_id, contact_id, due_at from event_delivery delivery
+      where ${isFree(target, underWay)} and ${isDue} and is_retry = ${isRetry}
+      order by due_at limit ${candidatesMax})`;
+  const { rows } = await sql<Candidate>`
+    select distinct on (due_at, "eventId") coalesce(first.event_id, due.event_id) as "eventId",
+        due.contact_id as "contactId", delivery.is_retry as "isRetry", null as "batchId",
+        false as "isAlone", due.due_at
+      from (${due(false)} union all ${due(true)}) due
+      left join lateral (select event_id from event_delivery delivery
+        where ${isWaiting(target)} and ${isDue} and delivery.contact_id = due.contact_id
+        order by recorded_at, event_id limit 1) first on true
+      join event_delivery delivery on delivery.subscription_id = ${target.id}
+        and delivery.event_id = coalesce(first.event_id, due.event_id)
+      order by due_at, "eventId"`.execute(db);
+  return rows;
+}
+
+/**
+ * The deliveries that are due, for batches: in the order in which they were recorded, with all others
+ * of the batches that wait. Those of contacts with a request under way are left out.
+ * @param most new ones, and retries
+ * @param isHeld as above
+ */
+export async function listDueForBatches(
+  db: Database,
+  target: Target,
+  { underWay, isHeld, most }: { underWay: readonly Unit[]; isHeld: boolean; most: number },
+): Promise<Candidate[]> {
+  const { id, batchTurn } = target;
+  const due = (isRetry: boolean) => sql`
+    (select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn
+      from event_delivery delivery
+      where ${isFree(target, underWay)} and due_at <= clock_timestamp() and is_retry = ${isRetry}
+        ${isHeld ? sql`and urgent` : sql``}
+      order by due_at limit ${most})`;
+  const { rows } = await sql<Candidate>`
+    with due as materialized (${due(false)} union all ${due(true)})
+    select ${candidate(sql`found`, batchTurn)} from (
+      select * from due where batch_turn is distinct from ${batchTurn}
+      union all
+      select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn
+        from event_delivery delivery
+        where ${isWaiting(target)} and batch_turn = ${batchTurn} and batch_id in (
+          select batch_id from due where batch_turn = ${batchTurn}) and subscription_id = ${id}
+    ) found order by recorded_at, event_id`.execute(db);
+  return rows;
+}
+
+/**
+ * What a probe takes: of the deliveries with the fewest attempts the oldest, whether it is due or not,
+ * and with it its batch, if that waits. Those of contacts with a request under way are left out.
+ */
+export async function findProbe(
+  db: Database,
+  target: Target,
+  underWay: readonly Unit[],
+): Promise<Unit | null> {
+  const fewest = (isRetry: boolean, order: RawBuilder<unknown>) => sql`
+    (select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn,
+        jsonb_array_length(attempts) as attempts
+      from event_delivery delivery
+      where ${isFree(target, underWay)} and ${isRetry ? sql`is_retry` : sql`is_retry = false`}
+      order by ${order} limit 1)`;
+  // Those never attempted are due since they were recorded.
+  const { rows } = await sql<Candidate>`
+    select ${candidate(sql`found`, target.batchTurn)}
+      from (${fewest(false, sql`due_at`)} union all
+        ${fewest(true, sql`jsonb_array_length(attempts), recorded_at, event_id`)}) found
+      order by attempts, recorded_at, event_id limit 1`.execute(db);
+  const [found] = rows;
+  if (!found) return null;
+  const { batchId, isRetry } = found;
+  const deliveries = batchId === null ? [found] : await listBatch(db, target, batchId);
+  return { deliveries, isRetry, batchId };
+}
+
+async function listBatch(db: Database, target: Target, batchId: string): Promise<Candidate[]> {
+  const { rows } = await sql<Candidate>`
+    select ${candidate(sql`delivery`, target.batchTurn)} from event_delivery delivery
+      where ${isWaiting(target)} and batch_id = ${batchId} and batch_turn = ${target.batchTurn}
+      order by recorded_at, event_id`.execute(db);
+  return rows;
+}
+
+/** A delivery about to be sent. */
+export interface Ready {
+  eventId: string;
+  contactId: string | null;
+  tries: number;
+  turn: number;
+  attempts: Attempt[];
+  /** null: it is gone. */
+  event: {
+    name: string;
+    data: unknown;
+    emailId: string | null;
+    createdAt: Date;
+  } | null;
+  contact: { id: string; email: string } | null;
+}
+
+/**
+ * What the deliveries of a request are, of those that are still to be sent, in recorded order. Of a new
+ * request with more than `bytesMax` bytes of data only the first ones, one at least.
+ */
+export async function readDeliveries(
+  db: Database,
+  { id }: Target,
+  { deliveries, batchId }: Unit,
+  bytesMax: number,
+): Promise<Ready[]> {
+  const eventIds = deliveries.map(({ eventId }) => eventId);
+  const { rows } = await sql<
+    Omit<Ready, 'event' | 'contact'> & {
+      name: string | null;
+      data: unknown;
+      emailId: string | null;
+      createdAt: Date;
+      email: string | null;
+    }
+  >`
+    with chosen as (
+      select delivery.event_id, delivery.contact_id, tries, turn, attempts, delivery.recorded_at,
+          sum(octet_length(event.data::text)) over (order by delivery.recorded_at, delivery.event_id)
+            as bytes,
+          row_number() over (order by delivery.recorded_at, delivery.event_id) as place
+        from event_subscription subscription
+        join project on project.id = subscription.project_id and project.disabled_reason is null
+        join event_delivery delivery on delivery.subscription_id = subscription.id
+          and delivery.project_id = subscription.project_id and delivery.epoch = subscription.epoch
+        left join event on event.id = delivery.event_id
+        where subscription.id = ${id} and enabled and delivery.status = 'pending'
+          and delivery.event_id = any(${eventIds}::uuid[])
+          and (not paused or exists (select from event_delivery
+            where subscription_id = ${id} and event_id = any(${eventIds}::uuid[]) and urgent))
+    )
+    select event_id as "eventId", chosen.contact_id as "contactId", tries, turn, attempts,
+        event.name, event.data, event.email_id as "emailId", event.created_at as "createdAt",
+        contact.email
+      from chosen
+      left join event on event.id = chosen.event_id
+      left join contact on contact.id = event.contact_id
+      where place = 1 or ${batchId !== null} or coalesce(bytes, 0) <= ${bytesMax}
+      order by chosen.recorded_at, chosen.event_id`.execute(db);
+  return rows.map(({ name, data, emailId, createdAt, email, ...row }) => ({
+    ...row,
+    event: name === null ? null : { name, data, emailId, createdAt },
+    contact: row.contactId !== null && email !== null ? { id: row.contactId, email } : null,
+  }));
+}
