@@ -80,7 +80,8 @@ export async function listDueForBatches(
   const { rows } = await sql<Candidate>`
     with due as materialized (${due(false)} union all ${due(true)})
     select ${candidate(sql`found`, batchTurn)} from (
-      select * from due where batch_turn is distinct from ${batchTurn}
+      select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn from due
+        where batch_turn is distinct from ${batchTurn}
       union all
       select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn
         from event_delivery delivery

@@ -126,7 +126,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
     if (batches.length > 0) {
       await sql`update event_delivery set response = null, updated_at = now()
         where response is not null and (subscription_id, batch_id) in (
-          select * from jsonb_to_recordset(${JSON.stringify(batches)}::jsonb)
+          select "subscriptionId", "batchId" from jsonb_to_recordset(${JSON.stringify(batches)}::jsonb)
             as batch("subscriptionId" uuid, "batchId" uuid))`.execute(tx);
     }
     if (cleared.length < pageSize) {
