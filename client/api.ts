@@ -1549,6 +1549,10 @@ export interface Api {
           scheduledFor?: string | number | null;
           /** When to send; absent: now */
           scheduledAt?: string | number | null;
+          /** When to send, in the zone of each contact; not beside scheduledFor */
+          localTime?: string | null;
+          /** With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them have it at once, `skip` not at all */
+          late?: unknown;
         };
         idempotencyKey?: string;
       };
@@ -4190,6 +4194,10 @@ export type Campaign = {
   scheduledFor: string | null;
   /** The same as scheduledFor */
   scheduledAt: string | null;
+  /** When each contact gets it, by a clock in its zone; null: all at once */
+  localTime: string | null;
+  /** Of contacts whose localTime was past when it began; null without localTime */
+  late: 'send' | 'skip' | null;
   /** Mails handed over in a minute at most; null: no limit of its own */
   maxPerMinute: number | null;
   sentAt: string | null;

@@ -92,18 +92,28 @@ export interface Campaign {
   created_at: Generated<Timestamp>;
   delivered_count: Generated<number>;
   description: string | null;
+  first_moment: Timestamp | null;
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
   id: Generated<string>;
+  /**
+   * Whose moment was past when it began: send at once, or skip.
+   */
+  late: string | null;
+  /**
+   * The wall time, in the zone of each contact, for which it was asked; null: all at once.
+   */
+  local_time: string | null;
   looked_at: Generated<Timestamp>;
   /**
    * Messages handed over in a minute at most; null: no limit of its own.
    */
   max_per_minute: number | null;
   message_class: string;
+  moments_to_id: string | null;
   name: string;
   opened_count: Generated<number>;
   paused_reason: string | null;
@@ -124,6 +134,7 @@ export interface Campaign {
   total_recipients: Generated<number>;
   unsubscribed_count: Generated<number>;
   updated_at: Generated<Timestamp>;
+  zone_policy: Json | null;
 }
 
 export interface CampaignChunk {
@@ -916,7 +927,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "looked_at", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "first_moment", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "late", "local_time", "looked_at", "max_per_minute", "message_class", "moments_to_id", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],

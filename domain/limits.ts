@@ -51,6 +51,8 @@ export const limits = {
   capDays: 365,
   /** The field of a contact that names its zone. */
   zoneFieldChars: 200,
+  /** The name of a time zone. */
+  zoneChars: 64,
   /** Hand-overs that a campaign may have in a minute. */
   mailPerMinuteMax: 1_000_000,
   /** Lines of a contact's consent log that are listed. */

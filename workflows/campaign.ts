@@ -69,7 +69,10 @@ export async function campaignSend(campaign: {
         break;
       case 'waiting':
         await condition(() => changed, phase.waitMs, {
-          summary: phase.for === 'retry' ? 'Next try' : 'Waits for outcomes that are unknown',
+          summary:
+            phase.for === 'retry'
+              ? 'Until the next mail is due'
+              : 'Waits for outcomes that are unknown',
         });
         break;
       case 'paused':

@@ -1,140 +1,22 @@
 import { z } from 'zod';
-import { requireAllowance } from '../../db/billing/billing.ts';
-import { audienceOf, countAudience } from '../../db/campaigns/audience.ts';
 import {
-  type CampaignRow,
   findCampaign,
   insertCampaignContent,
-  lockCampaign,
-  startCampaign,
   updateCampaign,
 } from '../../db/campaigns/campaigns.ts';
-import { type Database, transact } from '../../db/database.ts';
+import { transact } from '../../db/database.ts';
 import { isMemberAddress } from '../../db/accounts/members.ts';
-import { findProject, holdProject } from '../../db/projects/projects.ts';
+import { findProject } from '../../db/projects/projects.ts';
 import { insertSystemMail } from '../../db/emails/system-mail.ts';
-import { campaignActions } from '../../domain/campaign/campaign.ts';
-import { Problem, type ProblemCode, found } from '../../domain/errors.ts';
+import { Problem, found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Email, fault, laterTime } from '../http/schemas.ts';
-import { refuseBrokenText } from '../templates/stored.ts';
-import {
-  Campaign,
-  CampaignById,
-  CampaignDone,
-  campaignExample,
-  presentCampaign,
-  tag,
-} from './record.ts';
-import { signalCampaign } from '../../db/outbox/outbox.ts';
-import { requireVerifiedSender } from '../../db/domains/domains.ts';
+import { Email } from '../http/schemas.ts';
+import { Campaign, CampaignById, CampaignDone, campaignExample, tag } from './record.ts';
+import { sendCampaign } from './send.ts';
+import { act } from './states.ts';
 
 /** Actions on a whole campaign. Each changes its row and signals its run. */
-
-type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
-
-const refusals: Record<Action, ProblemCode> = {
-  send: 'CAMPAIGN_NOT_SENDABLE',
-  cancel: 'CAMPAIGN_NOT_CANCELLABLE',
-  pause: 'CAMPAIGN_NOT_PAUSABLE',
-  resume: 'CAMPAIGN_NOT_RESUMABLE',
-  archive: 'CAMPAIGN_NOT_ARCHIVABLE',
-};
-
-/** @throws Problem when the action does not fit the campaign's state. */
-function requireState({ status }: CampaignRow, action: Action): void {
-  if ((campaignActions[action] as readonly string[]).includes(status)) return;
-  throw new Problem(refusals[action], { details: { status } });
-}
-
-/** Changes a campaign in a fitting state, and signals its run. Of concurrent calls, one wins. */
-async function act(
-  db: Database,
-  given: { projectId: string; id: string; action: Action },
-  change: (tx: Database, row: CampaignRow) => Promise<void>,
-) {
-  const { projectId, id, action } = given;
-  await transact(db, async (tx) => {
-    await holdProject(tx, projectId);
-    const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
-    requireState(row, action);
-    await change(tx, row);
-    if (action !== 'archive') await signalCampaign(tx, row);
-  });
-  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
-}
-
-const SendTime = laterTime().optional().meta({ description: 'When to send; absent: now' });
-
-export const sendCampaign = endpoint({
-  id: 'sendCampaign',
-  method: 'POST',
-  path: '/campaigns/{id}/send',
-  tag,
-  summary: 'Send a campaign now, or at a time; a scheduled one can be given another time',
-  description:
-    '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. The audience ' +
-    'is counted now, and fixed when sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. ' +
-    'SCHEDULE_IN_PAST: the time is not in the future. BILLING_LIMIT_EXCEEDED: the project may ' +
-    'not send so many mails this month. VALIDATION_ERROR `invalid_template`: its text, stored by an ' +
-    'earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
-    'sent.',
-  access: 'secret',
-  bodyBytesMax: limits.contentBodyBytes,
-  params: CampaignById,
-  body: z
-    .object({ scheduledFor: SendTime, scheduledAt: SendTime })
-    .refine(
-      ({ scheduledFor: one, scheduledAt: other }) =>
-        !one || !other || one.getTime() === other.getTime(),
-      { path: ['scheduledAt'], ...fault('custom', 'Means something else than scheduledFor.') },
-    ),
-  response: CampaignDone,
-  problems: [
-    'CAMPAIGN_NOT_FOUND',
-    'CAMPAIGN_NOT_SENDABLE',
-    'SCHEDULE_IN_PAST',
-    'CAMPAIGN_NO_RECIPIENTS',
-    'BILLING_LIMIT_EXCEEDED',
-    'DOMAIN_NOT_REGISTERED',
-    'DOMAIN_NOT_VERIFIED',
-    'CONDITION_TOO_HEAVY',
-  ],
-  example: {
-    body: { scheduledFor: '2026-12-01T08:00:00.000Z' },
-    response: {
-      success: true,
-      data: {
-        ...campaignExample,
-        status: 'SCHEDULED',
-        scheduledFor: '2026-12-01T08:00:00.000Z',
-        scheduledAt: '2026-12-01T08:00:00.000Z',
-      },
-      message: 'The campaign is scheduled.',
-    },
-  },
-  async handle({ db, config, renderer, caller: { projectId }, params: { id }, body }) {
-    const at = body.scheduledFor ?? body.scheduledAt ?? null;
-    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    requireState(before, 'send');
-    if (at && at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
-    await requireVerifiedSender(db, projectId, before.from_email);
-    await refuseBrokenText(renderer, before, projectId);
-    const audience = audienceOf(before);
-    const total = await countAudience(db, projectId, audience, before.message_class);
-    if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
-    const share = { projectId, category: 'campaigns', units: total } as const;
-    await requireAllowance(db, config.billing, share);
-    const data = await act(db, { projectId, id, action: 'send' }, async (tx) => {
-      const counted = { total_recipients: total, scheduled_for: at };
-      await updateCampaign(tx, id, at ? { ...counted, status: 'SCHEDULED' } : counted);
-      if (!at) await startCampaign(tx, id);
-    });
-    const message = at ? 'The campaign is scheduled.' : 'The campaign is being sent.';
-    return { success: true as const, data, message };
-  },
-});
 
 export const cancelCampaign = endpoint({
   id: 'cancelCampaign',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { NamedCampaignRow } from '../../db/campaigns/campaigns.ts';
+import { lateRules } from '../../domain/campaign/local-time.ts';
 import { audienceTypes, campaignStatuses } from '../../domain/campaign/campaign.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
@@ -42,6 +43,14 @@ export const Campaign = named('Campaign', {
   status: CampaignState,
   scheduledFor: Time.nullable(),
   scheduledAt: Time.nullable().describe('The same as scheduledFor'),
+  localTime: z
+    .string()
+    .nullable()
+    .describe('When each contact gets it, by a clock in its zone; null: all at once'),
+  late: z
+    .enum(lateRules)
+    .nullable()
+    .describe('Of contacts whose localTime was past when it began; null without localTime'),
   maxPerMinute: z
     .int()
     .nullable()

@@ -31,6 +31,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/webhooks',
       'guides/event-subscriptions',
       'guides/campaigns',
+      'guides/timing',
       'guides/quiet-hours',
       'guides/deliverability',
       'guides/no-mail',

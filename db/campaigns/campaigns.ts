@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
+import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import {
@@ -13,11 +14,17 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
+import { readSendPolicy } from '../projects/send-policy.ts';
 import type { Campaign } from '../tables.ts';
 
-export type CampaignRow = Omit<Selectable<Campaign>, 'status' | 'audience_condition'> & {
+export type CampaignRow = Omit<
+  Selectable<Campaign>,
+  'status' | 'audience_condition' | 'zone_policy'
+> & {
   status: CampaignStatus;
   audience_condition: Condition | null;
+  /** By which its contacts have their moments; null: it has no local time, or does not send yet. */
+  zone_policy: ZonePolicy | null;
 };
 
 /** A campaign with the name of its segment. */
@@ -186,18 +193,32 @@ export async function insertCampaignContent(tx: Database, id: string): Promise<v
         from next join project on project.id = next.project_id`.execute(tx);
 }
 
-/** Starts a locked campaign: fixes its audience as of now and stores its content. */
-export async function startCampaign(tx: Database, id: string): Promise<void> {
+/**
+ * Starts a locked campaign: fixes its audience as of now, and by which zones its contacts have their
+ * moments, and stores its content.
+ */
+export async function startCampaign(
+  tx: Database,
+  { id, project_id: projectId, local_time: localTime }: StartedCampaign,
+): Promise<void> {
   await tx
     .updateTable('campaign')
     .set({
       status: 'SENDING',
       frozen_at: sql<Date>`clock_timestamp()`,
       updated_at: sql<Date>`now()`,
+      ...(localTime === null ? {} : { zone_policy: await zonePolicyOf(tx, projectId) }),
     })
     .where('id', '=', id)
     .execute();
   await insertCampaignContent(tx, id);
+}
+
+type StartedCampaign = Pick<CampaignRow, 'id' | 'project_id' | 'local_time'>;
+
+async function zonePolicyOf(tx: Database, projectId: string): Promise<string> {
+  const { timeZone, contactTimeZoneField } = await readSendPolicy(tx, projectId);
+  return JSON.stringify({ timeZone, contactTimeZoneField } satisfies ZonePolicy);
 }
 
 /** The campaigns made from a template, oldest first. */

@@ -37,7 +37,8 @@ const queuedPage = 2_000;
 
 /**
  * SQL that puts messages into new chunks, in the order in which they are due, to be used as a part
- * of a larger statement. A chunk is due with the last of its messages.
+ * of a larger statement. A chunk is due with the last of its messages; those that are not due yet are
+ * together with others of the same time alone.
  * @param from a query with the columns `id` and `due_at`.
  */
 export function queueing(
@@ -47,10 +48,11 @@ export function queueing(
   return sql`
     insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
       select ${campaign.id}, ${campaign.projectId}, array_agg(id order by due_at, id), max(due_at)
-        from (select id, due_at,
-            (row_number() over (order by due_at, id) - 1) / ${chunkSize}::int as part
+        from (select id, due_at, greatest(due_at, now()) as moment, (row_number() over (
+              partition by greatest(due_at, now()) order by due_at, id) - 1)
+              / ${chunkSize}::int as part
           from (${from}) as waiting) as numbered
-        group by part order by part`;
+        group by moment, part order by moment, part`;
 }
 
 /** Puts due messages into chunks that are in none. Returns how many: there may be more. */

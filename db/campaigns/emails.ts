@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
@@ -20,9 +20,11 @@ import { type Database, transact } from '../database.ts';
 import { holdBack, type Withheld } from '../delivery/looks.ts';
 import { isSenderGone } from '../emails/claims.ts';
 import { firstAttemptAt } from '../emails/emails.ts';
+import { traceEntry } from '../emails/trace.ts';
 import { statusOf } from '../emails/under-way.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
-import { millisecondsUntil } from '../expressions.ts';
+import { isoTime, millisecondsUntil } from '../expressions.ts';
+import { listMoments, zoneText } from './moments.ts';
 
 /** The messages of campaigns: how they are inserted and claimed. */
 
@@ -48,36 +50,47 @@ export async function insertCampaignEmails(
     campaign.frozen_to_id === null
       ? sql`true`
       : sql`(created_at, id) > (${campaign.frozen_to_at}, ${campaign.frozen_to_id})`;
+  const page = sql`
+    select ${columnList('contact')} from contact
+      where project_id = ${projectId} and created_at <= ${frozenAt} and ${after}
+      order by created_at, id limit ${freezePage}`;
   return transact(db, async (tx) => {
-    const { rows } = await sql<{ looked_at: number; at: Date | null; id: string | null }>`
-      with page as materialized (
-        select ${columnList('contact')} from contact
-          where project_id = ${projectId} and created_at <= ${frozenAt} and ${after}
-          order by created_at, id limit ${freezePage}
-      ), made as (
+    const own = await momentsOf(tx, campaign, page);
+    const { rows } = await sql<{
+      looked_at: number;
+      at: Date | null;
+      id: string | null;
+      isMoved: boolean;
+    }>`
+      with page as materialized (${page}), made as (
         insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-            source_type, template_id, campaign_id, due_at)
+            source_type, template_id, campaign_id, due_at ${own.columns})
           select ${projectId}, contact.id, contact.email, ${campaign.subject},
               ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
-              ${campaign.template_id}, ${id}, ${dueByChunk}
-            from page as contact
+              ${campaign.template_id}, ${id}, ${dueByChunk} ${own.values}
+            from page as contact ${own.join}
             where ${mayReceive(campaign.message_class)} and ${holds}
             order by contact.created_at, contact.id
           on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
-          returning id
+          returning id ${own.columns}
       ), queued as (
-        ${queueing({ id, projectId }, sql`select id, now() as due_at from made`)}
+        ${queueing({ id, projectId }, own.waiting)}
       )
       select count(*)::int as looked_at,
           (array_agg(created_at order by created_at desc, id desc))[1] as at,
-          (array_agg(id order by created_at desc, id desc))[1] as id
+          (array_agg(id order by created_at desc, id desc))[1] as id,
+          ${own.isMoved} as "isMoved"
         from page`.execute(tx);
     const [last] = rows;
+    // The zone of a contact has been changed since the moments were made: once more.
+    if (last?.isMoved) throw new StaleRow();
     const isMore = last?.looked_at === freezePage;
     const { rows: noted } = await sql`
       update campaign set
           frozen_to_at = coalesce(${last?.at ?? null}, frozen_to_at),
           frozen_to_id = coalesce(${last?.id ?? null}, frozen_to_id),
+          moments_to_id = case when local_time is not null
+            then coalesce(${last?.id ?? null}, frozen_to_id) end,
           audience_fixed = ${!isMore}
         where id = ${id} and status = 'SENDING' and not audience_fixed
           and frozen_to_id is not distinct from ${campaign.frozen_to_id}
@@ -86,6 +99,40 @@ export async function insertCampaignEmails(
     if (noted.length === 0) throw new StaleRow();
     return { isMore };
   });
+}
+
+/**
+ * What the messages of a page of contacts have beside, in SQL: with a local time each has the moment of
+ * its contact, and is in a chunk that is due then.
+ */
+async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {
+  const { local_time: localTime, zone_policy: policy, scheduled_for: first } = campaign;
+  if (localTime === null || policy === null || first === null) {
+    const none = sql``;
+    const waiting = sql`select id, now() as due_at from made`;
+    return { columns: none, values: none, join: none, waiting, isMoved: sql<boolean>`false` };
+  }
+  const moments = (await listMoments(tx, page, { localTime, policy })).map(({ zone, at }) => ({
+    zone,
+    at,
+    skipped: campaign.late === 'skip' && Date.parse(at) < first.getTime(),
+  }));
+  const scheduled = traceEntry(
+    'scheduled',
+    sql`jsonb_build_object('for', ${isoTime(sql`moment.at`)})`,
+  );
+  const late = traceEntry('withheld', sql`jsonb_build_object('reason', 'late')`);
+  return {
+    columns: sql`, scheduled_for, status, error, trace`,
+    values: sql`, moment.at, case when moment.skipped then 'FAILED' else 'PENDING' end,
+      case when moment.skipped then 'late' end,
+      ${scheduled} || case when moment.skipped then ${late} else '[]' end`,
+    join: sql`left join jsonb_to_recordset(${JSON.stringify(moments)}::jsonb)
+      as moment(zone text, at timestamptz, skipped boolean) on moment.zone = ${zoneText(policy)}`,
+    waiting: sql`select id, greatest(scheduled_for, now()) as due_at from made
+      where status = 'PENDING'`,
+    isMoved: sql<boolean>`exists (select from made where scheduled_for is null)`,
+  };
 }
 
 /** The row has changed since it was read. */

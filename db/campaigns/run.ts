@@ -73,7 +73,7 @@ async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignP
     await updateCampaign(tx, row.id, { status: 'CANCELLED' });
     return { phase: 'cancelled' };
   }
-  await startCampaign(tx, row.id);
+  await startCampaign(tx, row);
   return { phase: 'sending', ...countsOf(row) };
 }
 

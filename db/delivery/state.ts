@@ -33,7 +33,10 @@ export interface CampaignMail {
   oldestDueAt: Date | null;
 }
 
-/** Counts what has not left, up to `countedMax` of each kind. Campaigns count by chunk. */
+/**
+ * Counts what has not left, up to `countedMax` of each kind. Campaigns count by chunk: one that is not due
+ * yet is to be tried again as a whole, or waits for the moment of its contacts.
+ */
 export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
   const own = sql`project_id = ${projectId}`;
   const direct = sql`${own} and status = 'PENDING' and campaign_id is null`;
@@ -45,6 +48,8 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
       where ${own} and ${where}), 0)`;
   const isOpen = sql`attempt_id is null
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
+  const isOfMoment = sql`exists (select from email
+    where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)`;
   const isRetry = sql`(due_at > now() and attempts > 0
     and coalesce(scheduled_for < due_at, true))`;
   const isHeld = sql`(hold_reason is not null and held_until > now())`;
@@ -62,9 +67,9 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
         (${count(sql`${claimed} and lease_until < now()`, 'lease_until')}
           + ${chunked(sql`attempt_id is not null and lease_until < now()`)})::int as unknown,
         (${count(sql`${direct} and ${isRetry} and not ${isHeld}`)}
-          + ${chunked(sql`${isOpen} and due_at > now()`)})::int as retry,
-        (${count(sql`${direct} and due_at > now() and not ${isRetry} and not ${isHeld}`)})::int
-          as scheduled,
+          + ${chunked(sql`${isOpen} and due_at > now() and not ${isOfMoment}`)})::int as retry,
+        (${count(sql`${direct} and due_at > now() and not ${isRetry} and not ${isHeld}`)}
+          + ${chunked(sql`${isOpen} and due_at > now() and ${isOfMoment}`)})::int as scheduled,
         (${count(sql`${heldBy('quiet_hours')}`, 'held_until')})::int as "quietHours",
         (${count(sql`${heldBy('frequency_cap')}`, 'held_until')})::int as "frequencyCap"
     `.execute(db);

@@ -245,7 +245,7 @@ const symbols: Readonly<Record<OrderOperator, RawBuilder<unknown>>> = {
 };
 
 /** The JSON value at a path, null when it is missing. */
-function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
+export function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
   if (path.length === 1) return sql`nullif(${data} -> ${path[0]}::text, 'null')`;
   // `#>` is fast, but a number would index a list.
   return path.some((key) => /[0-9]$/.test(key))

@@ -42,8 +42,7 @@ const suppressionReasons: readonly string[] = [
   'billing_limit',
   'message_too_large',
   'frequency_cap',
-  'cancelled',
-  'domain_not_verified',
+  'late',
 ];
 
 /** Why a contact got a campaign, or did not. */

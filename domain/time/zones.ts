@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { instantOfText, readPath } from '../filter/value.ts';
+import { limits } from '../limits.ts';
 
 /**
  * Time zones and wall times. Every instant that follows from a zone and a wall time is made here;
@@ -26,9 +27,6 @@ export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 
 export type Weekday = (typeof weekdays)[number];
 
-/** Most characters of the name of a zone. */
-const zoneChars = 64;
-
 /** An IANA name has no other characters; what begins with SystemV is left from files of old. */
 const zoneName = /^(?!systemv\/)[a-z][a-z0-9_+/-]*$/;
 
@@ -50,23 +48,32 @@ const known = new Map<string, Stretch[]>();
 /** Stretches kept per zone. */
 const stretchesMax = 32;
 
+/** Names that were found to be none, newest last: the library takes long to say so. */
+const unknown = new Set<string>();
+
+/** How many of them are kept. */
+const unknownMax = 1_000;
+
 /**
  * True for an IANA name or link of the service's database, in any case: `Europe/Kyiv`, `utc`,
  * `EST5EDT`. Offsets (`+02:00`) and POSIX strings are none.
  */
 export function isZone(text: string): boolean {
-  return text.length <= zoneChars && stretchesOf(text.toLowerCase()) !== null;
+  return text.length <= limits.zoneChars && stretchesOf(text.toLowerCase()) !== null;
 }
 
 function stretchesOf(name: string): Stretch[] | null {
   const stretches = known.get(name);
   if (stretches) return stretches;
-  if (!zoneName.test(name)) return null;
+  if (!zoneName.test(name) || unknown.has(name)) return null;
   try {
     zoned(name, 0);
   } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
+    if (!(error instanceof RangeError)) throw error;
+    const [oldest] = unknown;
+    if (unknown.size >= unknownMax && oldest !== undefined) unknown.delete(oldest);
+    unknown.add(name);
+    return null;
   }
   const added: Stretch[] = [];
   known.set(name, added);

@@ -27,6 +27,8 @@ describe('POST /campaigns', () => {
         audienceCondition: null,
         audienceFilter: null,
         messageType: 'MARKETING',
+        localTime: null,
+        late: null,
         maxPerMinute: null,
         status: 'DRAFT',
         scheduledFor: null,

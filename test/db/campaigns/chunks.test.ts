@@ -34,7 +34,7 @@ async function started(recipients: number): Promise<void> {
     select ${projectId}, 'no' || n || '@people.test', true
       from generate_series(1, ${recipients}::int) n`.execute(db);
   campaignId = await insertTestCampaign(db, projectId, { status: 'SCHEDULED' });
-  await startCampaign(db, campaignId);
+  await startCampaign(db, { id: campaignId, project_id: projectId, local_time: null });
   await freezeCampaign(db, { projectId, campaignId });
 }
 

@@ -34,13 +34,15 @@ select ( (
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
-    campaign.looked_at, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -48,14 +50,15 @@ for no key update
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
-    campaign.looked_at, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at, segment.name as
-    segment_name
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -64,14 +67,15 @@ order by array_position($2::uuid[], campaign.id)
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id, campaign.id,
-    campaign.looked_at, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at, segment.name as
-    segment_name
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -214,8 +218,9 @@ where campaign_id = $1 and version = $2
 
 update campaign
 set frozen_to_at = coalesce($1, frozen_to_at), frozen_to_id = coalesce($2, frozen_to_id),
-    audience_fixed = $3
-where id = $4 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from $5
+    moments_to_id = case when local_time is not null then coalesce($3, frozen_to_id) end,
+    audience_fixed = $4
+where id = $5 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from $6
 returning id
 
 update campaign
@@ -260,8 +265,9 @@ where id = $2
 returning total_recipients as total
 
 update campaign
-set total_recipients = $1, scheduled_for = $2, updated_at = now()
-where id = $3
+set total_recipients = $1, scheduled_for = $2, local_time = $3, late = $4, first_moment = $5,
+    updated_at = now()
+where id = $6
 
 with due as (
   select campaign_id, number, project_id, email_ids, due_at

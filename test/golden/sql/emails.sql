@@ -129,8 +129,11 @@ select ((
       where project_id = $14 and attempt_id is null and exists (
         select
         from campaign
-        where campaign.id = campaign_id and status = 'SENDING') and due_at > now()), 0))::int as
-            retry, ((
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and not exists (
+        select
+        from email
+        where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)), 0))::int
+            as retry, ((
     select count(*)
     from (
       select
@@ -139,23 +142,33 @@ select ((
           not (due_at > now() and attempts > 0 and coalesce(scheduled_for < due_at, true)) and not
           (hold_reason is not null and held_until > now())
       order by due_at
-      limit $16) mail))::int as scheduled, ((
+      limit $16) mail) + coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where project_id = $17 and attempt_id is null and exists (
+        select
+        from campaign
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and exists (
+        select
+        from email
+        where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)), 0))::int
+            as scheduled, ((
     select count(*)
     from (
       select
       from email
-      where project_id = $17 and status = 'PENDING' and (hold_reason is not null and held_until >
-          now()) and hold_reason = $18
+      where project_id = $18 and status = 'PENDING' and (hold_reason is not null and held_until >
+          now()) and hold_reason = $19
       order by held_until
-      limit $19) mail))::int as "quietHours", ((
+      limit $20) mail))::int as "quietHours", ((
     select count(*)
     from (
       select
       from email
-      where project_id = $20 and status = 'PENDING' and (hold_reason is not null and held_until >
-          now()) and hold_reason = $21
+      where project_id = $21 and status = 'PENDING' and (hold_reason is not null and held_until >
+          now()) and hold_reason = $22
       order by held_until
-      limit $22) mail))::int as "frequencyCap"
+      limit $23) mail))::int as "frequencyCap"
 
 select (count(*) filter (
     where sent_at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from
@@ -338,9 +351,9 @@ with page as materialized (
   from contact
   where project_id = $1 and created_at <= $2 and true
   order by created_at, id
-  limit $3 ), made as (
+  limit $3), made as (
   insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-      source_type, template_id, campaign_id, due_at)
+      source_type, template_id, campaign_id, due_at )
   select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, timestamptz '2100-01-01
       00:00:00Z'
   from page as contact
@@ -353,16 +366,17 @@ with page as materialized (
   select $10, $11, array_agg(id
     order by due_at, id), max(due_at)
   from (
-    select id, due_at, (row_number() over (
+    select id, due_at, greatest(due_at, now()) as moment, (row_number() over ( partition by
+        greatest(due_at, now())
         order by due_at, id) - 1) / $12::int as part
     from (
       select id, now() as due_at
       from made) as waiting) as numbered
-  group by part
-  order by part )
+  group by moment, part
+  order by moment, part )
 select count(*)::int as looked_at, (array_agg(created_at
     order by created_at desc, id desc))[1] as at, (array_agg(id
-    order by created_at desc, id desc))[1] as id
+    order by created_at desc, id desc))[1] as id, false as "isMoved"
 from page
 
 with settled as (
@@ -502,12 +516,13 @@ with unqueued as (
   select $3, $4, array_agg(id
     order by due_at, id), max(due_at)
   from (
-    select id, due_at, (row_number() over (
+    select id, due_at, greatest(due_at, now()) as moment, (row_number() over ( partition by
+        greatest(due_at, now())
         order by due_at, id) - 1) / $5::int as part
     from (
       select id, due_at
       from unqueued) as waiting) as numbered
-  group by part
-  order by part )
+  group by moment, part
+  order by moment, part )
 select count(*)::int as count
 from unqueued

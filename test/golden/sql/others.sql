@@ -39,6 +39,11 @@ select stopped_at is null and seen_at > now() - make_interval(secs => $1) as "is
 from worker_process
 order by "isAlive" desc, started_at desc
 
+select time_zone as "timeZone", contact_time_zone_field as "contactTimeZoneField", quiet_hours as
+    "quietHours", caps, on_cap as "onCap", updated_at as "updatedAt"
+from send_policy
+where project_id = $1
+
 update worker_process
 set seen_at = now(), stopped_at = now()
 where id = $1

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { transact } from '../../../db/database.ts';
 import { signalCampaign } from '../../../db/outbox/outbox.ts';
-import { act, campaignIn, createCampaign, insertContacts } from '../projects/campaigns.ts';
+import {
+  act,
+  campaignIn,
+  campaignOf,
+  createCampaign,
+  insertContacts,
+} from '../projects/campaigns.ts';
+import { newAddress } from '../projects/shop.ts';
+import { createContact } from './executions.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 
@@ -38,6 +46,18 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await runIsThere(engine, `campaign-${id}`);
     await act(engine, id, 'resume');
     await campaignIn(engine, id, 'SENT');
+    return `campaign-${id}`;
+  },
+  // The first moment comes, and another one is still ahead.
+  async 'campaign-local-time'(engine) {
+    for (const timeZone of ['Etc/UTC', 'Etc/GMT+1']) {
+      await createContact(engine, newAddress(), { data: { timeZone } });
+    }
+    const id = await createCampaign(engine);
+    const localTime = new Date(Date.now() + 5_000).toISOString().slice(0, 19);
+    await act(engine, id, 'send', { localTime });
+    await waitFor('the first mail', async () => (await campaignOf(engine, id)).sentCount === 1);
+    await act(engine, id, 'cancel');
     return `campaign-${id}`;
   },
   async 'system-mail'(engine) {

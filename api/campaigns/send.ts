@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { requireAllowance } from '../../db/billing/billing.ts';
+import { audienceOf, countAudience } from '../../db/campaigns/audience.ts';
+import {
+  type CampaignRow,
+  findCampaign,
+  startCampaign,
+  updateCampaign,
+} from '../../db/campaigns/campaigns.ts';
+import { countMoments } from '../../db/campaigns/moments.ts';
+import type { Database } from '../../db/database.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
+import { readSendPolicy } from '../../db/projects/send-policy.ts';
+import {
+  firstMoment,
+  type LateRule,
+  lateRules,
+  momentIn,
+} from '../../domain/campaign/local-time.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { LocalDateTimeText } from '../../domain/time/schemas.ts';
+import type { ZonePolicy } from '../../domain/time/zones.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { fault, laterTime } from '../http/schemas.ts';
+import { refuseBrokenText } from '../templates/stored.ts';
+import { CampaignById, CampaignDone, campaignExample, tag } from './record.ts';
+import { act, requireState } from './states.ts';
+
+/** Sending a campaign: now, at a time, or at a local time of each contact. */
+
+const SendTime = laterTime().optional().meta({ description: 'When to send; absent: now' });
+
+const Late = z.enum(lateRules).nullish();
+
+const SendRequest = z
+  .object({
+    scheduledFor: SendTime,
+    scheduledAt: SendTime,
+    localTime: LocalDateTimeText.nullish().describe(
+      'When to send, in the zone of each contact; not beside scheduledFor',
+    ),
+    // Checked below: without a local time it does not count, whatever it is.
+    late: z
+      .unknown()
+      .optional()
+      .describe(
+        'With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them ' +
+          'have it at once, `skip` not at all',
+      ),
+  })
+  .superRefine((body, context) => {
+    const { scheduledFor: one, scheduledAt: other, localTime } = body;
+    const refuse = (field: string, ...reason: Parameters<typeof fault>) =>
+      context.addIssue({ code: 'custom', path: [field], ...fault(...reason) });
+    if (one && other && one.getTime() !== other.getTime()) {
+      refuse('scheduledAt', 'custom', 'Means something else than scheduledFor.');
+    }
+    if (typeof localTime !== 'string') return;
+    if (one || other) refuse('localTime', 'custom', 'Does not go with scheduledFor.');
+    for (const issue of Late.safeParse(body.late).error?.issues ?? []) {
+      context.addIssue({ ...issue, path: ['late'] });
+    }
+  })
+  .transform(({ scheduledFor, scheduledAt, localTime, late }) => ({
+    at: scheduledFor ?? scheduledAt ?? null,
+    local: typeof localTime === 'string' ? { localTime, late: Late.parse(late) ?? 'send' } : null,
+  }));
+
+/** When a campaign is to be sent, as a request says it. */
+type SendRequest = z.output<typeof SendRequest>;
+
+export const sendCampaign = endpoint({
+  id: 'sendCampaign',
+  method: 'POST',
+  path: '/campaigns/{id}/send',
+  tag,
+  summary: 'Send a campaign now, or at a time; a scheduled one can be given another time',
+  description:
+    '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. `localTime` is one ' +
+    "without: each contact gets the campaign when a clock in its zone shows it (`send-policy` says where a contact's zone " +
+    'stands). Then the campaign begins at the first such moment that lies ahead, or at once where some are ' +
+    'past and `late` is `send`; `scheduledFor` of the answer says when. The audience ' +
+    'is counted now, and fixed when sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. ' +
+    'SCHEDULE_IN_PAST: the time is not in the future, for nobody. BILLING_LIMIT_EXCEEDED: the project may ' +
+    'not send so many mails this month. VALIDATION_ERROR `invalid_template`: its text, stored by an ' +
+    'earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
+    'sent.',
+  access: 'secret',
+  bodyBytesMax: limits.contentBodyBytes,
+  params: CampaignById,
+  body: SendRequest,
+  response: CampaignDone,
+  problems: [
+    'CAMPAIGN_NOT_FOUND',
+    'CAMPAIGN_NOT_SENDABLE',
+    'SCHEDULE_IN_PAST',
+    'CAMPAIGN_NO_RECIPIENTS',
+    'BILLING_LIMIT_EXCEEDED',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'CONDITION_TOO_HEAVY',
+  ],
+  example: {
+    body: { scheduledFor: '2026-12-01T08:00:00.000Z' },
+    response: {
+      success: true,
+      data: {
+        ...campaignExample,
+        status: 'SCHEDULED',
+        scheduledFor: '2026-12-01T08:00:00.000Z',
+        scheduledAt: '2026-12-01T08:00:00.000Z',
+      },
+      message: 'The campaign is scheduled.',
+    },
+  },
+  async handle({ db, config, renderer, caller: { projectId }, params: { id }, body }) {
+    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    requireState(before, 'send');
+    if (body.at && body.at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
+    const policy = await readSendPolicy(db, projectId);
+    if (body.local) refuseFarTime(body.local.localTime, policy.timeZone);
+    await requireVerifiedSender(db, projectId, before.from_email);
+    await refuseBrokenText(renderer, before, projectId);
+    const { total, at, isNow } = await planSending(db, before, body, policy);
+    await requireAllowance(db, config.billing, {
+      projectId,
+      category: 'campaigns',
+      units: total,
+      at: body.local && at,
+    });
+    const local = body.local
+      ? { local_time: body.local.localTime, late: body.local.late, first_moment: at }
+      : { local_time: null, late: null, first_moment: null };
+    const data = await act(db, { projectId, id, action: 'send' }, async (tx, row) => {
+      const planned = { total_recipients: total, scheduled_for: at, ...local };
+      await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
+      if (isNow) await startCampaign(tx, { ...row, ...local });
+    });
+    const message = isNow ? 'The campaign is being sent.' : 'The campaign is scheduled.';
+    return { success: true as const, data, message };
+  },
+});
+
+/** @throws Problem VALIDATION_ERROR */
+function refuseFarTime(localTime: string, projectZone: string): void {
+  const { scheduleDaysMax: daysMax } = limits;
+  const ahead = momentIn(null, projectZone, localTime).getTime() - Date.now();
+  if (ahead <= daysMax * 86_400_000) return;
+  throw invalidField('localTime', 'too_big', `Must be at most ${daysMax} days ahead.`);
+}
+
+/**
+ * How many would get a campaign now, and when it begins; null: now, without having been scheduled.
+ * @throws Problem CAMPAIGN_NO_RECIPIENTS, SCHEDULE_IN_PAST, CONDITION_TOO_HEAVY
+ */
+async function planSending(
+  db: Database,
+  row: CampaignRow,
+  { at, local }: SendRequest,
+  policy: ZonePolicy,
+): Promise<{ total: number; at: Date | null; isNow: boolean }> {
+  const { project_id: projectId, message_class: messageClass } = row;
+  const audience = audienceOf(row);
+  if (!local) {
+    const total = await countAudience(db, projectId, audience, messageClass);
+    if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
+    return { total, at, isNow: at === null };
+  }
+  const { localTime, late } = local;
+  const given = { projectId, audience, messageClass };
+  const { total, moments } = await countMoments(db, given, { localTime, policy });
+  if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
+  const now = Date.now();
+  const first = firstMoment(moments, late satisfies LateRule, now);
+  if (first === null) throw new Problem('SCHEDULE_IN_PAST');
+  return { total, at: new Date(first), isNow: first === now };
+}

@@ -1,0 +1,42 @@
+import { type CampaignRow, findCampaign, lockCampaign } from '../../db/campaigns/campaigns.ts';
+import { type Database, transact } from '../../db/database.ts';
+import { signalCampaign } from '../../db/outbox/outbox.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { campaignActions } from '../../domain/campaign/campaign.ts';
+import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
+import { presentCampaign } from './record.ts';
+
+/** The states in which a campaign can be acted on. */
+
+export type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
+
+const refusals: Record<Action, ProblemCode> = {
+  send: 'CAMPAIGN_NOT_SENDABLE',
+  cancel: 'CAMPAIGN_NOT_CANCELLABLE',
+  pause: 'CAMPAIGN_NOT_PAUSABLE',
+  resume: 'CAMPAIGN_NOT_RESUMABLE',
+  archive: 'CAMPAIGN_NOT_ARCHIVABLE',
+};
+
+/** @throws Problem when the action does not fit the campaign's state. */
+export function requireState({ status }: CampaignRow, action: Action): void {
+  if ((campaignActions[action] as readonly string[]).includes(status)) return;
+  throw new Problem(refusals[action], { details: { status } });
+}
+
+/** Changes a campaign in a fitting state, and signals its run. Of concurrent calls, one wins. */
+export async function act(
+  db: Database,
+  given: { projectId: string; id: string; action: Action },
+  change: (tx: Database, row: CampaignRow) => Promise<void>,
+) {
+  const { projectId, id, action } = given;
+  await transact(db, async (tx) => {
+    await holdProject(tx, projectId);
+    const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
+    requireState(row, action);
+    await change(tx, row);
+    if (action !== 'archive') await signalCampaign(tx, row);
+  });
+  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
+}

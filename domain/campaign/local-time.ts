@@ -1,0 +1,31 @@
+import { instantOf, isZone, parseLocalDateTime } from '../time/zones.ts';
+
+/** Campaigns that reach each contact at the same local time of its own zone. */
+
+/** What becomes of mail whose moment was past when the campaign began. */
+export const lateRules = ['send', 'skip'] as const;
+export type LateRule = (typeof lateRules)[number];
+
+/**
+ * The moment of contacts: the local time in their zone.
+ * @param zone what they have in its place; null or no zone: they are in `projectZone`.
+ */
+export function momentIn(zone: string | null, projectZone: string, localTime: string): Date {
+  const local = parseLocalDateTime(localTime);
+  if (!local) throw new RangeError('Is no local date-time.');
+  return instantOf(zone !== null && isZone(zone) ? zone : projectZone, local);
+}
+
+/**
+ * When a campaign begins whose contacts have these moments, in milliseconds since 1970: at the earliest
+ * that lies ahead, or now for those who are late. Null: nobody has one ahead.
+ */
+export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {
+  let first: number | null = null;
+  let isLate = false;
+  for (const at of moments) {
+    if (at <= now) isLate = true;
+    else if (first === null || at < first) first = at;
+  }
+  return first !== null && isLate && late === 'send' ? now : first;
+}
