@@ -53,6 +53,8 @@ import { secretEndpoints } from './access/secrets.ts';
 import { subscriptionEndpoints } from './subscriptions/subscriptions.ts';
 import { segmentEndpoints } from './segments/segments.ts';
 import { templateEndpoints } from './templates/templates.ts';
+import { contactTopicEndpoints } from './topics/contact-topics.ts';
+import { topicEndpoints } from './topics/topics.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
 import { snsEndpoints } from './webhooks/sns.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
@@ -70,6 +72,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   getDelivery,
   getTimeline,
   ...consentLogEndpoints,
+  ...contactTopicEndpoints,
+  ...topicEndpoints,
   lookUpContacts,
   ...contactFieldEndpoints,
   ...importEndpoints,

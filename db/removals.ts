@@ -3,7 +3,7 @@ import { type Database, transact } from './database.ts';
 import { deletePage } from './pages.ts';
 
 /**
- * What belongs to a deleted workflow or segment, maybe a million rows. The deletion leaves a row of
+ * What belongs to a deleted workflow, segment or topic, maybe a million rows. The deletion leaves a row of
  * `removal` (a trigger writes it); nobody finds the others any more, and they are deleted in pages.
  */
 
@@ -15,6 +15,7 @@ const belongings = {
     { table: 'workflow_version', column: 'workflow_id', rows: 20 },
   ],
   segment: [{ table: 'segment_member', column: 'segment_id', rows: 5000 }],
+  topic: [{ table: 'contact_topic', column: 'topic_id', rows: 5000 }],
 } as const;
 
 /** Records that the members of a segment that stays are to be deleted. Hold the segment. */

@@ -131,6 +131,7 @@ export interface Campaign {
   status: Generated<string>;
   subject: string;
   template_id: string | null;
+  topic_id: string | null;
   total_recipients: Generated<number>;
   unsubscribed_count: Generated<number>;
   updated_at: Generated<Timestamp>;
@@ -188,6 +189,14 @@ export interface Contact {
   project_id: string;
   subscribed: boolean;
   updated_at: Generated<Timestamp>;
+}
+
+export interface ContactTopic {
+  changed_at: Generated<Timestamp>;
+  contact_id: string;
+  project_id: string;
+  subscribed: boolean;
+  topic_id: string;
 }
 
 export interface Domain {
@@ -265,6 +274,7 @@ export interface Email {
   template_id: string | null;
   to_email: string;
   to_name: string | null;
+  topic_id: string | null;
   trace: Generated<Json>;
   unsubscribed_at: Timestamp | null;
   updated_at: Generated<Timestamp>;
@@ -731,6 +741,7 @@ export interface Template {
   project_id: string;
   reply_to: string | null;
   subject: string;
+  topic_id: string | null;
   type: string;
   updated_at: Generated<Timestamp>;
 }
@@ -739,6 +750,18 @@ export interface TokenBucket {
   key: string;
   refilled_at: Timestamp;
   tokens: number;
+}
+
+export interface Topic {
+  by_default: boolean;
+  created_at: Generated<Timestamp>;
+  description: string | null;
+  id: Generated<string>;
+  key: string;
+  name: string;
+  project_id: string;
+  updated_at: Generated<Timestamp>;
+  visibility: string;
 }
 
 export interface UsageReport {
@@ -866,6 +889,7 @@ export interface DB {
   campaign_frame: CampaignFrame;
   consent: Consent;
   contact: Contact;
+  contact_topic: ContactTopic;
   domain: Domain;
   email: Email;
   event: Event;
@@ -907,6 +931,7 @@ export interface DB {
   suspension: Suspension;
   template: Template;
   token_bucket: TokenBucket;
+  topic: Topic;
   usage_report: UsageReport;
   wait: Wait;
   watermark: Watermark;
@@ -927,14 +952,15 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "first_moment", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "late", "local_time", "looked_at", "max_per_minute", "message_class", "moments_to_id", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "first_moment", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "late", "local_time", "looked_at", "max_per_minute", "message_class", "moments_to_id", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
+  contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
@@ -972,8 +998,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   sns_receipt: ["created_at", "message_id"],
   step_execution: ["attempts", "completed_at", "created_at", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "started_at", "status", "step_id", "updated_at"],
   suspension: ["at", "ended_at", "id", "project_id", "reason"],
-  template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "type", "updated_at"],
+  template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
+  topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],

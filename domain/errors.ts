@@ -40,6 +40,7 @@ export const problems = {
   RESERVED_EVENT: [400, 'Events of the system cannot be deleted.'],
   EVENT_SUBSCRIPTION_LIMIT: [400, 'The project has as many event subscriptions as it may have.'],
   EVENT_SUBSCRIPTION_NOT_ENABLED: [400, 'The event subscription is disabled.'],
+  TOPIC_LIMIT: [400, 'The project has as many topics as it may have.'],
   SECRET_LIMIT: [400, 'The project has as many secrets as it may have.'],
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
   INVALID_API_KEY: [401, 'The API key is unknown or does not fit this endpoint.'],
@@ -79,6 +80,7 @@ export const problems = {
   EMAIL_NOT_FOUND: [404, 'There is no such email.'],
   EVENT_SUBSCRIPTION_NOT_FOUND: [404, 'There is no such event subscription.'],
   EVENT_DELIVERY_NOT_FOUND: [404, 'There is no such delivery of this subscription.'],
+  TOPIC_NOT_FOUND: [404, 'There is no such topic.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such thing.'],
   ROUTE_NOT_FOUND: [404, 'There is no such path.'],
@@ -90,6 +92,7 @@ export const problems = {
   CONTACT_EXISTS: [409, 'Another contact has this email address.'],
   EMAIL_TAKEN: [409, 'There is an account with this email address.'],
   DOMAIN_EXISTS: [409, 'This domain is registered on this server already.'],
+  TOPIC_EXISTS: [409, 'The project has a topic with this key already.'],
   CAMPAIGN_ACTIVE: [409, 'A campaign on its way cannot be deleted.'],
   SEGMENT_IN_USE: [409, 'Campaigns, workflows or other segments use this segment.'],
   DOMAIN_IN_USE: [409, 'Templates or campaigns send from this domain.'],
@@ -97,6 +100,7 @@ export const problems = {
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
   EVENT_DELIVERY_NOT_RETRYABLE: [409, 'The event of this delivery is gone.'],
+  TOPIC_IN_USE: [409, 'Templates, campaigns or workflow steps are of this topic.'],
   SECRET_IN_USE: [409, 'Workflow steps or event subscriptions use this secret.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
   EXECUTION_EXISTS: [409, 'The contact is in this workflow, or has been.'],
@@ -218,6 +222,7 @@ type Resource =
   | 'JOB'
   | 'EMAIL'
   | 'SECRET'
+  | 'TOPIC'
   | 'EVENT_SUBSCRIPTION'
   | 'EVENT_DELIVERY';
 

@@ -55,6 +55,8 @@ export const limits = {
   zoneChars: 64,
   /** Hand-overs that a campaign may have in a minute. */
   mailPerMinuteMax: 1_000_000,
+  /** Topics of a project, and of one call. */
+  topics: 100,
   /** Lines of a contact's consent log that are listed. */
   consentLines: 1000,
   /** Secrets of a project for its webhooks, and the length of one. */

@@ -140,6 +140,10 @@ function presentItem(item: TimelineItem): Entry {
 function titleOf(name: string, data: Record<string, unknown> | null): string {
   if (name === 'contact.subscribed') return 'Subscribed';
   if (name === 'contact.unsubscribed') return 'Unsubscribed';
+  const topic = data?.['topic'];
+  if (name.startsWith('contact.topic.') && typeof topic === 'string') {
+    return name.endsWith('.subscribed') ? `Joined the topic ${topic}` : `Left the topic ${topic}`;
+  }
   const segment = data?.['segmentName'];
   if (!name.startsWith('segment.') || typeof segment !== 'string') return name;
   return name.endsWith('.entry') ? `Entered the segment ${segment}` : `Left the segment ${segment}`;

@@ -45,6 +45,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   TRANSITION_BRANCH_EXISTS: 'Delete the transition of this branch, or use another branch.',
   TRANSITION_LOOP: 'Lead to a step that does not lead back here.',
   FIELD_NOT_DELETABLE: 'Delete fields of data alone, such as data.plan.',
+  TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists them.',
   SECRET_LIMIT: 'Delete secrets that nothing uses; GET /secrets lists them.',
   EVENT_SUBSCRIPTION_LIMIT: 'Delete one that is not needed, or let one take more names of events.',
   EVENT_SUBSCRIPTION_NOT_ENABLED: 'Enable it with PATCH /event-subscriptions/{id}.',
@@ -80,6 +81,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
+  TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
   DOMAIN_EXISTS: 'Remove it from the other project first, or use another domain.',
   CAMPAIGN_ACTIVE: 'Cancel the campaign first.',
   SEGMENT_IN_USE: 'Give what details lists another segment first.',
@@ -87,6 +89,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   TEMPLATE_IN_USE: 'Give those steps another template first.',
   FIELD_IN_USE: 'Change the conditions of what details lists first.',
   EVENT_IN_USE: 'Change the conditions and triggers of what details lists first.',
+  TOPIC_IN_USE: 'Give what details lists another topic first, or none.',
   SECRET_IN_USE: 'Change the steps that details lists first.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
     'Cancel them with POST /workflows/{id}/executions/cancel-all, or disable the workflow.',

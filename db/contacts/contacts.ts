@@ -204,7 +204,7 @@ async function noteNew(tx: Database, contact: ContactRow, origin: ConsentOrigin)
  * Locks a contact and prevents the removal of its project, in one round trip.
  * @throws Problem PROJECT_NOT_FOUND, see `holdProject`.
  */
-async function lockContact(
+export async function lockContact(
   tx: Database,
   projectId: string,
   key: { email: string } | { id: string },

@@ -49,7 +49,9 @@ const sources: Readonly<Record<PastType, Source>> = {
     table: 'event',
     at: column('created_at'),
     where: sql.raw(
-      String.raw`name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$'`,
+      // The first part as the index event_tracked has it.
+      String.raw`name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$'
+        and name not in ('contact.topic.subscribed', 'contact.topic.unsubscribed')`,
     ),
   },
   'contact.subscribed': named('contact.subscribed'),

@@ -177,12 +177,14 @@ export const removedTables: readonly Page[] = [
   { table: 'workflow_schedule', rows: 100, later: 'told_until is not null' },
   { table: 'workflow', rows: 20 },
   { table: 'template', rows: 100 },
+  { table: 'topic', rows: 100 },
 ];
 
 /** Tables whose rows go with a row of those above, or by its removal. */
 export const goneWithParent = [
   'removal',
   'consent',
+  'contact_topic',
   'step_execution',
   'wait',
   'workflow_step',

@@ -79,6 +79,9 @@ function otherData(name: string, at: string): Record<string, unknown> {
         dmarcVerdict: 'PASS',
         processingTimeMillis: 100,
       };
+    case 'contact.topic.subscribed':
+    case 'contact.topic.unsubscribed':
+      return { topic: 'news', source: 'api' };
     case 'contact.subscribed':
     case 'contact.unsubscribed':
       return { source: 'api' };

@@ -1,7 +1,7 @@
 import { nearest } from '../text-rules.ts';
 
 /** Event names that only the system may use. */
-const reserved = /^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$/s;
+const reserved = /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit))$/s;
 
 /** The events of mail that the system makes. */
 const mailEvents = [

@@ -41,7 +41,7 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
@@ -57,7 +57,7 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
@@ -74,7 +74,7 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
@@ -129,9 +129,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
     email.opens, email.project_id, email.reply_to, email.retry_at, email.scheduled_for,
     email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
+    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
+    'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -149,9 +149,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
     email.opens, email.project_id, email.reply_to, email.retry_at, email.scheduled_for,
     email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
+    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
+    'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else

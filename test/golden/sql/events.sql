@@ -293,8 +293,8 @@ with page as (
       select 'event.triggered' as type, 'event' as kind, id, created_at as at, '' || id || '' as
           item_id
       from event
-      where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$' and
-          project_id = $1
+      where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$' and name not
+          in ('contact.topic.subscribed', 'contact.topic.unsubscribed') and project_id = $1
       order by created_at desc, id desc
       limit $2)
     union all (

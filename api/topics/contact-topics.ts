@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { type Database, transact } from '../../db/database.ts';
+import { findContact, lockContact } from '../../db/contacts/contacts.ts';
+import {
+  type ContactTopic,
+  listContactTopics as listRows,
+  recordTopicChoices,
+} from '../../db/topics/choices.ts';
+import { listTopicsByKey } from '../../db/topics/topics.ts';
+import { found, invalidField } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { evidenceOf } from '../consent/evidence.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { exampleOf } from '../http/record.ts';
+import { fault, named, Time, time, Uuid } from '../http/schemas.ts';
+import { tag, Visibility } from './record.ts';
+
+/** The topics of a contact. */
+
+const ContactTopicAnswer = named('ContactTopic', {
+  id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),
+  key: z.string().meta({ examples: ['product-news'] }),
+  name: z.string().meta({ examples: ['Product news'] }),
+  visibility: Visibility,
+  subscribed: z.boolean().describe('Whether it gets mail of the topic, if it gets marketing mail'),
+  explicit: z.boolean().describe('false: the contact has not chosen, the default holds'),
+  changedAt: Time.nullable().describe('Of its own choice'),
+});
+
+const example = exampleOf(ContactTopicAnswer);
+
+function presentContactTopic(topic: ContactTopic): z.input<typeof ContactTopicAnswer> {
+  const { id, key, name, visibility, subscribed, explicit, changedAt } = topic;
+  return {
+    id,
+    key,
+    name,
+    visibility: visibility as z.input<typeof Visibility>,
+    subscribed,
+    explicit,
+    changedAt: time(changedAt),
+  };
+}
+
+const listContactTopics = endpoint({
+  id: 'listContactTopics',
+  method: 'GET',
+  path: '/contacts/{id}/topics',
+  tag,
+  summary: 'List all topics with what a contact has chosen',
+  description:
+    '`subscribed` of the contact is not part of it: who is unsubscribed gets mail of no topic, and ' +
+    'keeps these choices.',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  response: z.array(ContactTopicAnswer),
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { response: [example] },
+  async handle({ db, caller, params: { id } }) {
+    const contact = found('CONTACT', id, await findContact(db, caller.projectId, id));
+    return (await listRows(db, contact)).map(presentContactTopic);
+  },
+});
+
+const Choices = z
+  .record(z.string(), z.boolean().nullable())
+  .refine(
+    (topics) => {
+      const { length } = Object.keys(topics);
+      return length >= 1 && length <= limits.topics;
+    },
+    fault('too_big', `Must have 1 to ${limits.topics} keys.`),
+  )
+  .describe('By the keys of topics; null: back to the default');
+
+const updateContactTopics = endpoint({
+  id: 'updateContactTopics',
+  method: 'PUT',
+  path: '/contacts/{id}/topics',
+  tag,
+  summary: 'Set what a contact has chosen of topics',
+  description:
+    'Topics that are left out keep their choice. A topic that becomes true or false is an event ' +
+    '`contact.topic.subscribed` or `contact.topic.unsubscribed`.',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  body: z.object({ topics: Choices }),
+  response: z.array(ContactTopicAnswer),
+  problems: ['CONTACT_NOT_FOUND'],
+  example: { body: { topics: { 'product-news': true } }, response: [example] },
+  async handle({ db, caller, request, params: { id }, body }) {
+    const { projectId } = caller;
+    const origin = { source: 'api' as const, ...evidenceOf(caller, request) };
+    const topics = await transact(db, async (tx) => {
+      const contact = found('CONTACT', id, await lockContact(tx, projectId, { id }));
+      const choices = await chosenTopics(tx, projectId, body.topics);
+      await recordTopicChoices(tx, contact, choices, { origin });
+      return listRows(tx, contact);
+    });
+    return topics.map(presentContactTopic);
+  },
+});
+
+/** Choices by the ids of their topics. @throws Problem VALIDATION_ERROR naming an unknown key. */
+async function chosenTopics<Choice>(
+  tx: Database,
+  projectId: string,
+  given: Readonly<Record<string, Choice>>,
+): Promise<Map<string, Choice>> {
+  const keys = Object.keys(given);
+  const topics = await listTopicsByKey(tx, projectId, keys);
+  const ids = new Map(topics.map(({ id, key }) => [key, id]));
+  return new Map(
+    keys.map((key) => {
+      const id = ids.get(key);
+      if (!id) throw invalidField(`topics.${key}`, 'not_found', 'There is no such topic.', key);
+      return [id, given[key] as Choice];
+    }),
+  );
+}
+
+export const contactTopicEndpoints = [listContactTopics, updateContactTopics];

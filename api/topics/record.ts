@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { TopicRow } from '../../db/topics/topics.ts';
+import { exampleOf, present } from '../http/record.ts';
+import { named, ofProject } from '../http/schemas.ts';
+
+/** The record of a topic as the API returns it. */
+
+export const tag = 'Topics';
+
+export const Visibility = z
+  .enum(['public', 'private'])
+  .describe('private: on no preference page, and unknown to public keys');
+
+export const Default = z
+  .enum(['subscribed', 'unsubscribed'])
+  .describe('What holds for a contact without a choice of its own');
+
+export const Topic = named('Topic', {
+  id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),
+  key: z.string().meta({ examples: ['product-news'] }),
+  name: z.string().meta({ examples: ['Product news'] }),
+  description: z
+    .string()
+    .nullable()
+    .meta({ examples: ['New features, once a month'] }),
+  visibility: Visibility,
+  default: Default.meta({ examples: ['unsubscribed'] }),
+  ...ofProject,
+});
+
+export function presentTopic(row: TopicRow) {
+  const isDefault = row.by_default ? 'subscribed' : 'unsubscribed';
+  return present(Topic, row, { default: isDefault });
+}
+
+export const topicExample = exampleOf(Topic);

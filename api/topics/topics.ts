@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { columnsFrom } from '../../db/columns.ts';
+import { transact } from '../../db/database.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { completeRemoval } from '../../db/removals.ts';
+import {
+  deleteTopic as deleteRow,
+  findTopic,
+  insertTopic,
+  listTopics as listRows,
+  listTopicUses,
+  lockTopic,
+  lockTopics,
+  updateTopic as updateRow,
+} from '../../db/topics/topics.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Description, Name, Uuid } from '../http/schemas.ts';
+import { Default, presentTopic, tag, Topic, topicExample, Visibility } from './record.ts';
+
+const ById = z.object({ id: Uuid });
+
+/** How long a request deletes the choices of contacts, in milliseconds: what is left, the sweep does. */
+const deletingMs = 5_000;
+
+const Key = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,49}$/);
+
+const listTopics = endpoint({
+  id: 'listTopics',
+  method: 'GET',
+  path: '/topics',
+  tag,
+  summary: 'List the topics, oldest first: the kinds of marketing mail that contacts can choose',
+  description: 'The preference page shows the public ones in this order.',
+  access: 'secret',
+  response: z.array(Topic),
+  example: { response: [topicExample] },
+  async handle({ db, caller }) {
+    return (await listRows(db, caller.projectId)).map(presentTopic);
+  },
+});
+
+const createTopic = endpoint({
+  id: 'createTopic',
+  method: 'POST',
+  path: '/topics',
+  tag,
+  summary: 'Create a topic',
+  description:
+    '`key` stands in links and requests, and `default` decides for contacts that have not chosen: ' +
+    'neither can be changed later. TOPIC_EXISTS: the project has a topic with this key. TOPIC_LIMIT: ' +
+    'it has 100 topics already.',
+  access: 'secret',
+  status: 201,
+  body: z.object({
+    key: Key.describe('Lower-case letters, digits, _ and -, at most 50'),
+    name: Name,
+    description: Description.optional(),
+    visibility: Visibility.default('private'),
+    default: Default,
+  }),
+  response: Topic,
+  problems: ['TOPIC_EXISTS', 'TOPIC_LIMIT'],
+  example: {
+    body: { key: 'product-news', name: 'Product news', default: 'unsubscribed' },
+    response: topicExample,
+  },
+  async handle({ db, keyUse, caller: { projectId }, body: { default: byDefault, ...fields } }) {
+    return transact(db, async (tx) => {
+      await holdProject(tx, projectId);
+      await lockTopics(tx, projectId);
+      const topics = await listRows(tx, projectId);
+      if (topics.some(({ key }) => key === fields.key)) throw new Problem('TOPIC_EXISTS');
+      if (topics.length >= limits.topics) {
+        throw new Problem('TOPIC_LIMIT', { details: { limit: limits.topics } });
+      }
+      const row = await insertTopic(tx, {
+        project_id: projectId,
+        ...columnsFrom(fields),
+        by_default: byDefault === 'subscribed',
+      });
+      const answer = presentTopic(row);
+      await keyUse?.completeIn(tx, answer);
+      return answer;
+    });
+  },
+});
+
+const getTopic = endpoint({
+  id: 'getTopic',
+  method: 'GET',
+  path: '/topics/{id}',
+  tag,
+  summary: 'Get one topic',
+  description: 'TOPIC_NOT_FOUND: there is no such topic in the project.',
+  access: 'secret',
+  params: ById,
+  response: Topic,
+  problems: ['TOPIC_NOT_FOUND'],
+  example: { response: topicExample },
+  async handle({ db, caller, params: { id } }) {
+    return presentTopic(found('TOPIC', id, await findTopic(db, caller.projectId, id)));
+  },
+});
+
+const updateTopic = endpoint({
+  id: 'updateTopic',
+  method: 'PATCH',
+  path: '/topics/{id}',
+  tag,
+  summary: 'Change the name, description or visibility of a topic',
+  description:
+    'Fields that are left out keep their value. `key` and `default` never change: they may be sent as ' +
+    'they are, and are refused with the field code `not_allowed` otherwise.',
+  access: 'secret',
+  params: ById,
+  body: z
+    .object({
+      key: z.string(),
+      name: Name,
+      description: Description,
+      visibility: Visibility,
+      default: Default,
+    })
+    .partial(),
+  response: Topic,
+  problems: ['TOPIC_NOT_FOUND'],
+  example: { body: { visibility: 'public' }, response: topicExample },
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
+    const { key, default: byDefault, ...fields } = body;
+    const before = found('TOPIC', id, await findTopic(db, projectId, id));
+    const stored = presentTopic(before);
+    for (const [field, given] of Object.entries({ key, default: byDefault })) {
+      const isSame = given === undefined || given === stored[field as 'key' | 'default'];
+      if (!isSame) throw invalidField(field, 'not_allowed', 'Never changes.', given);
+    }
+    const changes = columnsFrom(fields);
+    if (Object.keys(changes).length === 0) return stored;
+    return presentTopic(found('TOPIC', id, await updateRow(db, projectId, id, changes)));
+  },
+});
+
+const deleteTopic = endpoint({
+  id: 'deleteTopic',
+  method: 'DELETE',
+  path: '/topics/{id}',
+  tag,
+  summary: 'Delete a topic, and what contacts have chosen of it',
+  description:
+    'The consent log stays, and so does mail that was sent. TOPIC_IN_USE: `details` lists the templates, ' +
+    'workflow steps, and campaigns still to be sent that are of this topic.',
+  access: 'secret',
+  status: 204,
+  params: ById,
+  response: z.void(),
+  problems: ['TOPIC_NOT_FOUND', 'TOPIC_IN_USE'],
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const until = Date.now() + deletingMs;
+    await transact(db, async (tx) => {
+      found('TOPIC', id, await lockTopic(tx, projectId, id));
+      const uses = await listTopicUses(tx, projectId, id);
+      if (Object.values(uses).some((users) => users.length > 0)) {
+        throw new Problem('TOPIC_IN_USE', { details: { ...uses } });
+      }
+      await deleteRow(tx, id);
+    });
+    await completeRemoval(db, id, () => Date.now() > until);
+  },
+});
+
+export const topicEndpoints = [listTopics, createTopic, getTopic, updateTopic, deleteTopic];
