@@ -8,6 +8,7 @@ import { logInEndpoints } from './log-in.ts';
 import { problemPage, projectPage, showProjectPage, tag } from './page.ts';
 import { campaignPages } from './pages/campaigns.ts';
 import { contactPages } from './pages/contacts.ts';
+import { emailPages } from './pages/emails.ts';
 import { executionPages } from './pages/executions.ts';
 import { failurePages } from './pages/failures.ts';
 import { jobPages } from './pages/jobs.ts';
@@ -63,6 +64,7 @@ export const consolePages = [
   ...executionPages,
   ...jobPages,
   ...contactPages,
+  ...emailPages,
   ...workflowPages,
   ...campaignPages,
   ...templatePages,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
 import {
   listTimeline,
+  type TimelineHold,
   type TimelineItem,
   timelineTypes,
   type TimelineType,
@@ -9,6 +10,7 @@ import {
 import { reasonOfEmail } from '../../domain/campaign/campaign.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
+import { holdOf } from '../../domain/mail/hold.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   cursorListOf,
@@ -118,11 +120,13 @@ function presentItem(item: TimelineItem): Entry {
         links: linksOf({ email: item.email_id }),
       };
     case 'email': {
-      const { campaignId, executionId, workflowId, ...mail } = item.mail;
+      const { campaignId, executionId, workflowId, hold: held, ...mail } = item.mail;
       const reason = type === 'not_reached' ? { reason: reasonOfEmail(mail) } : {};
+      const hold = holdIn({ status: mail.status, ...held });
       const about = { campaign: campaignId, execution: executionId, workflow: workflowId };
       const links = linksOf({ email: item.id, ...about });
-      return { at, type, title: mail.subject, detail: { ...reason, ...mail }, links };
+      const detail = { ...reason, ...mail, ...(hold && { hold }) };
+      return { at, type, title: mail.subject, detail, links };
     }
     case 'execution': {
       const { workflowId: workflow, workflowName: title, ...detail } = item.execution;
@@ -134,6 +138,26 @@ function presentItem(item: TimelineItem): Entry {
       return { at, type, title, detail, links: linksOf({ campaign }) };
     }
   }
+}
+
+/** Why a message is not due yet, in JSON. */
+function holdIn({
+  status,
+  scheduledFor,
+  retryAt,
+  reason,
+  until,
+}: TimelineHold & { status: string }) {
+  const toDate = (time: string | null) => (time === null ? null : new Date(time));
+  const columns = {
+    status,
+    scheduled_for: toDate(scheduledFor),
+    retry_at: toDate(retryAt),
+    hold_reason: reason,
+    held_until: toDate(until),
+  };
+  const hold = holdOf(columns, new Date());
+  return hold && { reason: hold.reason, until: hold.until.toISOString() };
 }
 
 /** A sentence for what the service itself has recorded; the name of any other event. */

@@ -59,9 +59,18 @@ export interface TimelineMail {
   openedAt: string | null;
   clickedAt: string | null;
   bouncedAt: string | null;
+  hold: TimelineHold;
   campaignId: string | null;
   executionId: string | null;
   workflowId: string | null;
+}
+
+/** What `holdOf` tells a hold by. */
+export interface TimelineHold {
+  scheduledFor: string | null;
+  retryAt: string | null;
+  reason: string | null;
+  until: string | null;
 }
 
 export interface TimelineExecution {
@@ -159,7 +168,10 @@ async function listStored(
           'deliveredAt', ${isoTime(sql`email.delivered_at`)},
           'openedAt', ${isoTime(sql`email.opened_at`)},
           'clickedAt', ${isoTime(sql`email.clicked_at`)},
-          'bouncedAt', ${isoTime(sql`email.bounced_at`)}, 'campaignId', email.campaign_id,
+          'bouncedAt', ${isoTime(sql`email.bounced_at`)},
+          'hold', jsonb_build_object('scheduledFor', ${isoTime(sql`email.scheduled_for`)},
+            'retryAt', ${isoTime(sql`email.retry_at`)}, 'reason', email.hold_reason,
+            'until', ${isoTime(sql`email.held_until`)}), 'campaignId', email.campaign_id,
           'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as mail,
         case when page.kind = 'execution' then jsonb_build_object(
           'workflowId', execution.workflow_id, 'workflowName', execution.workflow_name,

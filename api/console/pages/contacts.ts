@@ -7,6 +7,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
 import { facts, further, heading, moment, section, state, table } from '../parts.ts';
 import { reasons } from './campaigns.ts';
+import { holdText } from './emails.ts';
 import { executionTable } from './executions.ts';
 
 const findByAddress = projectPage({
@@ -82,20 +83,22 @@ function timelineList(entries: readonly Entry[], path: PageContext['path']): Htm
       ({ at, type, title, detail, links }) =>
         html`<li>
           ${moment(at)}<span class="soft">${type.replace('_', ' ')}</span
-          ><span>${titled(title, links, path)}${reasonOf(detail)}</span>
+          ><span>${titled(title, links, path)}${reasonOf(detail)}${heldOf(detail)}</span>
         </li>`,
     )}
   </ol>`;
 }
 
 function titled(title: string, links: Entry['links'], path: PageContext['path']): Html {
-  const to =
-    (links.campaign && `/campaigns/${links.campaign}`) ??
-    (links.execution &&
-      links.workflow &&
-      `/workflows/${links.workflow}/executions/${links.execution}`) ??
-    (links.workflow && `/workflows/${links.workflow}`);
-  return to ? html`<a href="${path(to)}">${title}</a>` : html`${title}`;
+  const { email, campaign, execution, workflow } = links;
+  const mail = email && `/emails/${email}`;
+  const cause =
+    (campaign && `/campaigns/${campaign}`) ??
+    (execution && workflow && `/workflows/${workflow}/executions/${execution}`) ??
+    (workflow && `/workflows/${workflow}`);
+  const link = (to: string, text: string) => html`<a href="${path(to)}">${text}</a>`;
+  if (!mail) return cause ? link(cause, title) : html`${title}`;
+  return html`${link(mail, title)}${cause && html` ${link(cause, campaign ? 'campaign' : 'execution')}`}`;
 }
 
 function reasonOf(detail: Record<string, unknown>): Html | false {
@@ -104,6 +107,12 @@ function reasonOf(detail: Record<string, unknown>): Html | false {
   if (typeof why !== 'string') return false;
   const words: Partial<Record<string, string>> = reasons;
   return html` <span class="soft">${words[why] ?? why.replaceAll('_', ' ')}</span>`;
+}
+
+/** Why a mail waits, and until when. */
+function heldOf({ hold }: Record<string, unknown>): Html | false {
+  if (!hold) return false;
+  return html` <span class="soft">waits ${holdText(hold as Parameters<typeof holdText>[0])}</span>`;
 }
 
 export const contactPages = [findByAddress, showContactById];

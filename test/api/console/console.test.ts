@@ -154,6 +154,29 @@ describe('the console', () => {
     expect((await open(`${home}/contacts?email=nobody`)).html).toContain('No such contact');
   });
 
+  it('shows a mail that waits, until when and why, and what it went through', async () => {
+    await call('POST', '/domains', { domain: 'held.test' });
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const sent = await call('POST', '/v1/send', {
+      to: 'kai@shop.test',
+      from: 'team@held.test',
+      subject: 'For <later>',
+      body: '<p>Hi</p>',
+      scheduledFor: until,
+    });
+    const { contact, email } = sent.body.data.emails[0];
+    const timeline = await call('GET', `/contacts/${contact.id}/timeline?types=email`);
+    expect(timeline.body.data[0].detail.hold).toEqual({ reason: 'schedule', until });
+    const person = await open(`${home}/contacts/${contact.id}`);
+    expect(person.html).toContain(`<a href="${home}/emails/${email}">For &lt;later&gt;</a>`);
+    expect(person.html).toContain(`waits until <time datetime="${until}"`);
+    const { status, html } = await open(`${home}/emails/${email}`);
+    expect([status, html.includes('<h1>For &lt;later&gt;</h1>')]).toEqual([200, true]);
+    expect(html).toMatch(/until <time [^>]+>[^<]+<\/time>, as it was asked/);
+    expect(html).toContain('scheduled');
+    expect((await open(`${home}/emails/${contact.id}`)).status).toBe(404);
+  });
+
   it('needs a token for each of its forms', async () => {
     const { cookie } = await open(home);
     const id = '00000000-0000-4000-8000-000000000000';
