@@ -42,9 +42,14 @@ export function isRefusal(error: unknown): boolean {
  * that was ended because it was idle (25P03).
  */
 const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53|08|25P03)/;
-/** The driver's own errors about connections. */
-const unreachableText =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client .*is not queryable)/;
+/** How the driver's own errors about connections begin. */
+const unreachableTexts = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+];
 
 /**
  * Whether a statement failed because of the moment, not because of what it says: no connection, a
@@ -53,7 +58,8 @@ const unreachableText =
  */
 export function isUnavailable(error: unknown): boolean {
   if (unreachableCode.test(codeOf(error) ?? '') || isTimeLimit(error)) return true;
-  return isTransient(error) || (error instanceof Error && unreachableText.test(error.message));
+  if (isTransient(error)) return true;
+  return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
 }
 
 /** Whether the driver has given up waiting for the response to a statement. */

@@ -56,7 +56,7 @@ export async function faultOf({ pattern, flags, reason }: Regex): Promise<string
   if (reason !== null) return null;
   if (pattern === null) return 'is made while the program runs';
   if (!/[*+]|\{\d+,\}/.test(pattern)) return null;
-  const found = await check(pattern, flags, { timeout: 20_000 });
+  const found = await check(pattern, flags, { timeout: 60_000 });
   if (found.status === 'safe') return null;
   if (found.status === 'unknown') return `cannot be analysed (${found.error.kind})`;
   return `is ${found.complexity.summary}, as for ${found.attack.pattern}`;

@@ -272,14 +272,18 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'openedAt', to_char(email.opened_at at time zone
           'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'clickedAt', to_char(email.clicked_at at time
           zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'bouncedAt', to_char(email.bounced_at at
-          time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'campaignId', email.campaign_id,
-          'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as
-          mail, case when page.kind = 'execution' then jsonb_build_object( 'workflowId',
-          execution.workflow_id, 'workflowName', execution.workflow_name, 'version',
-          execution.workflow_version, 'status', execution.status, 'exitReason',
-          execution.exit_reason, 'error', execution.error, 'completedAt',
-          to_char(execution.completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
-          as execution
+          time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'hold',
+          jsonb_build_object('scheduledFor', to_char(email.scheduled_for at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'retryAt', to_char(email.retry_at at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'reason', email.hold_reason, 'until',
+          to_char(email.held_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+          'campaignId', email.campaign_id, 'executionId', email.workflow_execution_id, 'workflowId',
+          execution.workflow_id) end as mail, case when page.kind = 'execution' then
+          jsonb_build_object( 'workflowId', execution.workflow_id, 'workflowName',
+          execution.workflow_name, 'version', execution.workflow_version, 'status',
+          execution.status, 'exitReason', execution.exit_reason, 'error', execution.error,
+          'completedAt', to_char(execution.completed_at at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as execution
 from page
 left join event on page.kind = 'event' and event.id = page.id
 left join email on page.kind = 'email' and email.id = page.id
