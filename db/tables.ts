@@ -494,6 +494,10 @@ export interface Job {
   result: Json | null;
   started_at: Timestamp | null;
   state: Generated<string>;
+  /**
+   * Of a replay: whose events it takes.
+   */
+  subscription_id: string | null;
   touched_at: Generated<Timestamp>;
   workflow_id: string | null;
 }
@@ -974,7 +978,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
   invitation: ["created_at", "project_id", "role", "user_id"],
-  job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "touched_at", "workflow_id"],
+  job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],

@@ -99,6 +99,7 @@ export const problems = {
   TEMPLATE_IN_USE: [409, 'Workflow steps use this template.'],
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
+  REPLAY_IN_PROGRESS: [409, 'A replay of this subscription is in progress.'],
   EVENT_DELIVERY_NOT_RETRYABLE: [409, 'The event of this delivery is gone.'],
   TOPIC_IN_USE: [409, 'Templates, campaigns or workflow steps are of this topic.'],
   SECRET_IN_USE: [409, 'Workflow steps or event subscriptions use this secret.'],

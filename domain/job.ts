@@ -1,8 +1,8 @@
 /**
- * Jobs: work on many rows that continues after the response. `import` and `bulk` are on contacts, the
- * others on the executions of a workflow.
+ * Jobs: work on many rows that continues after the response. `import` and `bulk` are on contacts,
+ * `replay` is on the events of a subscription, and the others on the executions of a workflow.
  */
-export type JobKind = 'import' | 'bulk' | ExecutionJobKind;
+export type JobKind = 'import' | 'bulk' | 'replay' | ExecutionJobKind;
 
 export const executionJobKinds = ['migrate', 'move-waits', 'retry-all'] as const;
 
@@ -27,6 +27,18 @@ export interface ExecutionJobData {
   operation: ExecutionJobKind;
   stepId: string | null;
   totalRequested: number | null;
+}
+
+/** A replay as shown. */
+export interface ReplayData {
+  projectId: string;
+  subscriptionId: string;
+  /** ISO 8601: events created from then on, up to `to`. */
+  from: string;
+  to: string;
+  eventName: string | null;
+  /** Only events that the subscription has not delivered. */
+  onlyFailed: boolean;
 }
 
 /** How many executions had which outcome. */

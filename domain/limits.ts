@@ -69,6 +69,8 @@ export const limits = {
   subscriptionHeaders: 20,
   /** Of all header names and values together. */
   subscriptionHeaderBytes: 8 * 1024,
+  /** How far back its events are sent again, and how long its deliveries are kept, in days. */
+  replayDays: 30,
   /** Deliveries of one request, and bytes of its body. */
   subscriptionBatch: 100,
   subscriptionBatchBytes: 1_048_576,

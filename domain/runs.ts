@@ -9,6 +9,7 @@ export interface RunInputs {
   contactImport: { projectId: string; jobId: string };
   bulkContacts: { projectId: string; jobId: string };
   executionJob: { projectId: string; jobId: string };
+  eventReplay: { projectId: string; jobId: string };
   /** Its row outlives the workflow and the project, so it is of the platform. */
   workflowSchedule: { projectId: null; workflowId: string };
   firing: {
@@ -70,6 +71,7 @@ export const runIds = {
   contactImport: ({ jobId }) => jobId,
   bulkContacts: ({ jobId }) => jobId,
   executionJob: ({ jobId }) => jobId,
+  eventReplay: ({ jobId }) => jobId,
   workflowSchedule: ({ workflowId }) => `keep-schedule-${workflowId}`,
   firing: ({ workflowId, at }) => `firing-${workflowId}-${at.replace('.000Z', 'Z')}`,
   domainPoller: ({ domainId }) => `domain-${domainId}`,

@@ -37,6 +37,7 @@ import {
   type StepActivities,
   type StepServices,
 } from '../activities/steps/steps.ts';
+import { createReplayActivities, type ReplayServices } from '../activities/subscriptions/replay.ts';
 import {
   createSubscriptionActivities,
   type SubscriptionServices,
@@ -68,6 +69,7 @@ export interface WorkersOptions {
     ImportServices &
     BulkServices &
     ExecutionJobServices &
+    ReplayServices &
     ScheduleServices &
     DomainServices &
     RemovalServices &
@@ -155,6 +157,7 @@ function bulkActivities(services: WorkersOptions['services']) {
     ...createImportActivities(services),
     ...createBulkActivities(services),
     ...createExecutionJobActivities(services),
+    ...createReplayActivities(services),
     ...createScheduleActivities(services),
     ...createRemovalActivities(services).bulk,
   };

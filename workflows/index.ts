@@ -4,6 +4,7 @@ export { sweep } from './sweep.ts';
 export { bulkContacts } from './bulk-contacts.ts';
 export { contactImport } from './contact-import.ts';
 export { executionJob } from './execution-job.ts';
+export { eventReplay } from './event-replay.ts';
 export { eventSubscription } from './event-subscription.ts';
 export { firing, workflowSchedule } from './schedule.ts';
 export { domainPoller } from './domain-poller.ts';

@@ -33,7 +33,7 @@ export function sliceOptions(projectId: string): ActivityOptions {
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */
 export async function workInSlices(
-  what: 'contacts' | 'executions',
+  what: 'contacts' | 'executions' | 'percent',
   slice: () => Promise<JobProgress>,
 ): Promise<boolean> {
   // Every slice reads the row before each batch, so the signal needs no action.

@@ -49,6 +49,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   SECRET_LIMIT: 'Delete secrets that nothing uses; GET /secrets lists them.',
   EVENT_SUBSCRIPTION_LIMIT: 'Delete one that is not needed, or let one take more names of events.',
   EVENT_SUBSCRIPTION_NOT_ENABLED: 'Enable it with PATCH /event-subscriptions/{id}.',
+  REPLAY_IN_PROGRESS: 'Wait until the replay in `details.jobId` has ended.',
   EVENT_DELIVERY_NOT_RETRYABLE: 'Nothing is left of it that could be sent.',
   RESERVED_EVENT: 'Delete events of your own; GET /events/names lists them.',
   MISSING_AUTH: 'Add the header, or log in and name the project with X-Project-Id.',

@@ -16,6 +16,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 import { deliveryEndpoints } from './deliveries.ts';
 import { checkSubscription, NewSubscription, sealHeaders, SubscriptionPatch } from './input.ts';
+import { replayEndpoints } from './replays.ts';
 import {
   ById,
   presentSubscription,
@@ -216,4 +217,5 @@ export const subscriptionEndpoints = [
   removeSubscription,
   rotateSubscriptionSecret,
   ...deliveryEndpoints,
+  ...replayEndpoints,
 ];

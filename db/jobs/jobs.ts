@@ -23,13 +23,17 @@ const openStates = ['waiting', 'active'] as const;
 /** The run type of each kind of job, and its name for operators. */
 const runOf: Record<
   JobKind,
-  { kind: RunKind & ('contactImport' | 'bulkContacts' | 'executionJob'); name: string }
+  {
+    kind: RunKind & ('contactImport' | 'bulkContacts' | 'executionJob' | 'eventReplay');
+    name: string;
+  }
 > = {
   import: { kind: 'contactImport', name: 'Contact import' },
   bulk: { kind: 'bulkContacts', name: 'Bulk action' },
   migrate: { kind: 'executionJob', name: 'Migrate executions' },
   'move-waits': { kind: 'executionJob', name: 'Move waits' },
   'retry-all': { kind: 'executionJob', name: 'Retry failed executions' },
+  replay: { kind: 'eventReplay', name: 'Replay events' },
 };
 
 /**
@@ -44,6 +48,7 @@ export async function insertJob(
     projectId: string;
     kind: JobKind;
     workflowId?: string;
+    subscriptionId?: string;
     data: object;
     request?: object;
     summary?: string;
@@ -57,6 +62,7 @@ export async function insertJob(
       project_id: job.projectId,
       kind: job.kind,
       workflow_id: job.workflowId ?? null,
+      subscription_id: job.subscriptionId ?? null,
       data: JSON.stringify(job.data),
       actor: job.actor ?? null,
       request: job.request === undefined ? null : JSON.stringify(job.request),
@@ -185,23 +191,26 @@ export async function endJob(
 }
 
 /**
- * Cancels the open jobs of a project or of workflows, in the caller's transaction that disables, resets
- * or deletes it and holds its row. Their runs see it before their next batch; they need no signal.
+ * Cancels the open jobs of a project, of workflows or of event subscriptions, in the caller's transaction
+ * that disables, resets or deletes it and holds its row. Their runs see it before their next batch; they need no signal.
  * Returns their ids.
  */
 export async function cancelJobs(
   tx: Database,
-  of: { projectId: string } | { workflowIds: readonly string[] },
+  of:
+    | { projectId: string }
+    | { workflowIds: readonly string[] }
+    | { subscriptionIds: readonly string[] },
 ): Promise<string[]> {
   const now = sql<Date>`clock_timestamp()`;
   const rows = await tx
     .updateTable('job')
     .set({ state: 'cancelled', finished_at: now, touched_at: now })
-    .where((or) =>
-      'projectId' in of
-        ? or('project_id', '=', of.projectId)
-        : or('workflow_id', '=', anyOf(of.workflowIds)),
-    )
+    .where((or) => {
+      if ('projectId' in of) return or('project_id', '=', of.projectId);
+      if ('workflowIds' in of) return or('workflow_id', '=', anyOf(of.workflowIds));
+      return or('subscription_id', '=', anyOf(of.subscriptionIds));
+    })
     .where('state', 'in', openStates)
     .returning('id')
     .execute();

@@ -3,6 +3,7 @@ import { limits } from '../../domain/limits.ts';
 import { subscriptionSummary } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
+import { cancelJobs } from '../jobs/jobs.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import { holdProject } from '../projects/projects.ts';
 import { lockSecrets } from '../projects/secrets.ts';
@@ -181,6 +182,7 @@ export async function updateSubscription(
     (change.url ?? before.url) !== before.url;
   const isRepacked = change.batch_max !== undefined && change.batch_max !== before.batch_max;
   const isReleased = (before.paused && !paused) || (isFresh && before.probe_at !== null);
+  if (isSwitched && !enabled) await cancelJobs(tx, { subscriptionIds: [id] });
   const row = await tx
     .updateTable('event_subscription')
     .set({
@@ -250,6 +252,7 @@ export async function disableSubscription(
     .set({ ...remembering(row), ...disabling(reason), updated_at: sql<Date>`clock_timestamp()` })
     .where('id', '=', id)
     .execute();
+  await cancelJobs(tx, { subscriptionIds: [id] });
   await signalSubscription(tx, row);
   return row;
 }
@@ -268,6 +271,7 @@ export async function deleteSubscription(
       .returning(['id', 'project_id'])
       .executeTakeFirst();
     if (!row) return false;
+    await cancelJobs(tx, { subscriptionIds: [row.id] });
     await signalSubscription(tx, row);
     return true;
   });

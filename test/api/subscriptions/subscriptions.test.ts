@@ -181,6 +181,8 @@ it('is for ADMIN and OWNER alone', async () => {
     ['GET', `${path}/${made.id}/deliveries`],
     ['GET', `${path}/${made.id}/deliveries/x`],
     ['POST', `${path}/${made.id}/deliveries/x/retry`],
+    ['POST', `${path}/${made.id}/replay`, { from: new Date().toISOString() }],
+    ['GET', `${path}/${made.id}/replay/x`],
     ['POST', `${path}/${made.id}/test`, {}],
     ['POST', `${path}/${made.id}/rotate-secret`],
   ];

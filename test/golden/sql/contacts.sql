@@ -46,8 +46,8 @@ returning contact.created_at, contact.data, contact.email, contact.id, contact.p
 insert into import_file (job_id, project_id, content)
 values ($1, $2, $3)
 
-insert into job (id, project_id, kind, workflow_id, data, actor, request)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into job (id, project_id, kind, workflow_id, subscription_id, data, actor, request)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
 
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
     contact.subscribed, contact.updated_at
@@ -165,14 +165,14 @@ for no key update
 
 select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
     job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
-    job.touched_at, job.workflow_id
+    job.subscription_id, job.touched_at, job.workflow_id
 from job
 where id = $1 and project_id = $2 and state in ($3, $4)
 for update
 
 select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
     job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
-    job.touched_at, job.workflow_id
+    job.subscription_id, job.touched_at, job.workflow_id
 from job
 where project_id = $1 and kind = $2 and id = $3
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
@@ -8,7 +9,7 @@ import { askForJob, insertFailed } from './execution-jobs.ts';
 import { beginExecution, createContact, createWorkflow, startByHand } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { importFile } from '../projects/upload.ts';
-import { subscribedTo } from './run-cases.ts';
+import { askForReplay, subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
 /** A run that goes on as a new one; its history is the one that ends with that. */
@@ -98,6 +99,18 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
         paused = !paused;
         await engine.call('PATCH', path, { paused });
       });
+    },
+  },
+  'event-replay-continued': {
+    afterEvents: 8,
+    async play(engine) {
+      const { id } = await subscribedTo(engine);
+      await engine.call('PATCH', `/event-subscriptions/${id}`, { paused: true });
+      await sql`insert into event (project_id, name)
+        select ${engine.project.id}, 'noted' from generate_series(1, 60000)`.execute(engine.api.db);
+      const jobId = await askForReplay(engine, id);
+      await interruptShift(engine, jobId);
+      return continued(engine, jobId);
     },
   },
   'bulk-contacts-continued': {

@@ -117,6 +117,18 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/event-subscriptions/${id}`);
     return `subscription-${id}`;
   },
+  // One page.
+  'event-replay': async (engine) => {
+    const { id } = await subscribedTo(engine);
+    await engine.call('POST', '/v1/track', { event: 'noted', email: newAddress() });
+    const jobId = await askForReplay(engine, id);
+    await waitFor('the end of the replay', async () => {
+      const { body } = await engine.call('GET', `/event-subscriptions/${id}/replay/${jobId}`);
+      return body.state === 'completed';
+    });
+    await engine.call('DELETE', `/event-subscriptions/${id}`);
+    return jobId;
+  },
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
   ...campaignHistoryCases,
@@ -128,6 +140,13 @@ export async function subscribedTo(engine: Engine): Promise<{ id: string }> {
   const { body } = await engine.call('POST', '/event-subscriptions', given);
   engine.api.log.mustNotTell(body.secret);
   return body;
+}
+
+/** A replay of the last hour. Answers the job's id. */
+export async function askForReplay(engine: Engine, id: string): Promise<string> {
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  const { body } = await engine.call('POST', `/event-subscriptions/${id}/replay`, { from });
+  return body.jobId;
 }
 
 async function ended(engine: Engine, job: string | Promise<string>): Promise<string> {

@@ -1,0 +1,24 @@
+import type { Database } from '../../db/database.ts';
+import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
+import { recordReplayPage } from '../../db/subscriptions/replays.ts';
+import type { JobProgress } from '../../domain/job.ts';
+import { timeBoxed } from '../time-box.ts';
+
+export interface ReplayActivities {
+  /** Makes the events of a replay pending for one time slice, or until all are. Returns its progress. */
+  REPLAY_EVENTS(job: JobRef): Promise<JobProgress>;
+}
+
+export interface ReplayServices {
+  db: Database;
+}
+
+export function createReplayActivities({ db }: ReplayServices): ReplayActivities {
+  return {
+    REPLAY_EVENTS: (job) =>
+      timeBoxed(async (goesOn) => {
+        while (goesOn() && !(await recordReplayPage(db, job)));
+        return findJobProgress(db, job);
+      }),
+  };
+}

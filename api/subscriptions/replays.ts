@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { transact } from '../../db/database.ts';
+import { findJob } from '../../db/jobs/jobs.ts';
+import { holdProject } from '../../db/projects/projects.ts';
+import { insertReplay } from '../../db/subscriptions/replays.ts';
+import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import type { ReplayData } from '../../domain/job.ts';
+import { limits } from '../../domain/limits.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { present } from '../http/record.ts';
+import { Moment, Time } from '../http/schemas.ts';
+import {
+  contentOf,
+  exampleProjectId,
+  exampleRunId,
+  exampleTimes,
+  JobAccepted,
+  jobOf,
+} from '../jobs/record.ts';
+import { ById, requireSubscription, subscriptionExample, tag } from './record.ts';
+
+const Replay = jobOf('EventReplay', {
+  data: z.object({
+    projectId: z.uuid(),
+    subscriptionId: z.uuid(),
+    from: Time,
+    to: Time,
+    eventName: z.string().nullable(),
+    onlyFailed: z.boolean(),
+  }),
+  result: z.object({ replayed: z.int() }),
+});
+
+const dayMs = 86_400_000;
+
+/** @throws Problem VALIDATION_ERROR for a time that is too far back, or in the future */
+export function checkPast(field: string, at: Date, now: Date): void {
+  const { replayDays } = limits;
+  if (at.getTime() > now.getTime()) {
+    throw invalidField(field, 'too_big', 'Must not be in the future.');
+  }
+  if (at.getTime() < now.getTime() - replayDays * dayMs) {
+    throw invalidField(field, 'too_small', `Must be at most ${replayDays} days ago.`);
+  }
+}
+
+const replayEvents = endpoint({
+  id: 'replayEvents',
+  method: 'POST',
+  path: '/event-subscriptions/{id}/replay',
+  tag,
+  summary: 'Have the events of a span of time sent again',
+  description:
+    'A job takes the events created from `from` up to `to` that match `events` now, also those from ' +
+    'before the subscription or while it was disabled, and makes each of them pending, with its ' +
+    'schedule begun anew; those that are pending are left out. `onlyFailed`: only those that this ' +
+    'subscription has not delivered. `from` is at most 30 days ago. One at a time ' +
+    '(REPLAY_IN_PROGRESS, with `details.jobId`).',
+  access: 'secret',
+  role: 'ADMIN',
+  status: 202,
+  params: ById,
+  body: z.object({
+    from: Moment,
+    to: Moment.optional().describe('By default now'),
+    eventName: z.string().trim().min(1).max(limits.eventNameChars).nullish(),
+    onlyFailed: z.boolean().default(false),
+  }),
+  response: JobAccepted,
+  problems: [
+    'EVENT_SUBSCRIPTION_NOT_FOUND',
+    'EVENT_SUBSCRIPTION_NOT_ENABLED',
+    'REPLAY_IN_PROGRESS',
+  ],
+  example: {
+    body: { from: '2026-11-21T08:00:00.000Z', onlyFailed: true },
+    response: {
+      message: 'The replay has been queued.',
+      jobId: `replay-${exampleProjectId}-${exampleRunId}`,
+    },
+  },
+  async handle({ db, caller: { projectId, project }, params: { id }, body, keyUse }) {
+    const subscription = await requireSubscription(db, projectId, id);
+    const now = new Date();
+    const { from, to = now, eventName = null, onlyFailed } = body;
+    checkPast('from', from, now);
+    if (to.getTime() > now.getTime()) {
+      throw invalidField('to', 'too_big', 'Must not be in the future.');
+    }
+    if (to.getTime() < from.getTime()) {
+      throw invalidField('to', 'too_small', 'Must not be before `from`.');
+    }
+    const jobId = `replay-${project.publicId}-${randomUUID()}`;
+    const data: ReplayData = {
+      projectId: project.publicId,
+      subscriptionId: id,
+      from: from.toISOString(),
+      to: to.toISOString(),
+      eventName,
+      onlyFailed,
+    };
+    const answer = { message: 'The replay has been queued.', jobId };
+    return transact(db, async (tx) => {
+      await holdProject(tx, projectId);
+      const result = await insertReplay(tx, { projectId, jobId }, data);
+      if (result === 'missing') throw notFound('EVENT_SUBSCRIPTION', id);
+      if (result === 'disabled') {
+        const details = { disabledReason: subscription.disabled_reason };
+        throw new Problem('EVENT_SUBSCRIPTION_NOT_ENABLED', { details });
+      }
+      if (result !== 'accepted') {
+        throw new Problem('REPLAY_IN_PROGRESS', { details: { jobId: result.inProgress } });
+      }
+      await keyUse?.completeIn(tx, answer, 202);
+      return answer;
+    });
+  },
+});
+
+const getReplay = endpoint({
+  id: 'getEventReplay',
+  method: 'GET',
+  path: '/event-subscriptions/{id}/replay/{jobId}',
+  tag,
+  summary: 'See how far a replay is',
+  description:
+    '`completed`: all events are pending; the deliveries tell the rest. `cancelled`: the subscription ' +
+    'was disabled or deleted, or its project. `progress` is in percent of the span of time.',
+  access: 'secret',
+  role: 'ADMIN',
+  params: ById.extend({ jobId: z.string() }),
+  response: Replay,
+  problems: ['EVENT_SUBSCRIPTION_NOT_FOUND', 'JOB_NOT_FOUND'],
+  example: {
+    response: {
+      id: `replay-${exampleProjectId}-${exampleRunId}`,
+      state: 'completed',
+      progress: 100,
+      data: {
+        projectId: exampleProjectId,
+        subscriptionId: subscriptionExample.id,
+        from: '2026-11-21T08:00:00.000Z',
+        to: '2026-11-21T08:30:00.000Z',
+        eventName: null,
+        onlyFailed: true,
+      },
+      result: { replayed: 4 },
+      failedReason: null,
+      ...exampleTimes,
+    },
+  },
+  async handle({ db, caller: { projectId }, params: { id, jobId } }) {
+    await requireSubscription(db, projectId, id);
+    const job = found('JOB', jobId, await findJob(db, projectId, 'replay', jobId));
+    if (job.subscription_id !== id) throw notFound('JOB', jobId);
+    return present(Replay, job, contentOf<ReplayData, { replayed: number }>(job));
+  },
+});
+
+export const replayEndpoints = [replayEvents, getReplay];
