@@ -5,6 +5,7 @@ import type { Pool } from 'pg';
 import { countedMax, readBacklog } from './db/backlog.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { type Database, openDatabase } from './db/database.ts';
+import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { dispatchStore } from './db/outbox/dispatch-store.ts';
 import { createDns } from './providers/dns.ts';
 import { createCipher } from './providers/encryption.ts';
@@ -39,6 +40,8 @@ export function createSharedServices(
   { config, db, client, log, metrics = new Metrics() }: Opened,
   options: { callsMax?: number } = {},
 ) {
+  const cipher = createCipher(config);
+  encryptAddressKeys(db, cipher);
   return {
     db,
     log,
@@ -50,7 +53,7 @@ export function createSharedServices(
       log,
       ...options,
     }),
-    cipher: createCipher(config),
+    cipher,
     dns: createDns({ servers: config.dnsServers }),
     /** null: nothing can be uploaded. */
     files: createFiles(config.storage, config.apiUrl),

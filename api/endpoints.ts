@@ -46,6 +46,7 @@ import { sendBatch } from './public/send-batch.ts';
 import { track } from './public/track.ts';
 import { verify } from './public/verify.ts';
 import { projectEndpoints } from './projects/projects.ts';
+import { suppressionEndpoints } from './suppression/list.ts';
 import { uploadEndpoints } from './uploads/uploads.ts';
 import { paymentEndpoints } from './webhooks/payments.ts';
 import { userEndpoints } from './accounts/users.ts';
@@ -116,6 +117,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...mailboxEndpoints,
   ...secretEndpoints,
   ...sendPolicyEndpoints,
+  ...suppressionEndpoints,
   ...segmentEndpoints,
   ...templateEndpoints,
   ...workflowEndpoints,

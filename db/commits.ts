@@ -22,6 +22,12 @@ export function commitLike(handle: Handle, owner: Handle): void {
   owners.set(handle, owner);
 }
 
+/** The handle behind a share of its connections, or behind a transaction on either. */
+export function ownerOf(handle: Handle): Handle {
+  const owner = owners.get(handle);
+  return owner ? ownerOf(owner) : handle;
+}
+
 /**
  * Notes that Temporal must be told of what `tx` changes. Forgotten with a transaction that is rolled
  * back; the row that says what is due must be written in the same transaction.
@@ -38,11 +44,12 @@ export async function withNotes<T>(
 ): Promise<{ result: T; handOn: () => void }> {
   const noted: NotedRun[] = [];
   notedIn.set(tx, noted);
+  owners.set(tx, db);
   const result = await work(tx);
   return {
     result,
     handOn: () => {
-      if (noted.length > 0) receivers.get(owners.get(db) ?? db)?.(noted);
+      if (noted.length > 0) receivers.get(ownerOf(db))?.(noted);
     },
   };
 }

@@ -554,6 +554,10 @@ export interface Project {
   billing_limit_inbound: number | null;
   billing_limit_transactional: number | null;
   billing_limit_workflows: number | null;
+  /**
+   * The scope of entries of permanent bounces; null: marketing.
+   */
+  bounce_scope: string | null;
   created_at: Generated<Timestamp>;
   customer: string | null;
   disabled_reason: string | null;
@@ -724,6 +728,25 @@ export interface StepExecution {
   status: string;
   step_id: string;
   updated_at: Generated<Timestamp>;
+}
+
+export interface Suppression {
+  address_hash: Buffer;
+  created_at: Generated<Timestamp>;
+  email: string | null;
+  email_id: string | null;
+  history: Json | null;
+  id: Generated<string>;
+  owner_id: string;
+  reason: string;
+  scope: string;
+  until: Timestamp | null;
+}
+
+export interface SuppressionKey {
+  created_at: Generated<Timestamp>;
+  key: Buffer;
+  owner_id: string;
 }
 
 export interface Suspension {
@@ -932,6 +955,8 @@ export interface DB {
   single_mail: SingleMail;
   sns_receipt: SnsReceipt;
   step_execution: StepExecution;
+  suppression: Suppression;
+  suppression_key: SuppressionKey;
   suspension: Suspension;
   template: Template;
   token_bucket: TokenBucket;
@@ -985,7 +1010,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   orphan_run: ["dispatch_at", "execution_id", "project_id"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
@@ -1001,6 +1026,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   single_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],
   sns_receipt: ["created_at", "message_id"],
   step_execution: ["attempts", "completed_at", "created_at", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "started_at", "status", "step_id", "updated_at"],
+  suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
+  suppression_key: ["created_at", "key", "owner_id"],
   suspension: ["at", "ended_at", "id", "project_id", "reason"],
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],

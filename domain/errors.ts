@@ -81,6 +81,7 @@ export const problems = {
   EVENT_SUBSCRIPTION_NOT_FOUND: [404, 'There is no such event subscription.'],
   EVENT_DELIVERY_NOT_FOUND: [404, 'There is no such delivery of this subscription.'],
   TOPIC_NOT_FOUND: [404, 'There is no such topic.'],
+  SUPPRESSION_NOT_FOUND: [404, 'The address is not on the suppression list.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such thing.'],
   ROUTE_NOT_FOUND: [404, 'There is no such path.'],
@@ -224,6 +225,7 @@ type Resource =
   | 'EMAIL'
   | 'SECRET'
   | 'TOPIC'
+  | 'SUPPRESSION'
   | 'EVENT_SUBSCRIPTION'
   | 'EVENT_DELIVERY';
 

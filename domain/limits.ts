@@ -17,6 +17,8 @@ export const limits = {
   headerNameChars: 500,
   headerValueChars: 998,
   recipients: 1000,
+  /** Addresses that one request puts on the suppression list. */
+  suppressions: 1000,
   /** Messages of one request. */
   batchMessages: 500,
   /** How far ahead mail can be scheduled. */

@@ -159,6 +159,8 @@ describe('the database', () => {
       single_mail: 'mail to a user belongs to no project',
       ses_identity: 'an identity goes with the last of all projects that claim it',
       sns_receipt: 'comes before anybody knows whose it is',
+      suppression: 'belongs to the public id of a project, which a reset keeps',
+      suppression_key: 'belongs to the public id of a project, which a reset keeps',
       token_bucket: 'keyed by scope',
       usage_report: 'what was sent is billed, whatever becomes of the project',
       mailbox_message: 'a developer’s mailbox shows the mail of all projects',

@@ -13,6 +13,7 @@ import { type CircuitServices, enterCircuit, leaveCircuit } from './circuit.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
+import type { Suppression } from '../../domain/mail/suppression.ts';
 import { suppressionReason } from '../../domain/mail/look.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
@@ -48,6 +49,8 @@ export interface Sendable extends ClaimedShare {
   project_disabled: boolean;
   /** Its sender domain was removed, or is no longer verified, while it waited. */
   sender_gone: boolean;
+  /** What the suppression list says of its address. */
+  suppression: Suppression | null;
   /** Why it is not to be sent, as was decided with its claim. */
   withheld?: string;
   project_tracking: TrackingSetting;

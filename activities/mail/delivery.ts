@@ -171,7 +171,7 @@ async function deliverDue(
   stop: AbortSignal,
 ): Promise<Delivered> {
   const { db } = services;
-  return deliverBatch<ClaimedEmail>(
+  return deliverBatch<Awaited<ReturnType<typeof claimUnheldEmails>>[number]>(
     services,
     {
       projectId: given.projectId,

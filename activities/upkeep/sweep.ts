@@ -21,6 +21,7 @@ import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
 import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
+import { deleteEndedSuppressions } from '../../db/suppression/list.ts';
 import { type Dispatcher, notedSubscription } from '../../domain/runs.ts';
 import {
   allSubscriptions,
@@ -56,6 +57,8 @@ export interface SweepTasks {
   CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
   /** Clears deliveries of deleted contacts and events, and deletes old ones. */
   CLEAR_EVENT_DELIVERIES(): Promise<void>;
+  /** Deletes entries of suppression lists that have ended. */
+  CLEAR_SUPPRESSIONS(): Promise<void>;
   /** Folds what was appended to the counts of events. */
   FOLD_EVENT_TALLY(): Promise<void>;
   /** Deletes jobs that are too old to be read. */
@@ -154,6 +157,10 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
+    },
+    async CLEAR_SUPPRESSIONS() {
+      const isLate = after(clearingMs);
+      while (!isLate() && (await deleteEndedSuppressions(db)));
     },
     async FOLD_EVENT_TALLY() {
       await foldEventTally(db);

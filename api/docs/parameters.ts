@@ -8,6 +8,7 @@ const meanings: Readonly<Record<string, string>> = {
   daysAhead: 'How many days to look ahead',
   deliveryId: 'The id of a delivery',
   dir: 'Ascending or descending',
+  email: 'An address, in any case',
   emailId: 'The id of a mail',
   endedAfter: 'Ended at this moment or later',
   endedBefore: 'Ended before this moment',

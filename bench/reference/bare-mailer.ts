@@ -78,6 +78,8 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     contact_data: row.data as Record<string, unknown>,
     project_disabled: false,
     sender_gone: false,
+    has_suppressions: false,
+    suppression: null,
     project_language: 'en',
     project_tracking: 'ENABLED',
     has_badge: false,

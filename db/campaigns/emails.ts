@@ -25,6 +25,9 @@ import { statusOf } from '../emails/under-way.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import { isoTime, millisecondsUntil } from '../expressions.ts';
 import { listMoments, zoneText } from './moments.ts';
+import type { Suppression } from '../../domain/mail/suppression.ts';
+import { hasAddressKey } from '../suppression/keys.ts';
+import { withSuppressions } from '../suppression/marks.ts';
 
 /** The messages of campaigns: how they are inserted and claimed. */
 
@@ -163,6 +166,9 @@ export interface CampaignEmail {
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
   sender_gone: boolean;
+  has_suppressions: boolean;
+  /** What the suppression list says of its address. */
+  suppression: Suppression | null;
   project_language: string;
   project_tracking: TrackingSetting;
   /** Its project has no subscription. */
@@ -212,18 +218,19 @@ export async function claimCampaignEmails(
   claim: ChunkClaim,
 ): Promise<{ chunk: ClaimedChunk; emails: (CampaignEmail & Withheld)[] } | undefined> {
   const { campaignId, attemptId } = claim;
+  const campaign = { id: campaignId, projectId };
   if (!claim.isPoliced) {
     const chunk = await claimChunk(db, claim);
-    return chunk && { chunk, emails: await readClaimedEmails(db, campaignId, chunk) };
+    return chunk && { chunk, emails: await readClaimedEmails(db, campaign, chunk) };
   }
   return transact(db, async (tx) => {
     const chunk = await claimChunk(tx, claim);
     if (!chunk) return undefined;
-    const claimed = await readClaimedEmails(tx, campaignId, chunk);
+    const claimed = await readClaimedEmails(tx, campaign, chunk);
     const emails = await holdBack(tx, { projectId, attemptId }, claimed);
     if (emails.length < claimed.length) {
       const left = emails.map(({ id }) => id);
-      await endChunk(tx, { id: campaignId, projectId }, [attemptId], { left, again: new Map() });
+      await endChunk(tx, campaign, [attemptId], { left, again: new Map() });
     }
     return { chunk, emails };
   });
@@ -235,10 +242,10 @@ export async function claimCampaignEmails(
  */
 export async function readClaimedEmails(
   db: Database,
-  campaignId: string,
+  { id: campaignId, projectId }: { id: string; projectId: string },
   chunk: ClaimedChunk,
 ): Promise<CampaignEmail[]> {
-  const { rows } = await sql<CampaignEmail>`
+  const { rows } = await sql<Omit<CampaignEmail, 'suppression'>>`
     select ${references(claimedColumns, 'email')}, email.attempts + 1 as attempts,
         content.version as content_version, content.from_name, content.reply_to,
         case when email.attempts > 0 then ${firstAttemptAt} end as first_attempt_at,
@@ -246,6 +253,7 @@ export async function readClaimedEmails(
         contact.subscribed as contact_subscribed, contact.data as contact_data,
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('email')} as sender_gone,
+        ${hasAddressKey(projectId)} as has_suppressions,
         project.language as project_language, project.tracking as project_tracking,
         project.subscription is null as has_badge
       from email
@@ -256,7 +264,7 @@ export async function readClaimedEmails(
       join project on project.id = campaign.project_id
       where email.id = any(${chunk.emailIds}::uuid[]) and email.status = 'PENDING'
       order by email.id`.execute(db);
-  return rows;
+  return withSuppressions(db, projectId, rows);
 }
 
 /** What a campaign's messages of one version are made from. */

@@ -4,12 +4,17 @@ import type { FrequencyCap, SendPolicy } from '../../domain/mail/send-policy.ts'
 import { columnList } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../emails/emails.ts';
+import type { Suppression } from '../../domain/mail/suppression.ts';
+import { withSuppressions } from '../suppression/marks.ts';
 import { traceEntry } from '../emails/trace.ts';
 
 /** How claimed mail is looked at, in the transaction of its claim: nobody sees that it was claimed. */
 
 /** A claimed message that a cap may end: it is claimed, and fails. */
 export type Withheld = { withheld?: string };
+
+/** A claimed message, and what the suppression list says of its address. */
+type Looked = ClaimedEmail & { suppression: Suppression | null };
 
 /** How long claims may go on that find only mail to be held back, in milliseconds. */
 export const lookingMs = 5_000;
@@ -18,12 +23,14 @@ export const lookingMs = 5_000;
 export async function claimUnheldEmails(
   db: Database,
   given: EmailClaim,
-): Promise<(ClaimedEmail & Withheld)[]> {
-  if (!given.isPoliced) return claimDueEmails(db, given);
+): Promise<(Looked & Withheld)[]> {
+  const claim = async (tx: Database) =>
+    withSuppressions(tx, given.projectId, await claimDueEmails(tx, given));
+  if (!given.isPoliced) return claim(db);
   const end = Date.now() + lookingMs;
   for (;;) {
     const { claimed, going } = await transact(db, async (tx) => {
-      const emails = await claimDueEmails(tx, given);
+      const emails = await claim(tx);
       return { claimed: emails.length, going: await holdBack(tx, given, emails) };
     });
     if (going.length > 0 || claimed === 0 || Date.now() > end) return going;

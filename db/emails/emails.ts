@@ -6,6 +6,7 @@ import { holdsMail } from '../projects/send-policy.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
+import { hasAddressKey } from '../suppression/keys.ts';
 import { isSenderGone } from './claims.ts';
 import {
   type PlainRendering,
@@ -227,6 +228,7 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_email: string;
   project_disabled: boolean;
   sender_gone: boolean;
+  has_suppressions: boolean;
   /** Only of a claim that `isPoliced`. */
   contact_data: Record<string, unknown> | null;
   /** Which mail the project tracks. */
@@ -280,6 +282,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
         contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('claimed')} as sender_gone,
+        ${hasAddressKey(given.projectId)} as has_suppressions,
         project.tracking as project_tracking,
         case when ${given.isPoliced ?? false} then contact.data end as contact_data,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale

@@ -17,6 +17,7 @@ import { anyOf } from '../expressions.ts';
 import { deleteInPages } from '../pages.ts';
 import { storeDerived } from '../events/derived.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/events.ts';
+import { type BadAddress, suppressBadAddresses } from '../suppression/feedback.ts';
 import { isClaimedByChunk } from './under-way.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
@@ -127,6 +128,7 @@ export async function recordFeedback(
       );
     await updateMessages(tx, changed);
     await unsubscribe(tx, changed);
+    await suppressBadAddresses(tx, changed.flatMap(badAddressesOf));
     const events = changed.flatMap(eventsOf);
     if (events.length > 0) await recordEventsOfProjects(tx, events);
     if (judged.length > 0) await judgeProjects(tx, changed);
@@ -232,6 +234,8 @@ interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   email: LockedMessage;
   trace: (FeedbackEffects['trace'][number] & { at: Date })[];
   measures: Measure[];
+  /** Why its address is to be suppressed, in the order of the reports. */
+  badAddress: BadAddress['reason'][];
 }
 
 function changesOf(
@@ -268,6 +272,7 @@ function unchanged(email: LockedMessage): MessageChange {
     counters: [],
     unsubscribes: null,
     measures: [],
+    badAddress: [],
   };
 }
 
@@ -285,6 +290,10 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   change.counters.push(...effects.counters);
   change.unsubscribes ??= effects.unsubscribes;
   change.measures.push(...[measureOf(feedback) ?? []].flat());
+  if (feedback.kind === 'complaint') change.badAddress.push('complaint');
+  if (feedback.kind === 'bounce' && feedback.bounceType === 'Permanent') {
+    change.badAddress.push('hard_bounce');
+  }
 }
 
 /** Longest provider text stored, in characters. */
@@ -329,6 +338,11 @@ async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Pro
       returning contact.id as "contactId", project_id as "projectId", gone.source`.execute(tx);
   const lines = rows.map((row) => ({ ...row, action: 'withdrawn' as const, topic: null }));
   await recordConsentOfProjects(tx, lines, noEvidence);
+}
+
+function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {
+  const { id: emailId, project_id: projectId, to_email: address } = email;
+  return badAddress.map((reason) => ({ projectId, email: address, emailId, reason }));
 }
 
 /** The data that every event of a message has. */

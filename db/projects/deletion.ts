@@ -244,8 +244,16 @@ export async function deleteProjectPage(
     return { deleted: 1, isOver: false };
   }
   const where = sql<boolean>`owner_id = ${projectId}`;
-  const deleted = await deletePage(db, { table: 'idempotency', where, rows: 1000 });
+  const deleted =
+    (await deletePage(db, { table: 'idempotency', where, rows: 1000 })) ||
+    (await deletePage(db, { table: 'suppression', where: isOwnerDeleted(projectId), rows: 1000 }));
   return { deleted, isOver: deleted === 0 };
+}
+
+/** SQL of whether a row belongs to the public id of a project that is deleted, and not only reset. */
+function isOwnerDeleted(projectId: string) {
+  return sql<boolean>`owner_id = (select coalesce(public_id, id) from project
+    where id = ${projectId} and removal = 'delete')`;
 }
 
 /**
@@ -271,6 +279,7 @@ export async function deleteRemovedProject(db: Database, id: string): Promise<vo
       .where('project_id', '=', id)
       .where('kind', 'not in', signalsThatStay)
       .execute();
+    await tx.deleteFrom('suppression_key').where(isOwnerDeleted(id)).execute();
     await tx.deleteFrom('token_bucket').where('key', '=', `project ${id}`).execute();
     await tx.deleteFrom('rate_limit').where('key', '=', `project:${id}`).execute();
     await tx.deleteFrom('project').where('id', '=', id).where('removal', 'is not', null).execute();

@@ -43,6 +43,7 @@ const suppressionReasons: readonly string[] = [
   'message_too_large',
   'frequency_cap',
   'late',
+  'suppressed',
 ];
 
 /** Why a contact got a campaign, or did not. */

@@ -1,6 +1,7 @@
 import { contactZone } from '../time/zones.ts';
 import { needsSubscription } from './headers.ts';
 import { quietUntil } from './quiet-hours.ts';
+import { isSuppressed, type Suppression } from './suppression.ts';
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
@@ -27,6 +28,8 @@ export interface LookedAt {
   project_disabled: boolean;
   /** Its sender domain was removed, or is no longer verified, while it waited. */
   sender_gone: boolean;
+  /** What the suppression list says of its address. */
+  suppression: Suppression | null;
   created_at: Date;
   scheduled_for: Date | null;
 }
@@ -68,7 +71,8 @@ export function suppressionReason(
   if (mail.project_disabled) return 'project_disabled';
   if (mail.sender_gone) return 'domain_not_verified';
   const isMeant = needsSubscription(mail.message_class, mail.source_type);
-  return isMeant && isToContact(mail) && !mail.contact_subscribed ? 'contact_unsubscribed' : null;
+  if (isMeant && isToContact(mail) && !mail.contact_subscribed) return 'contact_unsubscribed';
+  return isSuppressed(mail.suppression, mail.message_class) ? 'suppressed' : null;
 }
 
 /** Whether the send policy concerns a message. */

@@ -15,6 +15,7 @@ const mail: LookedAt = {
   contact_data: null,
   project_disabled: false,
   sender_gone: false,
+  suppression: null,
   created_at: now,
   scheduled_for: null,
 };

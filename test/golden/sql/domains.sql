@@ -10,16 +10,21 @@ select email.id, email.project_id, email.contact_id, email.to_email, email.from_
     select
     from domain
     where domain.project_id = email.project_id and domain.status = 'verified' and domain.host_name =
-        split_part(email.from_email, '@', -1))) as sender_gone, project.language as
-        project_language, project.tracking as project_tracking, project.subscription is null as
-        has_badge
+        split_part(email.from_email, '@', -1))) as sender_gone, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $1))) as has_suppressions, project.language as project_language, project.tracking
+          as project_tracking, project.subscription is null as has_badge
 from email
 join contact on contact.id = email.contact_id
-join campaign on campaign.id = $1
+join campaign on campaign.id = $2
 join campaign_content content on content.campaign_id = campaign.id and content.version =
     campaign.content_version
 join project on project.id = campaign.project_id
-where email.id = any($2::uuid[]) and email.status = 'PENDING'
+where email.id = any($3::uuid[]) and email.status = 'PENDING'
 order by email.id
 
 select id, project_id, host_name as name, status, dkim_tokens, ownership_token,

@@ -276,9 +276,15 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select
     from domain
     where domain.project_id = claimed.project_id and domain.status = 'verified' and domain.host_name
-        = split_part(claimed.from_email, '@', -1))) as sender_gone, project.tracking as
-        project_tracking, case when $8 then contact.data end as contact_data,
-        coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
+        = split_part(claimed.from_email, '@', -1))) as sender_gone, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $8))) as has_suppressions, project.tracking as project_tracking, case when $9 then
+          contact.data end as contact_data, coalesce(nullif(contact.data ->> 'locale', ''),
+          project.language) as locale
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id

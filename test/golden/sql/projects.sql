@@ -1,3 +1,13 @@
+insert into suppression_key (owner_id, key)
+select coalesce(public_id, id), $1
+from project
+where id = $2
+on conflict do nothing
+
+select coalesce(bounce_scope, 'marketing') as scope
+from project
+where id = $1
+
 select disabled_reason
 from project
 where id = $1
@@ -39,10 +49,15 @@ select id, coalesce(project.public_id, project.id) as "publicId", disabled_reaso
 from project
 where public_key = any($1::text[]) or secret_key_hash = any($2::bytea[])
 
+select owner_id, key from suppression_key where owner_id = (
+  select coalesce(public_id, id)
+  from project
+  where id = $1)
+
 select project.billing_limit_campaigns, project.billing_limit_inbound,
-    project.billing_limit_transactional, project.billing_limit_workflows, project.created_at,
-    project.customer, project.disabled_reason, project.id, project.language, project.name,
-    project.next_look_at, project.public_id, project.public_key, project.removal,
+    project.billing_limit_transactional, project.billing_limit_workflows, project.bounce_scope,
+    project.created_at, project.customer, project.disabled_reason, project.id, project.language,
+    project.name, project.next_look_at, project.public_id, project.public_key, project.removal,
     project.secret_key_hash, project."secret_key_last4", project.subscription, project.tracking,
     project.updated_at, project.webhook_signing_secret
 from project

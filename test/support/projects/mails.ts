@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Insertable, sql } from 'kysely';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
-import { claimDueEmails, type ClaimedEmail, releaseClaim } from '../../../db/emails/emails.ts';
+import { claimUnheldEmails } from '../../../db/delivery/looks.ts';
+import { releaseClaim } from '../../../db/emails/emails.ts';
 import type { ChunkOrigin } from '../../../db/emails/claims.ts';
 import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
@@ -107,12 +108,12 @@ export async function deliverDue(
   change: Partial<Parameters<typeof deliverBatch>[0]>,
   stop = new AbortController().signal,
 ): Promise<number> {
-  const { claimed } = await deliverBatch<ClaimedEmail>(
+  const { claimed } = await deliverBatch<Awaited<ReturnType<typeof claimUnheldEmails>>[number]>(
     { ...services, ...change },
     {
       projectId,
       max: 100,
-      claim: (attempt) => claimDueEmails(db, { projectId, throttled: false, ...attempt }),
+      claim: (attempt) => claimUnheldEmails(db, { projectId, throttled: false, ...attempt }),
       release: (attemptId) => releaseClaim(db, attemptId),
       prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
     },

@@ -77,6 +77,8 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     contact_data: null,
     project_disabled: false,
     sender_gone: false,
+    has_suppressions: false,
+    suppression: null,
     project_language: 'en',
     project_tracking: 'ENABLED',
     has_badge: true,

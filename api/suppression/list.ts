@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { transact } from '../../db/database.ts';
+import {
+  deleteSuppression,
+  findSuppression,
+  listSuppressions,
+  recordSuppressions,
+  type SuppressionRow,
+} from '../../db/suppression/list.ts';
+import type { CursorForm } from '../../domain/cursor.ts';
+import { fault, found, notFound } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { suppressionReasons, suppressionScopes } from '../../domain/mail/suppression.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { exampleOf, present } from '../http/record.ts';
+import {
+  cursorListOf,
+  cursorQuery,
+  Email,
+  Moment,
+  named,
+  presentCursorList,
+  Time,
+  time,
+} from '../http/schemas.ts';
+
+/** Addresses that the project must not send to. */
+
+const tag = 'Suppression list';
+
+const record = {
+  email: z
+    .string()
+    .nullable()
+    .describe('null in lists while only a hash of it is kept')
+    .meta({ examples: ['bo@x.example'] }),
+  hashed: z
+    .boolean()
+    .describe('Whether only a hash of the address is kept')
+    .meta({ examples: [false] }),
+  reason: z.enum(suppressionReasons),
+  scope: z
+    .enum(suppressionScopes)
+    .describe('`marketing`: no mail of class MARKETING; `all`: no mail at all'),
+  emailId: z
+    .uuid()
+    .nullable()
+    .describe('The mail whose feedback made the entry')
+    .meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
+  until: Time.nullable()
+    .describe('When it ends; null: never')
+    .meta({ examples: [null] }),
+  createdAt: Time,
+};
+
+const Entry = named('Suppression', record);
+
+const Found = named('SuppressionOfAddress', {
+  ...record,
+  history: z
+    .array(
+      z.object({ at: Time, action: z.string(), source: z.string(), topic: z.string().nullable() }),
+    )
+    .optional()
+    .describe('Of an erased contact: its consent, oldest first'),
+});
+
+const entryExample = exampleOf(Entry);
+
+/** @param asked the address, where the request names it. */
+export function presentSuppression(row: SuppressionRow, asked?: string) {
+  const hashed = row.email === null;
+  return present(Entry, row, { hashed, email: asked ?? row.email });
+}
+
+const ByEmail = z.object({ email: Email });
+
+const newestFirst: CursorForm = { order: 'suppressions', value: 'time' };
+
+const getSuppressions = endpoint({
+  id: 'listSuppressions',
+  method: 'GET',
+  path: '/suppression-list',
+  tag,
+  summary: 'List the addresses that the project must not send to, newest first',
+  description:
+    'A cursor list. `search` finds a part of the addresses that are kept in plain text. `total` ' +
+    'counts all matches on the first page and is 0 on later ones.',
+  access: 'secret',
+  query: cursorQuery(newestFirst).extend({
+    search: z
+      .string()
+      .max(limits.searchChars)
+      .optional()
+      .meta({ description: 'Part of the address, in any case; % and _ are plain characters' }),
+    reason: z.enum(suppressionReasons).optional().describe('Why the address is on the list'),
+    scope: z.enum(suppressionScopes).optional().describe('What mail the address does not get'),
+  }),
+  response: cursorListOf(Entry),
+  example: { response: { data: [entryExample], hasMore: false, total: 1 } },
+  async handle({ db, caller, query: { cursor, limit, ...filter } }) {
+    const query = { ...filter, after: cursor, limit: limit + 1 };
+    const { rows, total } = await listSuppressions(db, caller.projectId, query);
+    return presentCursorList(rows, {
+      form: newestFirst,
+      limit,
+      total,
+      position: (row) => ({ value: time(row.created_at), id: row.id }),
+      present: (row) => presentSuppression(row),
+    });
+  },
+});
+
+const Until = Moment.superRefine((until, context) => {
+  if (until > new Date()) return;
+  context.addIssue({ code: 'custom', ...fault('too_small', 'Must be in the future.') });
+});
+
+const Recorded = named('SuppressionsRecorded', {
+  added: z.int(),
+  updated: z.int(),
+  unchanged: z.int(),
+  invalid: z.array(z.string()).describe('What is no address, as it was sent'),
+});
+
+const addSuppressions = endpoint({
+  id: 'addSuppressions',
+  method: 'POST',
+  path: '/suppression-list',
+  tag,
+  summary: 'Put addresses on the suppression list, up to 1,000 at once',
+  description:
+    'Of an address that is on the list already, the wider scope and the later end hold, and the ' +
+    'reason of the one that has widened the scope. Addresses that occur twice count once. No contact ' +
+    'is changed.',
+  access: 'secret',
+  body: z.object({
+    emails: z.array(z.string()).min(1).max(limits.suppressions),
+    scope: z.enum(suppressionScopes).default('marketing'),
+    reason: z.enum(['manual', 'import']).default('manual'),
+    until: Until.nullable().optional().describe('When the entries end; null: never'),
+  }),
+  response: Recorded,
+  example: {
+    body: { emails: ['bo@x.example', 'no address'], scope: 'all' },
+    response: { added: 1, updated: 0, unchanged: 0, invalid: ['no address'] },
+  },
+  async handle({ db, caller, body: { emails, scope, reason, until = null }, keyUse }) {
+    const stored = emails.map(normaliseEmail);
+    const valid = [...new Set(stored.flatMap((email) => email ?? []))];
+    const given = valid.map((email) => ({ email, scope, reason, until }));
+    return transact(db, async (tx) => {
+      const { added, updated } = await recordSuppressions(tx, caller.projectId, given);
+      const answer = {
+        added,
+        updated,
+        unchanged: valid.length - added - updated,
+        invalid: emails.filter((_, index) => stored[index] === null),
+      };
+      await keyUse?.completeIn(tx, answer);
+      return answer;
+    });
+  },
+});
+
+const getSuppression = endpoint({
+  id: 'getSuppression',
+  method: 'GET',
+  path: '/suppression-list/{email}',
+  tag,
+  summary: 'See whether an address is on the suppression list',
+  description:
+    'An entry of which only the hash is kept is found by its address, too; it has the `history` of ' +
+    'the consent of the erased contact. SUPPRESSION_NOT_FOUND: the address is not on the list.',
+  access: 'secret',
+  params: ByEmail,
+  response: Found,
+  problems: ['SUPPRESSION_NOT_FOUND'],
+  example: { response: entryExample },
+  async handle({ db, caller, params: { email } }) {
+    const row = found('SUPPRESSION', email, await findSuppression(db, caller.projectId, email));
+    const history = (row.history ?? []) as unknown as z.input<typeof Found>['history'];
+    return { ...presentSuppression(row, email), ...(row.email === null ? { history } : {}) };
+  },
+});
+
+const removeSuppression = endpoint({
+  id: 'removeSuppression',
+  method: 'DELETE',
+  path: '/suppression-list/{email}',
+  tag,
+  summary: 'Take an address off the suppression list',
+  description: 'This subscribes nobody. SUPPRESSION_NOT_FOUND: the address is not on the list.',
+  access: 'secret',
+  status: 204,
+  params: ByEmail,
+  response: z.void(),
+  problems: ['SUPPRESSION_NOT_FOUND'],
+  async handle({ db, caller, params: { email } }) {
+    const wasThere = await deleteSuppression(db, caller.projectId, email);
+    if (!wasThere) throw notFound('SUPPRESSION', email);
+  },
+});
+
+export const suppressionEndpoints = [
+  getSuppressions,
+  addSuppressions,
+  getSuppression,
+  removeSuppression,
+];

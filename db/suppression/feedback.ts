@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { SuppressionScope } from '../../domain/mail/suppression.ts';
+import type { Database } from '../database.ts';
+import { type NewSuppression, recordSuppressions } from './list.ts';
+
+/** What feedback on a message says of its address. */
+export interface BadAddress {
+  projectId: string;
+  email: string;
+  emailId: string;
+  /** `hard_bounce`: there is no such mailbox. `complaint`: its owner called the mail spam. */
+  reason: 'hard_bounce' | 'complaint';
+}
+
+/**
+ * Puts the addresses of feedback on the lists of their projects, in the caller's transaction. The scope of
+ * a permanent bounce is the project's choice.
+ */
+export async function suppressBadAddresses(
+  tx: Database,
+  found: readonly BadAddress[],
+): Promise<void> {
+  for (const projectId of [...new Set(found.map((one) => one.projectId))].toSorted()) {
+    const own = found.filter((one) => one.projectId === projectId);
+    const bounced = own.filter(({ reason }) => reason === 'hard_bounce');
+    const complained = own.filter(({ reason }) => reason === 'complaint');
+    const scope = bounced.length > 0 ? await findBounceScope(tx, projectId) : 'marketing';
+    await record(tx, projectId, bounced, scope);
+    await record(tx, projectId, complained, 'marketing');
+  }
+}
+
+async function record(
+  tx: Database,
+  projectId: string,
+  bad: readonly BadAddress[],
+  scope: SuppressionScope,
+): Promise<void> {
+  // Of several mails to one address, the first one.
+  const byEmail = new Map<string, NewSuppression>();
+  for (const { email, emailId, reason } of bad) {
+    if (!byEmail.has(email)) byEmail.set(email, { email, emailId, reason, scope });
+  }
+  await recordSuppressions(tx, projectId, [...byEmail.values()]);
+}
+
+/** The scope of the entries of permanent bounces in a project. */
+export async function findBounceScope(db: Database, projectId: string): Promise<SuppressionScope> {
+  const { rows } = await sql<{ scope: SuppressionScope }>`
+    select coalesce(bounce_scope, 'marketing') as scope from project
+      where id = ${projectId}`.execute(db);
+  return rows[0]?.scope ?? 'marketing';
+}

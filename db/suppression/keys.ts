@@ -1,0 +1,91 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { ownerOf } from '../commits.ts';
+import type { Database } from '../database.ts';
+
+/** The keys under which projects hash addresses: an entry without its address is still found by it. */
+
+/** Encrypts the keys, so that neither the database nor its backups tell whose hash an entry has. */
+export interface KeyCipher {
+  encrypt(text: string): Buffer;
+  decrypt(bytes: Buffer): string;
+}
+
+/** How a project finds an address in its list. */
+export interface Addresses {
+  /** The public id of the project, to which the list belongs. */
+  ownerId: string;
+  /** HMAC-SHA-256 of an address in its stored form. */
+  hashOf(email: string): Buffer;
+}
+
+interface Keys {
+  cipher: KeyCipher;
+  /** By the id of the project's rows. A key never changes, and a reset project has new ids. */
+  known: Map<string, Addresses>;
+}
+
+const keysOf = new WeakMap<Database, Keys>();
+/** Transactions that have made a key: until their end it may still be rolled back. */
+const making = new WeakSet<Database>();
+/** Projects whose key a process remembers. */
+const knownMax = 10_000;
+
+/** Sets what encrypts the keys of addresses in the database behind `db`. */
+export function encryptAddressKeys(db: Database, cipher: KeyCipher): void {
+  keysOf.set(db, { cipher, known: new Map() });
+}
+
+/** SQL of whether a project has, or has had, entries: nothing needs to be asked of others. */
+export function hasAddressKey(projectId: string) {
+  return sql<boolean>`(select exists (select from suppression_key
+    where owner_id = (select coalesce(public_id, id) from project where id = ${projectId})))`;
+}
+
+/** How a project finds addresses; undefined: it never had an entry. */
+export async function findAddresses(
+  db: Database,
+  projectId: string,
+): Promise<Addresses | undefined> {
+  const { cipher, known } = requireKeys(db);
+  const before = known.get(projectId);
+  if (before) return before;
+  const { rows } = await sql<{ owner_id: string; key: Buffer }>`
+    select owner_id, key from suppression_key
+      where owner_id = (select coalesce(public_id, id) from project where id = ${projectId})`.execute(
+    db,
+  );
+  const [row] = rows;
+  if (!row) return undefined;
+  const key = Buffer.from(cipher.decrypt(row.key), 'hex');
+  const addresses = {
+    ownerId: row.owner_id,
+    hashOf: (email: string) => createHmac('sha256', key).update(email).digest(),
+  };
+  if (making.has(db)) return addresses;
+  if (known.size >= knownMax) known.clear();
+  known.set(projectId, addresses);
+  return addresses;
+}
+
+/** The same for a project that gets an entry, in the transaction that makes it. */
+export async function requireAddresses(tx: Database, projectId: string): Promise<Addresses> {
+  const before = await findAddresses(tx, projectId);
+  if (before) return before;
+  making.add(tx);
+  const key = requireKeys(tx).cipher.encrypt(randomBytes(32).toString('hex'));
+  // Of two transactions that make one, the second waits and then reads that of the first.
+  await sql`
+    insert into suppression_key (owner_id, key)
+      select coalesce(public_id, id), ${key} from project where id = ${projectId}
+      on conflict do nothing`.execute(tx);
+  const made = await findAddresses(tx, projectId);
+  if (!made) throw new Error(`There is no project ${projectId} to hash addresses for.`);
+  return made;
+}
+
+function requireKeys(db: Database): Keys {
+  const keys = keysOf.get(ownerOf(db));
+  if (!keys) throw new Error('Nothing encrypts the keys of addresses in this database.');
+  return keys;
+}

@@ -1,0 +1,149 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Position } from '../../domain/cursor.ts';
+import type { SuppressionReason, SuppressionScope } from '../../domain/mail/suppression.ts';
+import { columnList } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { deletePage } from '../pages.ts';
+import type { Suppression } from '../tables.ts';
+import { findAddresses, requireAddresses } from './keys.ts';
+
+/** The entries of the suppression lists. What has ended counts as absent, until the sweep deletes it. */
+
+export type SuppressionRow = Selectable<Suppression>;
+
+/** What is to be on the list. */
+export interface NewSuppression {
+  /** In its stored form. */
+  email: string;
+  reason: SuppressionReason;
+  scope: SuppressionScope;
+  /** The message whose feedback makes it. */
+  emailId?: string | null;
+  /** null: it never ends. */
+  until?: Date | null;
+}
+
+const isCurrent = sql`coalesce(until > now(), true)`;
+
+/**
+ * Puts addresses on the list of a project, in the caller's transaction. Where an entry is there already,
+ * the wider scope and the later end hold, and the reason of the one that has widened the scope. A hashed
+ * entry stays hashed.
+ * @param given no two of one address
+ * @returns how many are new on the list, and how many entries have changed
+ */
+export async function recordSuppressions(
+  tx: Database,
+  projectId: string,
+  given: readonly NewSuppression[],
+): Promise<{ added: number; updated: number }> {
+  if (given.length === 0) return { added: 0, updated: 0 };
+  const { ownerId, hashOf } = await requireAddresses(tx, projectId);
+  const entries = given.map(({ email, reason, scope, emailId = null, until = null }) => ({
+    address_hash: `\\x${hashOf(email).toString('hex')}`,
+    email,
+    reason,
+    scope,
+    email_id: emailId,
+    until,
+  }));
+  // An entry that has ended is replaced as a whole.
+  const had = (column: string) => sql.ref(`suppression.${column}`);
+  const isOver = sql`${had('until')} <= now()`;
+  const widens = sql`(${had('scope')} = 'marketing' and excluded.scope = 'all')`;
+  const outlasts = sql`(${had('until')} is not null
+    and coalesce(excluded.until > ${had('until')}, true))`;
+  const taken = (condition: RawBuilder<unknown>, column: string) => sql`
+    ${sql.ref(column)} = case when ${isOver} or ${condition}
+      then ${sql.ref(`excluded.${column}`)} else ${had(column)} end`;
+  const { rows } = await sql<{ isNew: boolean }>`
+    insert into suppression (owner_id, address_hash, email, reason, scope, email_id, until)
+      select ${ownerId}, address_hash::bytea, email, reason, scope, email_id, until
+        from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as given(address_hash text,
+          email text, reason text, scope text, email_id uuid, until timestamptz)
+        -- In one order: two transactions may meet in several addresses.
+        order by address_hash
+      on conflict (owner_id, address_hash) do update set
+          ${taken(widens, 'reason')}, ${taken(widens, 'scope')}, ${taken(widens, 'email_id')},
+          ${taken(outlasts, 'until')}, ${taken(sql`false`, 'email')},
+          ${taken(sql`false`, 'history')}, ${taken(sql`false`, 'created_at')}
+        where ${isOver} or ${widens} or ${outlasts}
+      returning created_at = now()::timestamptz(3) as "isNew"`.execute(tx);
+  const added = rows.filter((row) => row.isNew).length;
+  return { added, updated: rows.length - added };
+}
+
+/** Filters of the list; absent ones do not apply. */
+export interface SuppressionFilter {
+  /** Part of an address that is kept in plain text, in any case. */
+  search?: string | undefined;
+  reason?: SuppressionReason | undefined;
+  scope?: SuppressionScope | undefined;
+}
+
+function matching(projectId: string, { search, reason, scope }: SuppressionFilter) {
+  const conditions = [
+    sql`owner_id = (select coalesce(public_id, id) from project where id = ${projectId})`,
+    isCurrent,
+    ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
+    ...(reason === undefined ? [] : [sql`reason = ${reason}`]),
+    ...(scope === undefined ? [] : [sql`scope = ${scope}`]),
+  ];
+  return sql.join(conditions, sql` and `);
+}
+
+/** Entries of a project, newest first, and how many there are; 0 on later pages. */
+export async function listSuppressions(
+  db: Database,
+  projectId: string,
+  { after, limit, ...filter }: SuppressionFilter & { after?: Position | undefined; limit: number },
+): Promise<{ rows: SuppressionRow[]; total: number }> {
+  const matches = matching(projectId, filter);
+  const place = after
+    ? sql`(created_at, id) < (${after.value}::timestamptz, ${after.id}::uuid)`
+    : sql`true`;
+  const { rows } = await sql<SuppressionRow>`
+    select ${columnList('suppression')} from suppression where ${matches} and ${place}
+      order by created_at desc, id desc limit ${limit}`.execute(db);
+  if (after) return { rows, total: 0 };
+  const counted = await sql<{ total: number }>`
+    select count(*)::int as total from suppression where ${matches}`.execute(db);
+  return { rows, total: counted.rows[0]?.total ?? 0 };
+}
+
+/** The entry of an address in its stored form. */
+export async function findSuppression(
+  db: Database,
+  projectId: string,
+  email: string,
+): Promise<SuppressionRow | undefined> {
+  const addresses = await findAddresses(db, projectId);
+  if (!addresses) return undefined;
+  const { rows } = await sql<SuppressionRow>`
+    select ${columnList('suppression')} from suppression
+      where owner_id = ${addresses.ownerId} and address_hash = ${addresses.hashOf(email)}
+        and ${isCurrent}`.execute(db);
+  return rows[0];
+}
+
+/** Takes an address off the list. False: it was not on it. */
+export async function deleteSuppression(
+  db: Database,
+  projectId: string,
+  email: string,
+): Promise<boolean> {
+  const addresses = await findAddresses(db, projectId);
+  if (!addresses) return false;
+  const { rows } = await sql<{ isCurrent: boolean }>`
+    delete from suppression
+      where owner_id = ${addresses.ownerId} and address_hash = ${addresses.hashOf(email)}
+      returning ${isCurrent} as "isCurrent"`.execute(db);
+  return rows[0]?.isCurrent ?? false;
+}
+
+/** Deletes a page of the entries that have ended. Returns whether there may be more. */
+export async function deleteEndedSuppressions(db: Database): Promise<boolean> {
+  const rows = 1000;
+  const where = sql<boolean>`until <= now()`;
+  return (await deletePage(db, { table: 'suppression', where, rows })) === rows;
+}

@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import type { Suppression } from '../../domain/mail/suppression.ts';
+import type { Database } from '../database.ts';
+import { type Addresses, findAddresses } from './keys.ts';
+
+/** How claimed mail is compared with the suppression list of its project. */
+
+/** A claimed message; `has_suppressions`: its project has, or has had, entries. */
+export interface Claimed {
+  to_email: string;
+  has_suppressions: boolean;
+}
+
+/**
+ * Claimed messages of a project with what its list says of their addresses now. Without a list this
+ * asks the database nothing; otherwise it looks up all of them at once.
+ */
+export async function withSuppressions<E extends Claimed>(
+  db: Database,
+  projectId: string,
+  emails: readonly E[],
+): Promise<(E & { suppression: Suppression | null })[]> {
+  const addresses = emails.some((email) => email.has_suppressions)
+    ? await findAddresses(db, projectId)
+    : undefined;
+  if (!addresses) return emails.map((email) => ({ ...email, suppression: null }));
+  const found = await findSuppressions(
+    db,
+    addresses,
+    emails.map((email) => email.to_email),
+  );
+  return emails.map((email) => ({ ...email, suppression: found.get(email.to_email) ?? null }));
+}
+
+/** The entries of addresses that hold now, by address. */
+export async function findSuppressions(
+  db: Database,
+  { ownerId, hashOf }: Addresses,
+  emails: readonly string[],
+): Promise<Map<string, Suppression>> {
+  const byHash = new Map(emails.map((email) => [hashOf(email).toString('hex'), email]));
+  const { rows } = await sql<Suppression & { address_hash: Buffer }>`
+    select address_hash, scope, reason from suppression
+      where owner_id = ${ownerId} and address_hash = ${anyHash([...byHash.keys()])}
+        and coalesce(until > now(), true)`.execute(db);
+  return new Map(
+    rows.map(({ address_hash: hash, scope, reason }) => [
+      byHash.get(hash.toString('hex')) ?? '',
+      { scope, reason },
+    ]),
+  );
+}
+
+/** Any of these hashes, in hex, for the right side of `=`. */
+export function anyHash(hashes: readonly string[]) {
+  return sql`any(${hashes.map((hash) => `\\x${hash}`)}::bytea[])`;
+}
