@@ -1,8 +1,40 @@
+delete from suppression
+where until <= now() and ctid = any (array(
+    select ctid
+    from suppression
+    where until <= now()
+    limit $1))
+
 insert into consent (contact_id, project_id, action, source, topic, ip, user_agent, text, actor)
 select contact_id, project_id, action, source, topic, $1, $2, $3, $4
 from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[])
 with ordinality as given(contact_id, project_id, action, source, topic, place)
 order by place
+
+insert into suppression (owner_id, address_hash, email, reason, scope, email_id, until)
+select $1, address_hash::bytea, email, reason, scope, email_id, until
+from jsonb_to_recordset($2::jsonb) as given(address_hash text, email text, reason text, scope text,
+    email_id uuid, until timestamptz)
+order by address_hash
+on conflict (owner_id, address_hash) do update
+set reason = case when suppression.until <= now() or (suppression.scope = 'marketing' and
+    excluded.scope = 'all') then excluded.reason else suppression.reason end, scope = case when
+    suppression.until <= now() or (suppression.scope = 'marketing' and excluded.scope = 'all') then
+    excluded.scope else suppression.scope end, email_id = case when suppression.until <= now() or
+    (suppression.scope = 'marketing' and excluded.scope = 'all') then excluded.email_id else
+    suppression.email_id end, until = case when suppression.until <= now() or (suppression.until is
+    not null and coalesce(excluded.until > suppression.until, true)) then excluded.until else
+    suppression.until end, email = case when suppression.until <= now() or false then excluded.email
+    else suppression.email end, history = case when suppression.until <= now() or false then
+    excluded.history else suppression.history end, created_at = case when suppression.until <= now()
+    or false then excluded.created_at else suppression.created_at end
+where suppression.until <= now() or (suppression.scope = 'marketing' and excluded.scope = 'all') or
+    (suppression.until is not null and coalesce(excluded.until > suppression.until, true))
+returning created_at = now()::timestamptz(3) as "isNew"
+
+select address_hash, scope, reason
+from suppression
+where owner_id = $1 and address_hash = any($2::bytea[]) and coalesce(until > now(), true)
 
 select failures, case when next_probe_at is not null then greatest(0, ceil(extract(epoch from
     next_probe_at - clock_timestamp()) * 1000)::float8) end as "waitMs"
