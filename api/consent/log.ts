@@ -52,7 +52,7 @@ const ConsentLine = named('ConsentLine', {
   actor: z.string().nullable().describe('pk, sk or the id of a user; null: none of them'),
 });
 
-const listContactConsent = endpoint({
+export const listContactConsent = endpoint({
   id: 'listContactConsent',
   method: 'GET',
   path: '/contacts/{id}/consent',

@@ -42,7 +42,7 @@ function presentContactTopic(topic: ContactTopic): z.input<typeof ContactTopicAn
   };
 }
 
-const listContactTopics = endpoint({
+export const listContactTopics = endpoint({
   id: 'listContactTopics',
   method: 'GET',
   path: '/contacts/{id}/topics',

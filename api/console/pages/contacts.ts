@@ -1,6 +1,9 @@
+import type { z } from 'zod';
 import { normaliseEmail } from '../../../domain/mail/email-address.ts';
 import { getContact, listContacts } from '../../contacts/contacts.ts';
 import { getTimeline } from '../../contacts/timeline.ts';
+import { listContactConsent } from '../../consent/log.ts';
+import { listContactTopics } from '../../topics/contact-topics.ts';
 import { findExecutions } from '../../workflows/search.ts';
 import { ask } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -45,8 +48,10 @@ const showContactById = projectPage({
 
 async function showContact({ call, path }: PageContext, id: string) {
   const { cursor } = call.query;
-  const [contact, executions, timeline] = await Promise.all([
+  const [contact, topics, consent, executions, timeline] = await Promise.all([
     ask(call, getContact, { params: { id } }),
+    ask(call, listContactTopics, { params: { id } }),
+    ask(call, listContactConsent, { params: { id } }),
     ask(call, findExecutions, { query: { contactId: id, limit: '10' } }),
     ask(call, getTimeline, {
       params: { id },
@@ -68,10 +73,44 @@ async function showContact({ call, path }: PageContext, id: string) {
             ['Created', moment(createdAt)],
           ]),
         )}
+        ${topics.length > 0 && section('Topics', topicTable(topics))}
+        ${consent.length > 0 && section('Consent', consentTable(consent))}
         ${section('Executions', executionTable(executions.data, path, { isOfOne: true }))}
       </div>
       ${section('Timeline', html`${timelineList(timeline.data, path)}${further(timeline.cursor)}`)}`,
   };
+}
+
+function topicTable(topics: z.output<typeof listContactTopics.response>): Html {
+  return table(
+    ['Topic', 'State', 'Chosen'],
+    topics.map(({ name, subscribed, changedAt }) => [
+      name,
+      state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'),
+      moment(changedAt),
+    ]),
+    'There is no topic.',
+  );
+}
+
+/** Lines of the consent log that are shown: the newest. */
+const consentShown = 10;
+
+function consentTable(lines: z.output<typeof listContactConsent.response>): Html {
+  return table(
+    ['When', 'What', 'Topic', 'By', 'From'],
+    lines
+      .slice(-consentShown)
+      .toReversed()
+      .map(({ at, action, topic, source, ip }) => [
+        moment(at),
+        state(action),
+        topic,
+        source.replaceAll('_', ' '),
+        ip,
+      ]),
+    'Nothing is known.',
+  );
 }
 
 type Entry = Awaited<ReturnType<typeof ask<typeof getTimeline.response>>>['data'][number];

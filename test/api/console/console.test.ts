@@ -154,6 +154,16 @@ describe('the console', () => {
     expect((await open(`${home}/contacts?email=nobody`)).html).toContain('No such contact');
   });
 
+  it('shows what a contact has agreed to, and its topics', async () => {
+    const topic = { key: 'news', name: 'Big <news>', default: 'unsubscribed' };
+    await call('POST', '/topics', topic);
+    const { body } = await call('POST', '/contacts', { email: 'lea@shop.test' });
+    await call('PUT', `/contacts/${body.id}/topics`, { topics: { news: true } });
+    const { html } = await open(`${home}/contacts/${body.id}`);
+    expect(html).toMatch(/<td>Big &lt;news&gt;<\/td>\s*<td><span class="state good">subscribed/);
+    expect(html).toMatch(/granted<\/span><\/td>\s*<td>news<\/td>\s*<td>api<\/td>/);
+  });
+
   it('shows a mail that waits, until when and why, and what it went through', async () => {
     await call('POST', '/domains', { domain: 'held.test' });
     const until = new Date(Date.now() + 3_600_000).toISOString();
