@@ -44,9 +44,9 @@ const showEmail = projectPage({
         ),
       )}
       ${section(
-        'As it was sent',
+        'Its text',
         body === null
-          ? html`<p class="soft">Its text is not there: not yet, or not any more.</p>`
+          ? html`<p class="soft">It is not there: not yet, or not any more.</p>`
           : html`<iframe class="preview" title="The message" sandbox srcdoc="${body}"></iframe>`,
       )}`,
     };

@@ -162,7 +162,9 @@ function groupSection(
 function span(executions: readonly Listed[]): Html {
   const times = executions.map(timeOf).toSorted();
   const [first, last] = [times[0], times.at(-1)];
-  return first === last ? moment(first) : html`${moment(first)} to ${moment(last)}`;
+  const minute = (time = '') => time.slice(0, '2026-11-21T08:30'.length);
+  const isOne = minute(first) === minute(last);
+  return isOne ? moment(first) : html`${moment(first)} to ${moment(last)}`;
 }
 
 function timeOf({ stuck, completedAt, startedAt }: Listed): string {

@@ -34,16 +34,22 @@ const showJob = projectPage({
       content: html`${heading(title, state(job.state.toUpperCase()))}
         ${section(
           workflow.name,
-          html`${facts([
+          facts([
             ['Workflow', html`<a href="${path(`/workflows/${id}`)}">${workflow.name}</a>`],
             ['Asked', moment(job.createdAt)],
             ['Begun', moment(job.startedAt)],
             ['Ended', moment(job.finishedAt)],
             ...(failedReason ? [['Error', failedReason] as const] : []),
             ['Done', `${progress} %`],
-          ])}
-          ${result && figures(Object.entries(result).map(([name, value]) => [named(name), count(value)]))}`,
+          ]),
         )}
+        ${
+          result &&
+          section(
+            'What came of it',
+            figures(Object.entries(result).map(([name, value]) => [named(name), count(value)])),
+          )
+        }
         <p>
           ${result === null && html`<a href="${path(jobPath(id, jobId))}">Look again</a> · `}<a
             href="${path('/failures')}"
