@@ -1897,7 +1897,8 @@ export interface Api {
             max: number;
           } | null;
           enabled?: boolean;
-          from?: null;
+          /** By default now; at most 30 days ago */
+          from?: string;
         };
         idempotencyKey?: string;
       };

@@ -331,6 +331,7 @@ export interface EventDeliveryLoss {
 }
 
 export interface EventSubscription {
+  backlog: Json | null;
   batch_max: number | null;
   batch_turn: Generated<number>;
   covered_from: Timestamp | null;
@@ -993,7 +994,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
-  event_subscription: ["batch_max", "batch_turn", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription: ["backlog", "batch_max", "batch_turn", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],

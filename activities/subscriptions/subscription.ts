@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
+import { readBacklogPage } from '../../db/subscriptions/backlog.ts';
 import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts';
 import {
   findProbe,
@@ -131,7 +132,7 @@ async function sendEvents(
   try {
     for (;;) {
       if (!slice.goesOn()) return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
-      await catchUp(db, id, slice);
+      const isBehind = await catchUp(db, id, slice);
       target = await findTarget(db, id, lease);
       // Whoever has taken over goes on, or finds that it is gone.
       if (!target) return { state: 'disabled', nextDueMs: 0, requests };
@@ -148,6 +149,7 @@ async function sendEvents(
       }
       // Of contacts with many there may be others behind them.
       if (units.length > 0 && units.length < free) continue;
+      if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) return { ...(await restOf(db, target)), requests };
       const waitMs = sending.size < slice.places() ? lookMs : fullLookMs;
       await untilFirst(
@@ -161,15 +163,21 @@ async function sendEvents(
   }
 }
 
-/** Reads the log, and does what a change of the subscription has left. */
-async function catchUp(db: Database, id: string, { goesOn }: Slice): Promise<void> {
+/**
+ * Reads the log, and does what a change of the subscription has left. Returns true while there is more
+ * to read of the time before the subscription: one page at a time, to send meanwhile.
+ */
+async function catchUp(db: Database, id: string, { goesOn }: Slice): Promise<boolean> {
   const work = await findWork(db, id);
   const inPages = async (page: (db: Database, id: string) => Promise<boolean>) => {
     while (goesOn() && !(await page(db, id)));
   };
+  if (work.isReleased) await inPages(releasePage);
+  // New ones come after them.
+  if (work.hasBacklog && !(await readBacklogPage(db, id))) return true;
   if (work.hasUnread) await inPages(readPage);
   if (work.hasOutdated) await inPages(skipOutdated);
-  if (work.isReleased) await inPages(releasePage);
+  return false;
 }
 
 /** Nothing is sent but what somebody has asked for at once, and probes. */

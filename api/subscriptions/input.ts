@@ -12,7 +12,7 @@ import {
 } from '../../domain/subscription/settings.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import { refuseUnmadeEvent } from '../workflows/trigger.ts';
-import { Description, fault } from '../http/schemas.ts';
+import { Description, fault, Moment } from '../http/schemas.ts';
 
 /** What a subscription is made and changed with. */
 
@@ -88,14 +88,7 @@ export const NewSubscription = z.object({
   headers: Headers.optional(),
   batch: Batch.optional(),
   enabled: z.boolean().default(true),
-  from: z
-    .unknown()
-    .optional()
-    .refine(
-      (from) => from === undefined,
-      fault('not_allowed', 'A subscription begins now; events of before are not there yet.'),
-    )
-    .meta({ type: 'null' }),
+  from: Moment.optional().describe('By default now; at most 30 days ago'),
 });
 
 export const SubscriptionPatch = z.object({
@@ -121,6 +114,19 @@ export function checkSubscription(
   }
   for (const [index, item] of (given.events ?? []).entries()) {
     if (item !== 'email.*') refuseUnmadeEvent(item, `events.${index}`);
+  }
+}
+
+const dayMs = 86_400_000;
+
+/** @throws Problem VALIDATION_ERROR for a time that is too far back, or in the future */
+export function checkPast(field: string, at: Date, now: Date): void {
+  const { replayDays } = limits;
+  if (at.getTime() > now.getTime()) {
+    throw invalidField(field, 'too_big', 'Must not be in the future.');
+  }
+  if (at.getTime() < now.getTime() - replayDays * dayMs) {
+    throw invalidField(field, 'too_small', `Must be at most ${replayDays} days ago.`);
   }
 }
 

@@ -18,6 +18,7 @@ import {
   JobAccepted,
   jobOf,
 } from '../jobs/record.ts';
+import { checkPast } from './input.ts';
 import { ById, requireSubscription, subscriptionExample, tag } from './record.ts';
 
 const Replay = jobOf('EventReplay', {
@@ -31,19 +32,6 @@ const Replay = jobOf('EventReplay', {
   }),
   result: z.object({ replayed: z.int() }),
 });
-
-const dayMs = 86_400_000;
-
-/** @throws Problem VALIDATION_ERROR for a time that is too far back, or in the future */
-export function checkPast(field: string, at: Date, now: Date): void {
-  const { replayDays } = limits;
-  if (at.getTime() > now.getTime()) {
-    throw invalidField(field, 'too_big', 'Must not be in the future.');
-  }
-  if (at.getTime() < now.getTime() - replayDays * dayMs) {
-    throw invalidField(field, 'too_small', `Must be at most ${replayDays} days ago.`);
-  }
-}
 
 const replayEvents = endpoint({
   id: 'replayEvents',

@@ -15,7 +15,13 @@ import { secretOf } from '../../providers/web/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 import { deliveryEndpoints } from './deliveries.ts';
-import { checkSubscription, NewSubscription, sealHeaders, SubscriptionPatch } from './input.ts';
+import {
+  checkPast,
+  checkSubscription,
+  NewSubscription,
+  sealHeaders,
+  SubscriptionPatch,
+} from './input.ts';
 import { replayEndpoints } from './replays.ts';
 import {
   ById,
@@ -53,7 +59,7 @@ const createSubscription = endpoint({
   description:
     'Every event whose recording begins after the answer is sent, if an item of `events` names it. ' +
     '`secret` is answered here and by rotate-secret alone. EVENT_SUBSCRIPTION_LIMIT: a project has ' +
-    'at most 20. `from` is not there yet (`not_allowed`).',
+    'at most 20. With `from`, events recorded since then come first.',
   access: 'secret',
   role: 'ADMIN',
   status: 201,
@@ -66,6 +72,10 @@ const createSubscription = endpoint({
   },
   async handle({ db, caller, body, cipher, webhooks, keyUse }) {
     checkSubscription(body, webhooks);
+    if (body.from) {
+      if (!body.enabled) throw invalidField('from', 'not_allowed', 'It is not enabled.');
+      checkPast('from', body.from, new Date());
+    }
     const secret = secretOf(randomBytes(32));
     const row = {
       url: body.url,
@@ -73,6 +83,7 @@ const createSubscription = endpoint({
       description: body.description ?? null,
       enabled: body.enabled,
       batch_max: body.batch?.max ?? null,
+      from: body.from?.toISOString() ?? null,
       secret: cipher.encrypt(secret),
       ...sealHeaders(cipher, body.headers ?? null),
     };

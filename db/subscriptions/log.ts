@@ -38,11 +38,17 @@ export const hasUnread = sql<boolean>`(enabled or earlier <> '[]') and (reading 
 
 /** What a subscription has to do before it sends: three short looks by index. */
 export async function findWork(db: Database, id: string) {
-  const { rows } = await sql<{ hasUnread: boolean; hasOutdated: boolean; isReleased: boolean }>`
-    select ${hasUnread} as "hasUnread", has_outdated as "hasOutdated",
+  const { rows } = await sql<{
+    hasBacklog: boolean;
+    hasUnread: boolean;
+    hasOutdated: boolean;
+    isReleased: boolean;
+  }>`
+    select backlog is not null as "hasBacklog", ${hasUnread} as "hasUnread",
+        has_outdated as "hasOutdated",
         released_at is not null as "isReleased"
       from event_subscription subscription where id = ${id}`.execute(db);
-  return rows[0] ?? { hasUnread: false, hasOutdated: false, isReleased: false };
+  return rows[0] ?? { hasBacklog: false, hasUnread: false, hasOutdated: false, isReleased: false };
 }
 
 /**

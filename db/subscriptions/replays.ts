@@ -4,18 +4,16 @@ import { notedSubscription } from '../../domain/runs.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from '../jobs/jobs.ts';
+import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './history.ts';
 import { itemsMatch } from './matching.ts';
 import { lockSubscription, signalSubscription } from './subscriptions.ts';
 
 /** Events that a subscription is sent again, by a job. */
 
-/** Events looked at in one transaction. */
-const pageSize = 1_000;
-
 /** Where a replay is. */
 interface ReplayState {
   /** The last event that it has looked at; null: none. */
-  after: { at: string; id: string } | null;
+  after: HistoryPlace | null;
   /** `done` of its progress is in percent of the span of time. */
   total: 100;
 }
@@ -65,15 +63,14 @@ export async function recordReplayPage(db: Database, ref: JobRef): Promise<boole
     const { after } = job.request as unknown as ReplayState;
     const { replayed = 0 } = (job.result ?? {}) as { replayed?: number };
     const page = await replayPage(tx, { ...subscription, projectId: ref.projectId }, data, after);
-    const last = { at: page.at ?? data.to, id: page.id };
     const result = { replayed: replayed + page.made };
     await updateJobProgress(tx, job.id, {
-      done: Math.floor(100 * shareOf(data, last.at)),
+      done: Math.floor(100 * shareOf(data, page.after?.at ?? data.from)),
       total: 100,
       result,
-      request: { after: last, total: 100 },
+      request: { after: page.after, total: 100 },
     });
-    if (page.looked < pageSize) {
+    if (page.isOver) {
       await endJob(tx, job.id, { state: 'completed' });
       await signalSubscription(tx, { id: subscription.id, project_id: ref.projectId });
       return true;
@@ -93,23 +90,18 @@ async function replayPage(
   tx: Database,
   subscription: { id: string; projectId: string; events: string[]; epoch: number },
   { from, to, eventName, onlyFailed }: ReplayData,
-  after: ReplayState['after'],
+  after: HistoryPlace | null,
 ) {
-  const { id, projectId, events, epoch } = subscription;
+  const { id, projectId, events: items, epoch } = subscription;
+  const span = { projectId, from, to, eventName, items, after };
+  const until = await storeHistory(tx, span);
   const { rows } = await sql<{ looked: number; made: number; at: string | null; id: string }>`
-    with page as materialized (
-      select id, contact_id, name, created_at, recorded_at from event
-        where project_id = ${projectId} and created_at >= ${from}::timestamptz
-          and created_at <= ${to}::timestamptz
-          ${eventName === null ? sql`` : sql`and name = ${eventName}`}
-          ${after === null ? sql`` : sql`and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)`}
-        order by created_at, id limit ${pageSize}
-    ), made as (
+    with page as materialized (${selectHistory(span, until)}), made as (
       insert into event_delivery (subscription_id, event_id, project_id, contact_id, event_name,
           created_at, recorded_at, epoch, due_at, is_retry)
         select ${id}, id, ${projectId}, contact_id, name, created_at, recorded_at, ${epoch},
             statement_timestamp(), true
-          from page where ${itemsMatch(sql`${events}::text[]`, sql`page.name`)}
+          from page where ${itemsMatch(sql`${items}::text[]`, sql`page.name`)}
         on conflict (subscription_id, event_id) do update set status = 'pending', reason = null,
             tries = 0, is_retry = true, urgent = false, turn = event_delivery.turn + 1,
             batch_turn = null, epoch = excluded.epoch, due_at = excluded.due_at,
@@ -124,5 +116,7 @@ async function replayPage(
       from (select) as always
       left join lateral (select created_at, id from page order by created_at desc, id desc limit 1)
         last on true`.execute(tx);
-  return rows[0] ?? { looked: 0, made: 0, at: null, id: '' };
+  const { looked = 0, made = 0, at = null, id: lastId = '' } = rows[0] ?? {};
+  const isOver = until === null && looked < historyPage;
+  return { made, isOver, after: at === null ? after : { at, id: lastId } };
 }

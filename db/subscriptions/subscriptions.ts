@@ -29,6 +29,8 @@ export interface NewSubscription extends SealedHeaders {
   enabled: boolean;
   /** Events of a request; null: one, without a list. */
   batch_max: number | null;
+  /** ISO 8601: it covers events from then on; null: those to come. */
+  from: string | null;
   /** Encrypted. */
   secret: Buffer;
 }
@@ -50,7 +52,7 @@ async function findMissingSecret(tx: Database, projectId: string, names: readonl
 export async function insertSubscription(
   tx: Database,
   projectId: string,
-  given: NewSubscription,
+  { from, ...given }: NewSubscription,
 ): Promise<SubscriptionRow | 'limit' | { missingSecret: string }> {
   await holdProject(tx, projectId);
   // One at a time: each counts the others, and the secrets that it names stay.
@@ -69,7 +71,8 @@ export async function insertSubscription(
       ...given,
       project_id: projectId,
       disabled_reason: given.enabled ? null : 'requested',
-      covered_from: given.enabled ? sql<Date>`now()` : null,
+      covered_from: given.enabled ? (from ?? sql<Date>`now()`) : null,
+      backlog: from === null ? null : JSON.stringify({ from, after: null }),
     })
     .returning(columnsOf('event_subscription'))
     .executeTakeFirstOrThrow();
@@ -228,6 +231,8 @@ function disabling(reason: DisabledReason) {
     enabled: false,
     disabled_reason: reason,
     covered_from: null,
+    // What was not reached has no delivery: a replay finds it.
+    backlog: null,
     epoch: sql<number>`epoch + 1`,
     has_outdated: true,
   };
@@ -298,6 +303,7 @@ export async function restartSubscriptions(tx: Database, projectId: string): Pro
       read_id: null,
       read_earlier: 0,
       earlier: '[]',
+      backlog: null,
       has_outdated: false,
       ...freshReceiver,
       released_at: null,

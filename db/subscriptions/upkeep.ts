@@ -23,7 +23,7 @@ export async function listForgotten(
 ): Promise<{ id: string; projectId: string; isDue: boolean }[]> {
   const { rows } = await sql<{ id: string; projectId: string; isDue: boolean }>`
     select subscription.id, project_id as "projectId",
-        project.disabled_reason is null and (${hasUnread} or has_outdated or suspended
+        project.disabled_reason is null and (${hasUnread} or backlog is not null or has_outdated or suspended
         or enabled and not paused and coalesce(hold_until < now(), true)
           and coalesce(probe_at < now() - interval '10 seconds', true)
           and exists (select from event_delivery

@@ -151,8 +151,19 @@ it('has batches of 1 to 100 events', async () => {
   await call('DELETE', `${path}/${made.id}`);
 });
 
-it('tells what is not there yet', async () => {
-  expect(await refused({ from: '2026-01-01' })).toEqual([['from', 'not_allowed']]);
+it('begins in the past, up to 30 days ago', async () => {
+  const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  expect(await refused({ from: at(-31) })).toEqual([['from', 'too_small']]);
+  expect(await refused({ from: at(1) })).toEqual([['from', 'too_big']]);
+  expect(await refused({ from: at(-1), enabled: false })).toEqual([['from', 'not_allowed']]);
+  const from = at(-29);
+  const made = await create({ from });
+  expect(made.from).toBe(from);
+  const patched = await call('PATCH', `${path}/${made.id}`, { from: at(-1) });
+  expect([patched.status, patched.body.from]).toEqual([200, from]);
+  const disabled = await call('PATCH', `${path}/${made.id}`, { enabled: false });
+  expect(disabled.body.from).toBeNull();
+  await call('DELETE', `${path}/${made.id}`);
 });
 
 it('holds the secrets that its headers name', async () => {

@@ -176,15 +176,15 @@ select subscription.id, project_id as "projectId", project.disabled_reason is nu
       select
       from event
       where event.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
-          pg_visible_in_snapshot(tx, seen))) or has_outdated or suspended or enabled and not paused
-          and coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10
-          seconds', true) and exists (
+          pg_visible_in_snapshot(tx, seen))) or backlog is not null or has_outdated or suspended or
+          enabled and not paused and coalesce(hold_until < now(), true) and coalesce(probe_at <
+          now() - interval '10 seconds', true) and exists (
     select
     from event_delivery
     where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
         false]) and due_at < now() - interval '10 seconds')) as "isDue"
 from (
-  select event_subscription.batch_max, event_subscription.batch_turn,
+  select event_subscription.backlog, event_subscription.batch_max, event_subscription.batch_turn,
       event_subscription.covered_from, event_subscription.created_at,
       event_subscription.description, event_subscription.disabled_reason,
       event_subscription.earlier, event_subscription.enabled, event_subscription.epoch,
