@@ -14,6 +14,7 @@ const rare = [
   'test/faults/send-again.test.ts',
   'test/faults/shared-campaign.test.ts',
   'test/faults/table.test.ts',
+  'test/faults/timing.test.ts',
   'test/faults/two-of-each.test.ts',
   'test/workflows/upkeep/scale.test.ts',
 ];

@@ -16,6 +16,7 @@ import { pauses } from './pauses.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
 import { start } from './start.ts';
+import { timing } from './timing.ts';
 import { track } from './track.ts';
 
 /** `npm run bench -- <name> [--option=value …]`; without a name it lists what there is. */
@@ -31,6 +32,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   feedback,
   drain,
   pauses,
+  timing,
   import: imports,
   start,
   contacts,

@@ -19,6 +19,7 @@ const others = [
   'rolling-deploy',
   'send-again',
   'shared-campaign',
+  'timing',
   'two-of-each',
 ];
 if (name === '') files.push(...others.map((file) => `test/faults/${file}.test.ts`));

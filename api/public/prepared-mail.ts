@@ -17,6 +17,7 @@ import { planContactData } from '../../domain/contact/data.ts';
 import { Problem, found, invalidField } from '../../domain/errors.ts';
 import { safeFileName } from '../../domain/file-name.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
+import { domainOf } from '../../domain/mail/email-address.ts';
 import { type MessageClass, readCustomHeaders } from '../../domain/mail/headers.ts';
 import {
   type CompiledTemplate,
@@ -50,6 +51,18 @@ export interface PreparedMail {
   share: Share;
 }
 
+/** Reads a row unless it is known from a message before of the same request. */
+export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
+
+/** What the messages of one request have in common is read once; what was refused is read again. */
+export function readingOnce(): ReadOnce {
+  const known = new Map<string, unknown>();
+  return async <T>(key: string, read: () => Promise<T>) => {
+    if (!known.has(key)) known.set(key, await read());
+    return known.get(key) as T;
+  };
+}
+
 /**
  * Finds template, sender and project of a message, and stores its attachments once.
  * @param options.isContinued some of its recipients have their mail already, by an earlier request
@@ -59,15 +72,26 @@ export async function prepareMail(
   db: Database,
   caller: ProjectCaller,
   request: SendBody,
-  options: { isContinued: boolean },
+  {
+    isContinued,
+    readOnce = readingOnce(),
+  }: { isContinued: boolean; readOnce?: ReadOnce | undefined },
 ): Promise<PreparedMail> {
   const { projectId } = caller;
   const id = request.template;
-  const template = id && found('TEMPLATE', id, await findTemplate(db, projectId, id));
-  if (!options.isContinued) refusePast(request.scheduledFor);
-  const project = found('PROJECT', projectId, await findProject(db, projectId));
+  const template =
+    id &&
+    (await readOnce(`template ${id}`, async () =>
+      found('TEMPLATE', id, await findTemplate(db, projectId, id)),
+    ));
+  if (!isContinued) refusePast(request.scheduledFor);
+  const project = await readOnce('project', async () =>
+    found('PROJECT', projectId, await findProject(db, projectId)),
+  );
   const from = senderOf(request, template || null, project.name);
-  await requireVerifiedSender(db, projectId, from.email);
+  await readOnce(`domain ${domainOf(from.email)}`, () =>
+    requireVerifiedSender(db, projectId, from.email),
+  );
   const { headers, replyTo } = readCustomHeaders(request.headers);
   return {
     origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },

@@ -12,7 +12,7 @@ import { type Call, endpoint } from '../http/endpoint.ts';
 import { asProblem, errorBody } from '../http/envelope.ts';
 import { fault, named, Time } from '../http/schemas.ts';
 import { checkRequest, choosing } from '../http/validation.ts';
-import { AlreadyAccepted, prepareMail, recordMail, shareOf } from './prepared-mail.ts';
+import { AlreadyAccepted, prepareMail, readingOnce, recordMail, shareOf } from './prepared-mail.ts';
 import {
   type MessageKey,
   presentSent,
@@ -170,12 +170,13 @@ export const sendBatch = endpoint({
  */
 async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   const results: z.input<typeof Result>[] = [];
+  const readOnce = readingOnce();
   let first = 0;
   for (const message of call.body.messages) {
     const key = keyFrom(call, first, recipientsOf(message));
     first += recipientsOf(message);
     try {
-      const data = await sendMessage(call, checkMessage(message), key);
+      const data = await sendMessage(call, checkMessage(message), key, readOnce);
       results.push({ success: true, data });
     } catch (error) {
       const problem = asProblem(error);
@@ -240,13 +241,14 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   return renderAhead(renderer, (known) =>
     transact(db, async (tx) => {
       const results: z.input<typeof Result>[] = [];
+      const readOnce = readingOnce();
       await lockContactsWith(tx, caller.projectId, addresses);
       let position = 0;
       for (const [index, { body, newContacts }] of messages.entries()) {
         const emails: SentEmail[] = [];
         const warnings = new Warnings();
         try {
-          const mail = await prepareMail(tx, caller, body, { isContinued: false });
+          const mail = await prepareMail(tx, caller, body, { isContinued: false, readOnce });
           for (const [at, recipient] of body.to.entries()) {
             const email = keyUse?.emailId(position) ?? newIds[position]!;
             const ids = { email, newContact: newContacts[at]! };

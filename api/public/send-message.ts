@@ -15,6 +15,7 @@ import {
   AlreadyAccepted,
   type PreparedMail,
   prepareMail,
+  type ReadOnce,
   recordMail,
   requireShare,
 } from './prepared-mail.ts';
@@ -76,12 +77,14 @@ export interface MessageKey {
 
 /**
  * Sends one message to its recipients in turn, each in a transaction of its own.
+ * @param readOnce of a request with several messages.
  * @throws Problem with `details.emails` when some have their mail already
  */
 export async function sendMessage(
   call: SendCall,
   body: SendBody,
   key: MessageKey | null,
+  readOnce?: ReadOnce,
 ): Promise<SentMessage> {
   refuseLargeFiles(body.attachments, call.config);
   const timestamp = new Date().toISOString();
@@ -90,9 +93,11 @@ export async function sendMessage(
   const answer = (sent: SentEmail[]) => presentSent(body, sent, warnings, timestamp);
   const left = body.to.slice(emails.length);
   const isContinued = emails.length > 0;
-  const mail = await admit(call, body, { left: left.length, isContinued }).catch((error) => {
-    throw isContinued ? withEmails(error, emails) : error;
-  });
+  const mail = await admit(call, body, { left: left.length, isContinued, readOnce }).catch(
+    (error) => {
+      throw isContinued ? withEmails(error, emails) : error;
+    },
+  );
   for (const recipient of left) {
     const position = emails.length;
     const note = async (tx: Database, sent: SentEmail, found: readonly TemplateWarning[]) => {
@@ -131,9 +136,9 @@ export function presentSent(
 async function admit(
   { db, config, caller }: SendCall,
   body: SendBody,
-  { left, isContinued }: { left: number; isContinued: boolean },
+  { left, ...options }: { left: number; isContinued: boolean; readOnce: ReadOnce | undefined },
 ): Promise<PreparedMail> {
-  const mail = await prepareMail(db, caller, body, { isContinued });
+  const mail = await prepareMail(db, caller, body, options);
   await requireShare(db, config.billing, mail, left);
   return mail;
 }

@@ -117,8 +117,8 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
   }
   const moments = (await listMoments(tx, page, { localTime, policy })).map(({ zone, at }) => ({
     zone,
-    at,
-    skipped: campaign.late === 'skip' && Date.parse(at) < first.getTime(),
+    at: new Date(at).toISOString(),
+    skipped: campaign.late === 'skip' && at < first.getTime(),
   }));
   const scheduled = traceEntry(
     'scheduled',

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { momentIn } from '../../domain/campaign/local-time.ts';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
@@ -14,8 +15,16 @@ import { audienceSql, mayReceive } from './audience.ts';
  * contacts are in it.
  */
 
-/** Names of zones that are read at once: as long as they are looked at, nothing else is done. */
+/** Names of zones that are read at once. */
 const zonePage = 500;
+/** Zones after which others get their turn: the first look at one may take milliseconds. */
+const zonesInRow = 10;
+
+/** What the moments of a campaign follow from. */
+interface LocalTimePlan {
+  localTime: string;
+  policy: ZonePolicy;
+}
 
 /**
  * SQL of the text at which a row of `contact` names its zone, in lower case; empty where no zone can
@@ -37,7 +46,7 @@ export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilde
 export async function countMoments(
   db: Database,
   given: { projectId: string; audience: CampaignAudience; messageClass: string },
-  { localTime, policy }: { localTime: string; policy: ZonePolicy },
+  plan: LocalTimePlan,
 ): Promise<{ total: number; moments: Set<number> }> {
   const { projectId } = given;
   const end = Date.now() + limits.conditionTimeMs;
@@ -45,7 +54,7 @@ export async function countMoments(
     const holds = await audienceSql(tx, projectId, given.audience, new Date());
     await sql`
       declare audience_zone no scroll cursor for
-        select ${zoneText(policy)} as zone, count(*)::int as contacts from contact
+        select ${zoneText(plan.policy)} as zone, count(*)::int as contacts from contact
           where project_id = ${projectId} and ${mayReceive(given.messageClass)} and (${holds})
           group by 1`.execute(tx);
     let total = 0;
@@ -53,10 +62,8 @@ export async function countMoments(
     for (;;) {
       const { rows } = await sql<{ zone: string; contacts: number }>`
         fetch ${sql.lit(zonePage)} from audience_zone`.execute(tx);
-      for (const { zone, contacts } of rows) {
-        total += contacts;
-        moments.add(momentIn(zone, policy.timeZone, localTime).getTime());
-      }
+      for (const { contacts } of rows) total += contacts;
+      for (const { at } of await momentsOf(rows, plan)) moments.add(at);
       if (rows.length < zonePage) return { total, moments };
       if (Date.now() > end) throw new Problem('CONDITION_TOO_HEAVY');
     }
@@ -66,8 +73,8 @@ export async function countMoments(
 /** The moment of all contacts that have one text in place of their zone. */
 export interface ZoneMoment {
   zone: string;
-  /** ISO time. */
-  at: string;
+  /** In milliseconds since 1970. */
+  at: number;
 }
 
 /**
@@ -77,12 +84,21 @@ export interface ZoneMoment {
 export async function listMoments(
   tx: Database,
   contacts: RawBuilder<unknown>,
-  { localTime, policy }: { localTime: string; policy: ZonePolicy },
+  plan: LocalTimePlan,
 ): Promise<ZoneMoment[]> {
   const { rows } = await sql<{ zone: string }>`
-    select distinct ${zoneText(policy)} as zone from (${contacts}) as contact`.execute(tx);
-  return rows.map(({ zone }) => ({
-    zone,
-    at: momentIn(zone, policy.timeZone, localTime).toISOString(),
-  }));
+    select distinct ${zoneText(plan.policy)} as zone from (${contacts}) as contact`.execute(tx);
+  return momentsOf(rows, plan);
+}
+
+async function momentsOf(
+  zones: readonly { zone: string }[],
+  { localTime, policy }: LocalTimePlan,
+): Promise<ZoneMoment[]> {
+  const moments: ZoneMoment[] = [];
+  for (const { zone } of zones) {
+    moments.push({ zone, at: momentIn(zone, policy.timeZone, localTime).getTime() });
+    if (moments.length % zonesInRow === 0) await setImmediate();
+  }
+  return moments;
 }

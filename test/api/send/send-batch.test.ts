@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
+import { recordStatements } from '../../support/statements.ts';
 
 const shop = await useShop();
 
@@ -43,6 +44,25 @@ async function contactsWith(...addresses: string[]): Promise<number> {
 }
 
 describe('POST /v1/send/batch', () => {
+  it.each([true, false])('reads once what its messages share (atomic: %s)', async (atomic) => {
+    const { body: template } = await shop.call('POST', '/templates', {
+      name: 'Code',
+      type: 'TRANSACTIONAL',
+      from: `team@${shop.domain}`,
+      subject: 'Code',
+      body: '<p>{{code}}</p>',
+    });
+    const statements = recordStatements();
+    const to = [newAddress(), newAddress(), newAddress()];
+    const messages = to.map((email) => ({ to: email, template: template.id }));
+    expect((await batch({ messages, atomic })).body.data).toMatchObject({ accepted: 3 });
+    const asked = statements.take().map(({ text }) => text);
+    for (const table of ['template', 'domain']) {
+      expect(asked.filter((text) => text.includes(`from "${table}"`))).toHaveLength(1);
+    }
+    expect(await mailsTo(...to)).toBe(3);
+  });
+
   it('accepts each message for itself, and says in order what became of it', async () => {
     const [one, two, three] = [newAddress(), newAddress(), newAddress()];
     const { status, body } = await batch({

@@ -169,6 +169,27 @@ describe('quiet hours', () => {
     await mailIn(left.id, 'DELIVERED');
   });
 
+  it('go on when all comes back after a while; what was scheduled has left once by then', async () => {
+    const { id } = await contact();
+    await setPolicy({ quietHours: quietFor(hourMs) });
+    await campaign();
+    const { hold } = await heldMail(id, 'quiet_hours');
+    const to = newAddress();
+    const scheduledFor = Date.now() + 3_000;
+    const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>', scheduledFor };
+    const { body } = await engine.call('POST', '/v1/send', { ...mail, to });
+    await engine.stopWorker();
+    await waitFor('the moment', () => Date.now() > scheduledFor + 500);
+    await engine.startWorker();
+    const [{ contact: other }] = body.data.emails;
+    const sent = await mailIn(other.id, 'DELIVERED');
+    expect(Date.parse(sent.sentAt)).toBeGreaterThan(scheduledFor);
+    expect(await engine.mailsTo(to, 1)).toHaveLength(1);
+    const held = await mailOf(id);
+    expect(held).toMatchObject({ status: 'PENDING', hold });
+    expect(statesOf(held)).toEqual(['queued', 'held']);
+  });
+
   it('are followed by another look: who opted out meanwhile gets nothing', async () => {
     const { id } = await contact();
     await setPolicy({ quietHours: quietFor(hourMs) });
