@@ -91,6 +91,7 @@ export const problems = {
   CONFLICT: [409, 'This does not fit the current state.'],
   MEMBER_EXISTS: [409, 'The user is a member or invited already.'],
   CONTACT_EXISTS: [409, 'Another contact has this email address.'],
+  CONTACT_SUPPRESSED: [409, 'The person has opted out and was erased.'],
   EMAIL_TAKEN: [409, 'There is an account with this email address.'],
   DOMAIN_EXISTS: [409, 'This domain is registered on this server already.'],
   TOPIC_EXISTS: [409, 'The project has a topic with this key already.'],

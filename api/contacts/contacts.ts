@@ -174,7 +174,8 @@ export const updateContact = endpoint({
   summary: 'Change a contact; data is merged key by key, null clears all of it',
   description:
     'Fields that are left out keep their value. Merged, `data` has at most 500 keys and 64 KB ' +
-    'as JSON. CONTACT_EXISTS: another contact has this address.',
+    'as JSON. CONTACT_EXISTS: another contact has this address. CONTACT_SUPPRESSED: the person has ' +
+    'opted out before the contact was deleted, and only they can subscribe it again.',
   access: 'secret',
   params: ById,
   body: z.object({
@@ -183,7 +184,7 @@ export const updateContact = endpoint({
     data: ContactData,
   }),
   response: Contact,
-  problems: ['CONTACT_NOT_FOUND', 'CONTACT_EXISTS'],
+  problems: ['CONTACT_NOT_FOUND', 'CONTACT_EXISTS', 'CONTACT_SUPPRESSED'],
   example: {
     body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
     response: contactExample,
@@ -209,7 +210,9 @@ export const deleteContact = endpoint({
   path: '/contacts/{id}',
   tag,
   summary: 'Delete a contact with its events, emails, memberships and executions',
-  description: 'Its active executions are cancelled first. This cannot be undone.',
+  description:
+    'Its active executions are cancelled first. This cannot be undone. Of a contact that has opted ' +
+    'out, the suppression list keeps a hash of the address.',
   access: 'secret',
   status: 204,
   params: ById,

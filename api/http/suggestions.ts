@@ -81,6 +81,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   CONFLICT: 'Read the current state, then decide anew.',
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
+  CONTACT_SUPPRESSED:
+    'Only the person can subscribe again; or take the address off with ' +
+    'DELETE /suppression-list/{email}, if you know that they want it.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
   DOMAIN_EXISTS: 'Remove it from the other project first, or use another domain.',

@@ -11,6 +11,7 @@ import { deleteContactHistory, deleteContacts } from './deletion.ts';
 import { actionOf, noEvidence, recordConsent } from '../consent/log.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { findErased } from '../suppression/erased.ts';
 import { recordEvents } from '../events/events.ts';
 import {
   type JobRef,
@@ -189,19 +190,33 @@ async function applyTo(
   const wanted = operation === 'subscribe';
   const contacts = await tx
     .selectFrom('contact')
-    .select(['id', 'subscribed'])
+    .select(['id', 'email', 'subscribed'])
     .where('project_id', '=', projectId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();
-  const changed = contacts.filter(({ subscribed }) => subscribed !== wanted).map(({ id }) => id);
+  const others = contacts.filter(({ subscribed }) => subscribed !== wanted);
+  const erased = wanted
+    ? await findErased(
+        tx,
+        projectId,
+        others.map(({ email }) => email),
+      )
+    : new Set<string>();
+  const kept = others.filter(({ email }) => erased.has(email));
+  const changed = others.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
   await recordChanges(tx, { projectId, actor }, wanted, changed);
   const known = contacts.map(({ id }) => id);
+  const success = known.length - kept.length;
+  const error = 'The person has opted out and was erased: only they can subscribe again.';
   return {
-    success: known.length,
-    unchanged: known.length - changed.length,
-    errors: missing(ids, known),
+    success,
+    unchanged: success - changed.length,
+    errors: [
+      ...missing(ids, known),
+      ...kept.map(({ id, email }) => ({ contactId: id, email, error })),
+    ],
   };
 }
 

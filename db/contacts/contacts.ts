@@ -7,6 +7,8 @@ import { columnList, columnsOf } from '../columns.ts';
 import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
+import { findErased, refuseErased, unsubscribeErased } from '../suppression/erased.ts';
+import { hasAddressKey } from '../suppression/keys.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Contact } from '../tables.ts';
 
@@ -150,8 +152,9 @@ export async function recordContact(
     const contact = await upsertContact(tx, projectId, { ...write, idWhenNew: id });
     if (contact) {
       const isNew = contact.id === id;
-      if (isNew) await noteNew(tx, contact, write.origin);
-      return { contact: withinLimits(contact), isNew };
+      const { has_list: _, ...known } = contact;
+      const noted = isNew ? await noteNew(tx, contact, write.origin) : known;
+      return { contact: withinLimits(noted), isNew };
     }
   }
   for (;;) {
@@ -160,19 +163,22 @@ export async function recordContact(
       const contact = await insertContact(tx, projectId, write);
       // Nothing inserted: another transaction has just created it.
       if (contact) {
-        await noteNew(tx, contact, write.origin);
-        return { contact: withinLimits(contact), isNew: true };
+        const noted = await noteNew(tx, contact, write.origin);
+        return { contact: withinLimits(noted), isNew: true };
       }
       continue;
     }
-    return { contact: await changeContact(tx, before, write), isNew: false };
+    // Who is erased stays unsubscribed, whatever is written.
+    const subscribed = (await mayBecome(tx, before, write)) ? write.subscribed : undefined;
+    return { contact: await changeContact(tx, before, { ...write, subscribed }), isNew: false };
   }
 }
 
 /**
  * Updates a contact, inside the caller's transaction, which ends with a conflict: two requests for
  * one new address do not both get it. Undefined when the project has no such contact.
- * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; VALIDATION_ERROR when the merged data exceeds a limit.
+ * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; CONTACT_SUPPRESSED when it would be subscribed although
+ *   its address is erased; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function updateContact(
   tx: Database,
@@ -181,7 +187,11 @@ export async function updateContact(
   change: ContactChange,
 ): Promise<ContactRow | undefined> {
   const before = await lockContact(tx, projectId, { id });
-  return before && changeContact(tx, before, change);
+  if (!before) return undefined;
+  const { email = before.email, subscribed = before.subscribed } = change;
+  const isGranted = subscribed && (change.subscribed === true || email !== before.email);
+  if (isGranted) await refuseErased(tx, projectId, email);
+  return changeContact(tx, before, change);
 }
 
 async function changeContact(tx: Database, before: ContactRow, change: ContactChange) {
@@ -193,12 +203,36 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
   return withinLimits(contact);
 }
 
-/** Logs the consent of a contact that has just been made: one that is not subscribed has given none. */
-async function noteNew(tx: Database, contact: ContactRow, origin: ConsentOrigin): Promise<void> {
-  if (!contact.subscribed) return;
-  const granted = { contactId: contact.id, action: actionOf(true, origin.source), topic: null };
-  await recordConsent(tx, contact.project_id, [granted], origin);
+/** Whether a contact may become subscribed as a change wants it: not while its address is erased. */
+async function mayBecome(
+  tx: Database,
+  before: ContactRow,
+  { subscribed }: ContactChange,
+): Promise<boolean> {
+  if (subscribed !== true || before.subscribed) return true;
+  return !(await findErased(tx, before.project_id, [before.email])).has(before.email);
 }
+
+/**
+ * Logs the consent of a contact that has just been made. One that is not subscribed has given none, and one
+ * whose address is erased becomes unsubscribed. Returns it as it is then.
+ */
+async function noteNew(
+  tx: Database,
+  { has_list, ...contact }: NewContact,
+  origin: ConsentOrigin,
+): Promise<ContactRow> {
+  const { project_id: projectId } = contact;
+  const made = [{ ...contact, has_list }];
+  const [contactId] = await unsubscribeErased(tx, projectId, made);
+  if (contactId === undefined) return { ...contact, subscribed: false };
+  const granted = { contactId, action: actionOf(true, origin.source), topic: null };
+  await recordConsent(tx, projectId, [granted], origin);
+  return contact;
+}
+
+/** A written contact, and whether its project has a suppression list. */
+type NewContact = ContactRow & { has_list: boolean };
 
 /**
  * Locks a contact and prevents the removal of its project, in one round trip.
@@ -236,16 +270,16 @@ async function upsertContact(
   tx: Database,
   projectId: string,
   { idWhenNew, email, subscribedWhenNew, data }: ContactWrite,
-): Promise<ContactRow | undefined> {
+): Promise<NewContact | undefined> {
   const merged = mergedData(sql`coalesce(excluded.data, '{}')`, data.remove);
-  const { rows } = await sql<ContactRow>`
+  const { rows } = await sql<NewContact>`
     insert into contact (id, project_id, email, subscribed, data)
       select ${idWhenNew}::uuid, id, ${email}, ${subscribedWhenNew}::boolean,
           nullif(${JSON.stringify(data.set)}::jsonb, '{}')
         from project where id = ${projectId} and removal is null for key share
       on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
         where contact.data is distinct from ${merged}
-      returning ${columnList('contact')}`.execute(tx);
+      returning ${columnList('contact')}, ${hasAddressKey(projectId)} as has_list`.execute(tx);
   return rows[0];
 }
 
@@ -262,8 +296,9 @@ async function insertContact(tx: Database, projectId: string, write: ContactWrit
     })
     .onConflict((conflict) => conflict.columns(['project_id', 'email']).doNothing())
     .returning(columnsOf('contact'))
+    .returning(hasAddressKey(projectId).as('has_list'))
     .executeTakeFirst();
-  return row as ContactRow | undefined;
+  return row as NewContact | undefined;
 }
 
 /** A contact's data after a change. The database merges: it keeps the precision of stored numbers. */

@@ -4,6 +4,8 @@ import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
+import { limits } from '../../domain/limits.ts';
+import { keepOptOuts } from '../suppression/erased.ts';
 import { activeStatuses } from '../workflows/executions.ts';
 
 /** Rows of each kind that go with their contacts in one transaction. */
@@ -13,8 +15,16 @@ const historyMax = 5000;
 const history = [
   {
     table: 'event',
-    isPast: sql<boolean>`not exists (select from wait
+    // Whether the contact has opted out, its deletion asks.
+    isPast: sql<boolean>`name <> 'contact.unsubscribed' and not exists (select from wait
       where wait.contact_id = event.contact_id and wait.event_id = event.id)`,
+  },
+  {
+    table: 'consent',
+    // Its deletion may keep the newest ones.
+    isPast: sql<boolean>`id < (select newest.id from consent newest
+      where newest.contact_id = consent.contact_id
+      order by newest.id desc offset ${limits.consentLines - 1} limit 1)`,
   },
   { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
   { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },
@@ -44,7 +54,7 @@ export async function deleteContactHistory(
 
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
- * caller's transaction; before it, call `deleteContactHistory`. A trigger puts the runs of active
+ * caller's transaction, and keeps that they have opted out; before it, call `deleteContactHistory`. A trigger puts the runs of active
  * executions into the outbox, to be cancelled. Returns the ids of those that existed.
  */
 export async function deleteContacts(
@@ -62,6 +72,7 @@ export async function deleteContacts(
     .forUpdate()
     .execute();
   const deleted = contacts.map((contact) => contact.id);
+  await keepOptOuts(tx, projectId, deleted);
   const executions = await tx
     .selectFrom('execution')
     .select('id')

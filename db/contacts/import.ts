@@ -6,6 +6,8 @@ import { limits } from '../../domain/limits.ts';
 import { actionOf, type ConsentOrigin, noEvidence, recordConsent } from '../consent/log.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { findErased, type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
+import { hasAddressKey } from '../suppression/keys.ts';
 import { recordEvents } from '../events/events.ts';
 import {
   type JobRef,
@@ -208,18 +210,17 @@ async function insertRows(
   origin: ConsentOrigin,
 ): Promise<Set<string>> {
   if (rows.length === 0) return new Set();
-  const { rows: made } = await sql<{ id: string; email: string; subscribed: boolean }>`
+  const { rows: made } = await sql<MadeContact>`
     insert into contact (project_id, email, subscribed, data)
       select ${projectId}, email, coalesce(subscribed, true), nullif(data, '{}')
         from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
           as given(email text, subscribed boolean, data jsonb)
         order by email
       on conflict (project_id, email) do nothing
-      returning id, email, subscribed`.execute(tx);
+      returning id, email, subscribed, ${hasAddressKey(projectId)} as has_list`.execute(tx);
   const action = actionOf(true, origin.source);
-  const lines = made
-    .filter(({ subscribed }) => subscribed)
-    .map(({ id }) => ({ contactId: id, action, topic: null }));
+  const granted = await unsubscribeErased(tx, projectId, made);
+  const lines = granted.map((contactId) => ({ contactId, action, topic: null }));
   await recordConsent(tx, projectId, lines, origin);
   return new Set(made.map(({ email }) => email));
 }
@@ -236,7 +237,8 @@ async function mergeRows(
   const given = rows.map((row) => ({ ...row, contact: contacts.get(row.email)! }));
   const errors = await findOverfull(tx, given);
   const refused = new Set(errors.map(({ row }) => row));
-  const merged = given.filter(({ row }) => !refused.has(row));
+  const accepted = given.filter(({ row }) => !refused.has(row));
+  const merged = await withoutErased(tx, projectId, accepted);
   const change = merged.map(({ contact: { id }, subscribed, data }) => ({ id, subscribed, data }));
   // The database merges, which keeps the precision of stored numbers.
   const data = sql`nullif(coalesce(contact.data, '{}') || given.data, '{}')`;
@@ -264,6 +266,18 @@ async function mergeRows(
   }));
   await recordConsent(tx, projectId, lines, origin);
   return { created: 0, updated: merged.length, errors };
+}
+
+/** The rows, without subscribing whose address is erased. */
+async function withoutErased<R extends ImportRow & { contact: LockedContact }>(
+  tx: Database,
+  projectId: string,
+  rows: readonly R[],
+): Promise<R[]> {
+  const asked = rows.filter((row) => row.subscribed === true && !row.contact.subscribed);
+  const emails = asked.map(({ email }) => email);
+  const erased = await findErased(tx, projectId, emails);
+  return rows.map((row) => (erased.has(row.email) ? { ...row, subscribed: null } : row));
 }
 
 /** The rows whose contact would exceed a limit. Candidates are checked one by one. */

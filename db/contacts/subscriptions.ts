@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { recordSubscription } from './contacts.ts';
 import type { ConsentOrigin } from '../consent/log.ts';
+import { findErased, liftSuppression } from '../suppression/erased.ts';
 import type { Database } from '../database.ts';
 
 /** A contact for the public pages, which are called with its id alone. */
@@ -58,12 +59,13 @@ export async function recordLinkSubscription(
     .executeTakeFirst();
   if (!row) return undefined;
   const before = row as PublicContact;
-  const contact = { ...before, subscribed: change.subscribed };
-  const emailId = change.emailId && (await ownEmailId(tx, contact.id, change.emailId));
-  if (before.subscribed !== change.subscribed) {
+  const emailId = change.emailId && (await ownEmailId(tx, before.id, change.emailId));
+  const isKept = change.subscribed && !(await maySubscribe(tx, before, emailId));
+  const contact = { ...before, subscribed: isKept ? before.subscribed : change.subscribed };
+  if (before.subscribed !== contact.subscribed) {
     await tx
       .updateTable('contact')
-      .set({ subscribed: change.subscribed, updated_at: sql<Date>`now()` })
+      .set({ subscribed: contact.subscribed, updated_at: sql<Date>`now()` })
       .where('id', '=', contact.id)
       .execute();
     await recordSubscription(
@@ -75,6 +77,22 @@ export async function recordLinkSubscription(
   }
   if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
   return contact;
+}
+
+/**
+ * Whether somebody with a contact's link may subscribe it. With a mail to the contact it is the person: the
+ * address is taken off the suppression list. Anybody else may know the contact's id, and cannot subscribe
+ * whose address is erased.
+ */
+async function maySubscribe(
+  tx: Database,
+  contact: PublicContact,
+  ownMailId: string | null,
+): Promise<boolean> {
+  const { project_id: projectId, email } = contact;
+  if (ownMailId === null) return !(await findErased(tx, projectId, [email])).has(email);
+  await liftSuppression(tx, projectId, email);
+  return true;
 }
 
 /** The id of a message, if it was sent to this contact. */

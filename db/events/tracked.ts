@@ -6,6 +6,8 @@ import { type Evidence, insertGranted } from '../consent/log.ts';
 import { mergedData, recordContact, withinLimits } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
+import { hasAddressKey } from '../suppression/keys.ts';
 import { recordEvents } from './events.ts';
 
 /** An event, and what it changes of its contact, which it creates if need be. */
@@ -136,7 +138,7 @@ async function writeContacts(
     })),
   );
   const merged = mergedData(sql`coalesce(excluded.data, '{}')`, []);
-  const { rows } = await sql<{ id: string; email: string; data: Record<string, unknown> | null }>`
+  const { rows } = await sql<MadeContact & { data: Record<string, unknown> | null }>`
     with given as (
       select id, email, set, ip, user_agent, text, actor
         from jsonb_to_recordset(${given}::jsonb) as given(id uuid, email text, set jsonb,
@@ -155,6 +157,9 @@ async function writeContacts(
       sql`
         select id, ip, user_agent, text, actor from given join written using (id)`,
     )})
-    select id, email, data from written`.execute(tx);
+    select id, written.email, data, given.email is not null as subscribed,
+        ${hasAddressKey(projectId)} as has_list
+      from written left join given using (id)`.execute(tx);
+  await unsubscribeErased(tx, projectId, rows);
   return rows.map((row) => withinLimits(row));
 }

@@ -7,6 +7,8 @@ import { columnList } from '../columns.ts';
 import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
+import { type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
+import { hasAddressKey } from '../suppression/keys.ts';
 import { conditionSql } from './filter-sql.ts';
 import { type SegmentRow, listConditionsFor, updateMemberCount } from './segments.ts';
 
@@ -181,15 +183,15 @@ async function insertContacts(
   emails: readonly string[],
   { subscribed, origin }: { subscribed: boolean; origin: ConsentOrigin },
 ): Promise<number> {
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<MadeContact>`
     insert into contact (project_id, email, subscribed)
       select ${projectId}, email, ${subscribed} from unnest(${emails}::text[]) as email
         order by email
-      on conflict (project_id, email) do nothing returning id`.execute(tx);
-  if (subscribed) {
-    const action = actionOf(true, origin.source);
-    const lines = rows.map(({ id }) => ({ contactId: id, action, topic: null }));
-    await recordConsent(tx, projectId, lines, origin);
-  }
+      on conflict (project_id, email) do nothing
+      returning id, email, subscribed, ${hasAddressKey(projectId)} as has_list`.execute(tx);
+  const action = actionOf(true, origin.source);
+  const granted = await unsubscribeErased(tx, projectId, rows);
+  const lines = granted.map((contactId) => ({ contactId, action, topic: null }));
+  await recordConsent(tx, projectId, lines, origin);
   return rows.length;
 }

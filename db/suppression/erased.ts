@@ -1,0 +1,136 @@
+import { sql } from 'kysely';
+import { limits } from '../../domain/limits.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { Database } from '../database.ts';
+import { anyOf, isoTime } from '../expressions.ts';
+import { type Addresses, findAddresses, requireAddresses } from './keys.ts';
+import { findSuppressions } from './marks.ts';
+
+/**
+ * People who have opted out stay opted out when their contact is deleted: an entry with the reason `erased`
+ * keeps the hash of the address. Whoever makes the contact anew makes it unsubscribed; only the person can
+ * change that.
+ */
+
+/** Those of these addresses whose entry has the reason `erased`. */
+export async function findErased(
+  db: Database,
+  projectId: string,
+  emails: readonly string[],
+): Promise<Set<string>> {
+  if (emails.length === 0) return new Set();
+  const addresses = await findAddresses(db, projectId);
+  if (!addresses) return new Set();
+  const found = await findSuppressions(db, addresses, emails);
+  return new Set(
+    [...found].filter(([, { reason }]) => reason === 'erased').map(([email]) => email),
+  );
+}
+
+/** A contact that was just made, and whether its project has a suppression list (`hasAddressKey`). */
+export interface MadeContact {
+  id: string;
+  email: string;
+  subscribed: boolean;
+  has_list: boolean;
+}
+
+/**
+ * Unsubscribes those of new contacts whose address is erased, in the transaction that has made them: after
+ * that statement, so that it sees the entry of a contact whose deletion it has waited for. Returns the ids
+ * of the others that are subscribed.
+ */
+export async function unsubscribeErased(
+  tx: Database,
+  projectId: string,
+  made: readonly MadeContact[],
+): Promise<string[]> {
+  const subscribed = made.filter((contact) => contact.subscribed);
+  const asked = subscribed.filter((contact) => contact.has_list).map(({ email }) => email);
+  const erased = await findErased(tx, projectId, asked);
+  const ids = subscribed.filter(({ email }) => erased.has(email)).map(({ id }) => id);
+  if (ids.length > 0) {
+    await sql`update contact set subscribed = false where id = ${anyOf(ids)}`.execute(tx);
+    // What the same statement has logged: nobody has seen it.
+    await sql`delete from consent where contact_id = ${anyOf(ids)}`.execute(tx);
+  }
+  return subscribed.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
+}
+
+/** @throws Problem CONTACT_SUPPRESSED when the address is erased: nobody else may subscribe it. */
+export async function refuseErased(tx: Database, projectId: string, email: string): Promise<void> {
+  const erased = await findErased(tx, projectId, [email]);
+  if (!erased.has(email)) return;
+  throw new Problem('CONTACT_SUPPRESSED', { details: { email, reason: 'erased' } });
+}
+
+/**
+ * Takes an address off the list because its owner has subscribed: where it keeps marketing mail back, and
+ * not because of a complaint or by hand. In the caller's transaction.
+ */
+export async function liftSuppression(
+  tx: Database,
+  projectId: string,
+  email: string,
+): Promise<void> {
+  const addresses = await findAddresses(tx, projectId);
+  if (!addresses) return;
+  await sql`
+    delete from suppression
+      where owner_id = ${addresses.ownerId} and address_hash = ${addresses.hashOf(email)}
+        and scope = 'marketing' and reason not in ('complaint', 'manual')`.execute(tx);
+}
+
+/** SQL of whether the log of a contact says that it has opted out; or, without such a line, an event. */
+const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
+  (select action = 'withdrawn' from consent
+    where consent.contact_id = contact.id and topic is null
+      and action not in ('requested', 'expired')
+    order by id desc limit 1),
+  exists (select from event
+    where event.contact_id = contact.id and name = 'contact.unsubscribed')))`;
+
+/** SQL of the newest lines of a contact's log, oldest first, without what tells who the person is. */
+const historyOf = sql`(
+  select coalesce(jsonb_agg(jsonb_build_object('at', ${isoTime(sql`at`)}, 'action', action,
+      'source', source, 'topic', topic) order by id), '[]')
+    from (select id, at, action, source, topic from consent
+      where consent.contact_id = contact.id order by id desc limit ${limits.consentLines}) newest)`;
+
+/**
+ * Keeps the opt-outs of contacts that are about to be deleted, in the caller's transaction, who has locked
+ * them. An entry that is there stays as it is.
+ */
+export async function keepOptOuts(
+  tx: Database,
+  projectId: string,
+  contactIds: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<{ id: string; email: string }>`
+    select id, email from contact
+      where id = ${anyOf(contactIds)} and ${hasOptedOut}`.execute(tx);
+  if (rows.length === 0) return;
+  const addresses = await requireAddresses(tx, projectId);
+  await insertErased(tx, addresses, rows);
+}
+
+/** Puts hashed entries of contacts on the list, where their address has none. Returns how many. */
+export async function insertErased(
+  tx: Database,
+  { ownerId, hashOf }: Addresses,
+  contacts: readonly { id: string; email: string }[],
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into suppression (owner_id, address_hash, reason, scope, history)
+      select ${ownerId}, given.hash, 'erased', 'marketing', ${historyOf}
+        from unnest(${contacts.map(({ id }) => id)}::uuid[],
+          ${contacts.map(({ email }) => `\\x${hashOf(email).toString('hex')}`)}::bytea[])
+          as given(id, hash)
+        join contact on contact.id = given.id
+        order by given.hash
+      on conflict (owner_id, address_hash) do update set email = null, reason = 'erased',
+          scope = 'marketing', email_id = null, until = null, history = excluded.history,
+          created_at = now()
+        where suppression.until <= now()`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
