@@ -22,26 +22,50 @@ set data = nullif((coalesce(contact.data, '{}') || coalesce(excluded.data, '{}')
 where contact.data is distinct from nullif((coalesce(contact.data, '{}') || coalesce(excluded.data,
     '{}')) - $7::text[], '{}')
 returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+    contact.subscribed, contact.updated_at, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $8))) as has_list
 
 insert into contact (id, project_id, email, subscribed, data)
 values ($1, $2, $3, $4, $5)
 on conflict (project_id, email) do nothing
 returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+    contact.subscribed, contact.updated_at, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $6))) as has_list
 
 insert into contact (project_id, email, subscribed, data)
 select $1, email, coalesce(subscribed, true), nullif(data, '{}')
 from jsonb_to_recordset($2::jsonb) as given(email text, subscribed boolean, data jsonb)
 order by email
 on conflict (project_id, email) do nothing
-returning id, email, subscribed
+returning id, email, subscribed, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $3))) as has_list
 
 insert into contact (project_id, email, subscribed, data)
 values ($1, $2, $3, $4)
 on conflict (project_id, email) do nothing
 returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+    contact.subscribed, contact.updated_at, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $5))) as has_list
 
 insert into import_file (job_id, project_id, content)
 values ($1, $2, $3)
@@ -301,8 +325,15 @@ with given as (
     select id, ip, user_agent, text, actor
     from given
     join written using (id)) made)
-select id, email, data
+select id, written.email, data, given.email is not null as subscribed, (
+  select exists (
+    select
+    from suppression_key where owner_id = (
+      select coalesce(public_id, id)
+      from project
+      where id = $8))) as has_list
 from written
+left join given using (id)
 
 with matching as (
   select contact.id
