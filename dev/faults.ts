@@ -10,6 +10,7 @@ const files = ['test/faults/table.test.ts'];
 /** What is no row of the table is played on its own. */
 const others = [
   'chores',
+  'event-subscriptions',
   'feedback',
   'import',
   'live-executions',

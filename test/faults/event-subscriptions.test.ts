@@ -1,56 +1,131 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { migrateToLatest } from '../../db/migrate.ts';
+import { claimFreePort } from '../../dev/servers/ports.ts';
+import { startPostgres } from '../../dev/servers/postgres.ts';
+import { startTemporal } from '../../dev/servers/temporal.ts';
 import { useEngine } from '../support/engine.ts';
 import { useReceiver } from '../support/fakes/receiver.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
 import { received, subscribe } from '../support/subscriptions.ts';
-import { sweepNow } from '../support/sweep-now.ts';
+import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Every event that was answered arrives, whatever dies meanwhile. */
 
-const settings = { WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '2000' };
-const engine = await useEngine(settings, { worker: false });
-const receiver = await useReceiver();
+const clients = 20;
+const eventsOfEach = 50;
+/** How long a server is away, in milliseconds. */
+const awayMs = 5_000;
+/** From the return of all parts until everything has arrived. */
+const withinMs = 90_000;
 
-it('workers and an API that are killed lose no event', { timeout: 180_000 }, async () => {
-  const shop = await subscribe(engine, receiver, ['kept']);
-  receiver.watch(shop.path, () => sleep(20));
-  const answered = new Set<string>();
-  let api = await useApiProcess(engine, settings);
-  let worker = await useWorkerProcess(engine, settings);
-  let isOver = false;
-  const client = async (number: number) => {
-    for (let count = 0; count < 15; count += 1) {
-      const given = { email: `${number}@kept.test`, event: 'kept', data: { count } };
-      // What is not answered may be recorded or not.
-      const answer = await api.call('POST', '/v1/track', given).catch(() => null);
-      if (answer?.status === 200) answered.add(answer.body.data.event);
-      else await sleep(200);
-    }
+async function newPort(): Promise<number> {
+  const { port, release } = await claimFreePort();
+  atEnd(release);
+  return port;
+}
+
+describe('event subscriptions', async () => {
+  const folder = await useFolder();
+  const [postgresPort, temporalPort, uiPort] = [await newPort(), await newPort(), await newPort()];
+  const quiet = { log: () => {} };
+  const startDatabase = () =>
+    startPostgres({
+      dataDir: join(folder, 'postgres'),
+      port: postgresPort,
+      disposable: true,
+      ...quiet,
+    });
+  const startRuns = () =>
+    startTemporal({ dataDir: join(folder, 'temporal'), port: temporalPort, uiPort, ...quiet });
+  let postgres = await startDatabase();
+  atEnd(() => postgres.stop());
+  await migrateToLatest(postgres.url);
+  let temporal = await startRuns();
+  atEnd(() => temporal.stop());
+  const settings = {
+    DATABASE_URL: postgres.url,
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+    WEBHOOK_TIMEOUT_MS: '2000',
+    RATE_LIMIT_ENABLED: 'false',
   };
-  const clients = Promise.all(Array.from({ length: 10 }, (_, number) => client(number)));
-  const killing = (async () => {
-    await received(shop, 10, 60_000);
-    await worker.kill();
-    worker = await useWorkerProcess(engine, settings);
-    await api.kill();
-    api = await useApiProcess(engine, settings);
-    while (!isOver) await sleep(50);
-  })();
-  await clients;
-  isOver = true;
-  await killing;
-  const arrived = () => new Set(shop.requests().map(({ event }) => event.data.id));
-  await sweepNow(engine);
-  await waitFor(
-    'all that was answered',
-    () => [...answered].every((id) => arrived().has(id)),
-    90_000,
-  );
-  expect(answered.size).toBeGreaterThan(50);
-  await waitFor('nothing to be left', async () => {
-    const { body } = await engine.call('GET', `/event-subscriptions/${shop.id}`);
-    return body.lag.pending === 0;
+  const engine = await useEngine(settings, { worker: false, temporalAddress: temporal.address });
+  const there = { ...settings, TEMPORAL_ADDRESS: temporal.address };
+  const receiver = await useReceiver();
+  let worker = await useWorkerProcess(engine, there);
+  let api = await useApiProcess(engine, there);
+
+  /** What dies and comes back, each. */
+  const faults: [string, () => Promise<void>][] = [
+    [
+      'the worker, twice',
+      async () => {
+        for (const _ of [1, 2]) {
+          await worker.kill();
+          worker = await useWorkerProcess(engine, there);
+        }
+      },
+    ],
+    [
+      'the API, twice',
+      async () => {
+        for (const _ of [1, 2]) {
+          await api.kill();
+          api = await useApiProcess(engine, there);
+        }
+      },
+    ],
+    [
+      'Temporal',
+      async () => {
+        await temporal.stop();
+        await sleep(awayMs);
+        temporal = await startRuns();
+      },
+    ],
+    [
+      'PostgreSQL',
+      async () => {
+        await postgres.stop();
+        await sleep(awayMs);
+        postgres = await startDatabase();
+      },
+    ],
+  ];
+
+  it.each(faults)('lose nothing when %s dies', { timeout: 400_000 }, async (what, fault) => {
+    const event = what.replaceAll(/\W/g, '');
+    const shop = await subscribe(engine, receiver, [event]);
+    const answered = new Set<string>();
+    const client = async (number: number) => {
+      for (let count = 0; count < eventsOfEach;) {
+        const given = { email: `${number}@${event}.test`, event, data: { count } };
+        // What is not answered may be recorded or not.
+        const answer = await api.call('POST', '/v1/track', given).catch(() => null);
+        if (answer?.status === 200) {
+          answered.add(answer.body.data.event);
+          count += 1;
+        } else await sleep(100);
+      }
+    };
+    const all = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
+    await received(shop, 50, 60_000);
+    await fault();
+    const backAt = Date.now();
+    await all;
+    expect(answered.size).toBe(clients * eventsOfEach);
+    const arrived = () => new Set(shop.requests().map((request) => request.event.data.id));
+    const left = () => {
+      const ids = arrived();
+      return [...answered].filter((id) => !ids.has(id)).length;
+    };
+    await waitFor('all that was answered', () => left() === 0, withinMs);
+    console.log(`${what}: all ${Date.now() - backAt} ms after all parts were back`);
+    await waitFor('nothing to be left', async () => {
+      const { body } = await engine.call('GET', `/event-subscriptions/${shop.id}`);
+      return body.lag.pending === 0;
+    });
   });
 });

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { type Engine, useEngine } from '../../support/engine.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
+import {
+  act,
+  campaignIn,
+  createCampaign,
+  insertContacts,
+} from '../../support/projects/campaigns.ts';
+import { received, subscribe, track } from '../../support/subscriptions.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** A receiver that hangs, or fails for long, is its own subscription's matter. */
+
+const engine = await useEngine({
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+  WEBHOOK_TIMEOUT_MS: '2000',
+  EVENT_DELIVERY_RETRY_SECONDS: '1,1,1',
+  EVENT_DELIVERY_FAILING_SECONDS: '5',
+});
+// Of the workers alone: with the setting, accounts would have to verify their addresses.
+engine.services.platformFrom = 'everpost@platform.test';
+const receiver = await useReceiver();
+const { api } = engine;
+
+/** How long a campaign takes, in milliseconds. */
+async function campaignMs(): Promise<number> {
+  const id = await createCampaign(engine);
+  const began = performance.now();
+  await act(engine, id, 'send');
+  await campaignIn(engine, id, 'SENT', 120_000);
+  return performance.now() - began;
+}
+
+it(
+  'a receiver that hangs delays neither campaigns nor other projects',
+  { timeout: 400_000 },
+  async () => {
+    await insertContacts(engine, 2_000);
+    // The first one compiles code and opens connections.
+    await campaignMs();
+    const other = await api.createProject((await api.signUp()).cookie);
+    const neighbour: Engine = {
+      ...engine,
+      call: (method, path, body, headers = {}) =>
+        api.request(method, path, { key: other.secretKey, body, headers }),
+    };
+    const shop = await subscribe(neighbour, receiver, ['noticed']);
+    const limit = 1.5;
+    const delays: number[] = [];
+    let ratio = Infinity;
+    // The machine has other work, too: one quiet moment is enough.
+    for (let turn = 0; turn < 3 && ratio > limit; turn += 1) {
+      const alone = await campaignMs();
+      const hanging = await subscribe(engine, receiver, ['*']);
+      receiver.answer(hanging.path, { status: 200, until: new Promise(() => {}) });
+      let isOver = false;
+      const beside = campaignMs().finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        const before = shop.requests().length;
+        const at = performance.now();
+        await track(neighbour, 'noticed');
+        await received(shop, before + 1);
+        delays.push(performance.now() - at);
+        await sleep(100);
+      }
+      ratio = (await beside) / alone;
+      await engine.call('DELETE', `/event-subscriptions/${hanging.id}`);
+    }
+    expect(ratio).toBeLessThanOrEqual(limit);
+    expect(delays.length).toBeGreaterThan(0);
+    expect(Math.max(...delays)).toBeLessThan(5_000);
+  },
+);
+
+it('a receiver that always fails is disabled in time, and the owner alone is told', async () => {
+  const member = await api.signUp();
+  await api.db
+    .insertInto('membership')
+    .values({ project_id: engine.project.id, user_id: member.userId, role: 'MEMBER' })
+    .execute();
+  const shop = await subscribe(engine, receiver, ['failing']);
+  receiver.answer(shop.path, { status: 500 });
+  let isOver = false;
+  const tracking = (async () => {
+    for (let number = 0; !isOver; number += 1) {
+      await track(engine, 'failing', `${number}@failing.test`);
+      await sleep(1_000);
+    }
+  })();
+  const disabled = await waitFor('the subscription to be disabled', async () => {
+    const { body } = await engine.call('GET', `/event-subscriptions/${shop.id}`);
+    return body.enabled ? null : body;
+  });
+  isOver = true;
+  await tracking;
+  expect(disabled).toMatchObject({ enabled: false, disabledReason: 'failing', from: null });
+  const lasted = Date.parse(disabled.updatedAt) - Date.parse(disabled.failingSince);
+  expect(lasted).toBeGreaterThanOrEqual(5_000);
+  const mails = async () => {
+    const { rows } = await sql<{ recipient: string }>`
+      select recipient from mailbox_message where subject like 'Events of the project%'`.execute(
+      api.db,
+    );
+    return rows.map(({ recipient }) => recipient);
+  };
+  await waitFor('the mail', async () => (await mails()).length > 0);
+  expect(await mails()).toHaveLength(1);
+  expect(await mails()).not.toContain(member.email);
+});
