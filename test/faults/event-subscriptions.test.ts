@@ -54,8 +54,8 @@ describe('event subscriptions', async () => {
   const engine = await useEngine(settings, { worker: false, temporalAddress: temporal.address });
   const there = { ...settings, TEMPORAL_ADDRESS: temporal.address };
   const receiver = await useReceiver();
-  let worker = await useWorkerProcess(engine, there);
-  let api = await useApiProcess(engine, there);
+  let worker: Awaited<ReturnType<typeof useWorkerProcess>>;
+  let api: Awaited<ReturnType<typeof useApiProcess>>;
 
   /** What dies and comes back, each. */
   const faults: [string, () => Promise<void>][] = [
@@ -96,6 +96,9 @@ describe('event subscriptions', async () => {
   ];
 
   it.each(faults)('lose nothing when %s dies', { timeout: 400_000 }, async (what, fault) => {
+    // They end with each test.
+    worker = await useWorkerProcess(engine, there);
+    api = await useApiProcess(engine, there);
     const event = what.replaceAll(/\W/g, '');
     const shop = await subscribe(engine, receiver, [event]);
     const answered = new Set<string>();
@@ -113,7 +116,6 @@ describe('event subscriptions', async () => {
     const all = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
     await received(shop, 50, 60_000);
     await fault();
-    const backAt = Date.now();
     await all;
     expect(answered.size).toBe(clients * eventsOfEach);
     const arrived = () => new Set(shop.requests().map((request) => request.event.data.id));
@@ -122,7 +124,6 @@ describe('event subscriptions', async () => {
       return [...answered].filter((id) => !ids.has(id)).length;
     };
     await waitFor('all that was answered', () => left() === 0, withinMs);
-    console.log(`${what}: all ${Date.now() - backAt} ms after all parts were back`);
     await waitFor('nothing to be left', async () => {
       const { body } = await engine.call('GET', `/event-subscriptions/${shop.id}`);
       return body.lag.pending === 0;
