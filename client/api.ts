@@ -134,7 +134,7 @@ export interface Api {
       };
       answer: {
         included: boolean;
-        reason: 'sent' | 'withheld' | 'refused' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'created_after_freeze' | 'pending';
+        reason: 'sent' | 'withheld' | 'refused' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | 'pending';
         emailId: string | null;
         /** When the audience was fixed */
         frozenAt: string | null;
@@ -1478,6 +1478,15 @@ export interface Api {
           event: string;
           subscribed?: boolean;
           data?: Record<string, unknown> | null;
+          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+          topics?: Array<string>;
+          /** For the consent log; of a public key only `text` counts */
+          proof?: {
+            /** What the person has read */
+            text?: string;
+            ip?: string;
+            userAgent?: string;
+          };
         };
         idempotencyKey?: string;
       };
@@ -1523,6 +1532,15 @@ export interface Api {
           email: string;
           subscribed?: boolean;
           data?: Record<string, unknown> | null;
+          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+          topics?: Array<string>;
+          /** For the consent log; of a public key only `text` counts */
+          proof?: {
+            /** What the person has read */
+            text?: string;
+            ip?: string;
+            userAgent?: string;
+          };
         };
         idempotencyKey?: string;
       };
@@ -1552,6 +1570,8 @@ export interface Api {
           fromName?: string | null;
           replyTo?: string | null;
           templateId?: string | null;
+          /** With the type MARKETING; by default that of the template */
+          topicId?: string | null;
           audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
           /** With SEGMENT */
           segmentId?: string | null;
@@ -1869,6 +1889,15 @@ export interface Api {
           event: string;
           subscribed?: boolean;
           data?: Record<string, unknown> | null;
+          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+          topics?: Array<string>;
+          /** For the consent log; of a public key only `text` counts */
+          proof?: {
+            /** What the person has read */
+            text?: string;
+            ip?: string;
+            userAgent?: string;
+          };
         } | {
           name: string;
           contactId?: string;
@@ -2173,6 +2202,7 @@ export interface Api {
                   customEmail?: string;
                 };
                 templateId?: string | null;
+                topicId?: string | null;
               };
             } | {
               id: string;
@@ -2359,6 +2389,7 @@ export interface Api {
                   customEmail?: string;
                 };
                 templateId?: string | null;
+                topicId?: string | null;
               };
             } | {
               id: string;
@@ -2831,6 +2862,8 @@ export interface Api {
           fromName?: string | null;
           replyTo?: string | null;
           description?: string | null;
+          /** With the type MARKETING */
+          topicId?: string | null;
         };
         idempotencyKey?: string;
       };
@@ -2982,6 +3015,7 @@ export interface Api {
                   customEmail?: string;
                 };
                 templateId?: string | null;
+                topicId?: string | null;
               };
             } | {
               /** Unique in the workflow; made from the name where it is left out */
@@ -3195,6 +3229,7 @@ export interface Api {
               customEmail?: string;
             };
             templateId?: string | null;
+            topicId?: string | null;
           };
         } | {
           name: string;
@@ -3332,6 +3367,7 @@ export interface Api {
               customEmail?: string;
             };
             templateId?: string | null;
+            topicId?: string | null;
           };
         } | {
           name: string;
@@ -3465,6 +3501,8 @@ export interface Api {
           fromName?: string | null;
           replyTo?: string | null;
           templateId?: string | null;
+          /** With the type MARKETING; by default that of the template */
+          topicId?: string | null;
           audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
           /** With SEGMENT */
           segmentId?: string | null;
@@ -3615,6 +3653,7 @@ export interface Api {
                 customEmail?: string;
               };
               templateId?: string | null;
+              topicId?: string | null;
             };
           } | {
             /** Unique in the workflow; made from the name where it is left out */
@@ -3926,6 +3965,8 @@ export interface Api {
           fromName?: string | null;
           replyTo?: string | null;
           description?: string | null;
+          /** With the type MARKETING */
+          topicId?: string | null;
         };
       };
       answer: Template;
@@ -4369,6 +4410,8 @@ export type Campaign = {
   /** Mails handed over in a minute at most; null: no limit of its own */
   maxPerMinute: number | null;
   sentAt: string | null;
+  /** Of marketing mail */
+  topicId?: string;
   pausedReason: 'requested' | 'provider_failures' | null;
   archived: boolean;
   /** As counted last; the final number once it is SENT */
@@ -4467,6 +4510,7 @@ export type EmailSummary = {
   campaignId: string | null;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
+  topicId?: string;
   /** When it was asked to leave; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
@@ -4516,6 +4560,7 @@ export type Email = {
   campaignId: string | null;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
+  topicId?: string;
   /** When it was asked to leave; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
@@ -5447,6 +5492,8 @@ export type Template = {
   from: string | null;
   fromName: string | null;
   replyTo: string | null;
+  /** Of marketing mail */
+  topicId?: string;
   projectId: string;
   createdAt: string;
   updatedAt: string;

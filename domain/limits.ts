@@ -57,6 +57,9 @@ export const limits = {
   zoneChars: 64,
   /** Hand-overs that a campaign may have in a minute. */
   mailPerMinuteMax: 1_000_000,
+  /** What a customer says of how somebody has consented. */
+  proofTextChars: 2000,
+  proofAgentChars: 500,
   /** Topics of a project, and of one call. */
   topics: 100,
   /** Lines of a contact's consent log that are listed. */

@@ -51,6 +51,8 @@ export interface Sendable extends ClaimedShare {
   sender_gone: boolean;
   /** What the suppression list says of its address. */
   suppression: Suppression | null;
+  /** The contact has left the topic of the message. */
+  topic_left: boolean;
   /** Why it is not to be sent, as was decided with its claim. */
   withheld?: string;
   project_tracking: TrackingSetting;

@@ -5,7 +5,8 @@ import type { StepVisit } from '../../db/workflows/steps.ts';
 import { findStepMail } from '../../db/workflows/mails.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import type { Renderer } from '../../domain/template/render.ts';
-import { composeStepMail, mailOutput } from '../../domain/workflow/step-mail.ts';
+import { composeStepMail, hasTopic, mailOutput } from '../../domain/workflow/step-mail.ts';
+import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from '../../domain/workflow/step-rules.ts';
 import { variablesOf } from './variables.ts';
 
@@ -33,7 +34,9 @@ export async function sendStepEmail<T>(
 ): Promise<T> {
   const projectId = execution.project_id;
   const { templateId } = step;
-  const found = await findStepMail(tx, { projectId, contactId: execution.contact_id, templateId });
+  const { topicId } = step.config as StepConfig<'SEND_EMAIL'>;
+  const wanted = { projectId, contactId: execution.contact_id, templateId, topicId };
+  const found = await findStepMail(tx, wanted);
   if (!found) throw new StepFailure('The contact no longer exists.');
   const { contact } = found;
   const variables = variablesOf(apiUrl, execution, found, emailId);
@@ -53,6 +56,7 @@ export async function sendStepEmail<T>(
     message_class: mail.messageClass,
     source_type: 'WORKFLOW',
     template_id: mail.templateId,
+    topic_id: hasTopic(mail) ? found.topicId : null,
     workflow_execution_id: execution.id,
     workflow_step_execution_id: stepExecution.id,
     ...(withheld && { withheld }),

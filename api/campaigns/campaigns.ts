@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { audienceOf, countAudience } from '../../db/campaigns/audience.ts';
+import { audienceOf, countAudience, kindOf } from '../../db/campaigns/audience.ts';
 import {
   deleteCampaigns,
   findCampaign,
@@ -32,6 +32,7 @@ import {
 } from '../http/schemas.ts';
 import { refuseBadReferences } from '../segments/conditions.ts';
 import { requireReadable } from '../templates/templates.ts';
+import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { actionEndpoints } from './actions.ts';
 import {
   CampaignChange,
@@ -107,6 +108,7 @@ export const createCampaign = endpoint({
     'DOMAIN_NOT_VERIFIED',
     'SEGMENT_NOT_FOUND',
     'TEMPLATE_NOT_FOUND',
+    'TOPIC_NOT_FOUND',
     'CONDITION_TOO_HEAVY',
   ],
   example: {
@@ -126,7 +128,7 @@ export const createCampaign = endpoint({
     const values = await newValues(db, projectId, body);
     await requireVerifiedSender(db, projectId, values.from_email);
     await refuseBadReferences(db, projectId, conditionIn(body));
-    const total = await countAudience(db, projectId, audienceOf(values), values.message_class);
+    const total = await countAudience(db, projectId, audienceOf(values), kindOf(values));
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await holdReferences(tx, projectId, values, body);
@@ -142,6 +144,10 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const template = templateId
     ? found('TEMPLATE', templateId, await findTemplate(db, projectId, templateId))
     : null;
+  const given = valuesOf(body);
+  const messageClass = given.message_class ?? 'MARKETING';
+  refuseTopic(given.topic_id, messageClass);
+  const ofTemplate = messageClass === 'MARKETING' ? (template?.topic_id ?? null) : null;
   const from = body.from?.email ?? template?.from_email;
   if (!from) throw invalidField('from', 'required', 'The template has no sender.');
   return withAudience({
@@ -152,26 +158,28 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     segment_id: null,
     // The schema guarantees one.
     audience_type: 'ALL',
-    message_class: 'MARKETING',
+    message_class: messageClass,
+    topic_id: ofTemplate,
     max_per_minute: null,
-    ...valuesOf(body),
+    ...given,
     name: body.name,
     from_email: from,
     audience_condition: conditionIn(body)?.condition ?? null,
   });
 }
 
-/** Prevents deletion of the segments in an audience until the transaction ends. */
+/** Prevents deletion of the segments in an audience and of the topic until the transaction ends. */
 async function holdReferences(
   tx: Database,
   projectId: string,
-  { segment_id: segmentId }: Partial<CampaignValues>,
+  { segment_id: segmentId, topic_id: topicId }: Partial<CampaignValues>,
   body: Parameters<typeof conditionIn>[0],
 ): Promise<void> {
   const given = conditionIn(body);
   if (segmentId || given?.mentions.length) await lockSegmentReferences(tx, projectId);
   if (segmentId) found('SEGMENT', segmentId, await findSegment(tx, projectId, segmentId));
   await refuseBadReferences(tx, projectId, given);
+  await requireTopics(tx, projectId, [topicId]);
 }
 
 async function answerOf(db: Database, projectId: string, id: string) {
@@ -222,6 +230,7 @@ export const updateCampaign = endpoint({
     'DOMAIN_NOT_VERIFIED',
     'SEGMENT_NOT_FOUND',
     'TEMPLATE_NOT_FOUND',
+    'TOPIC_NOT_FOUND',
     'CONDITION_TOO_HEAVY',
   ],
   example: {
@@ -238,6 +247,7 @@ export const updateCampaign = endpoint({
     const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
     await transact(db, async (tx) => {
       if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
+      else await requireTopics(tx, projectId, [plan.values.topic_id]);
       const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
       const { values } = planEdit(locked, body);
       if (Object.keys(values).length === 0) return;
@@ -260,7 +270,7 @@ async function requireReferences(
 }
 
 function countOf(db: Database, row: CampaignValues & { project_id: string }): Promise<number> {
-  return countAudience(db, row.project_id, audienceOf(row), row.message_class);
+  return countAudience(db, row.project_id, audienceOf(row), kindOf(row));
 }
 
 export const deleteCampaign = endpoint({
@@ -335,6 +345,7 @@ export const duplicateCampaign = endpoint({
       return insertCampaign(tx, {
         project_id: projectId,
         ...givenValues(row),
+        topic_id: await keptTopic(tx, projectId, row.topic_id),
         name: copyName(row.name),
         total_recipients: total,
       });

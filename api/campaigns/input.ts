@@ -19,6 +19,7 @@ import {
   Uuid,
 } from '../http/schemas.ts';
 import { templateText } from '../templates/templates.ts';
+import { refuseTopic } from '../topics/references.ts';
 import { AudienceType, MessageType } from './record.ts';
 
 /** Campaigns in requests, and the columns that they become. */
@@ -32,6 +33,7 @@ const fields = {
   fromName: SenderName.nullable(),
   replyTo: Email.nullable(),
   templateId: Uuid.nullable(),
+  topicId: Uuid.nullable().describe('With the type MARKETING; by default that of the template'),
   audienceType: AudienceType,
   segmentId: Uuid.nullable().describe('With SEGMENT'),
   audienceFilter: ConditionInput.nullable().describe('With FILTERED'),
@@ -118,6 +120,7 @@ const givenColumns = [
   'from_name',
   'reply_to',
   'template_id',
+  'topic_id',
   'audience_type',
   'segment_id',
   'audience_condition',
@@ -199,11 +202,18 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   const changed = Object.keys(values);
   const changesAudience = changed.some((column) => /^(audience_|segment_id)/.test(column));
   if (changesAudience) requireAudience(after);
-  if (status === 'SCHEDULED' && changesAudience) throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
+  const changesTopic = 'topic_id' in values;
+  if (changesTopic || 'message_class' in values) refuseTopic(after.topic_id, after.message_class);
+  if (status === 'SCHEDULED' && (changesAudience || changesTopic))
+    throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
   if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {
     throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
   }
-  return { values, changesAudience, changesCount: changesAudience || 'message_class' in values };
+  return {
+    values,
+    changesAudience,
+    changesCount: changesAudience || changesTopic || 'message_class' in values,
+  };
 }
 
 function differs(column: string, value: unknown, row: CampaignRow): boolean {

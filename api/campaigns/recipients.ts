@@ -9,6 +9,7 @@ import { findCampaign } from '../../db/campaigns/campaigns.ts';
 import { countHeldMail } from '../../db/delivery/state.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign/campaign.ts';
+import { hadLeftTopicAt } from '../../db/topics/topics.ts';
 import { found } from '../../domain/errors.ts';
 import { Progress, presentProgress, progressExample } from '../delivery/delivery.ts';
 import { readProgress } from '../delivery/limits.ts';
@@ -127,6 +128,7 @@ export const getCampaignRecipient = endpoint({
       'refused',
       'not_in_audience',
       'unsubscribed_at_freeze',
+      'topic_unsubscribed_at_freeze',
       'created_after_freeze',
       'pending',
     ]),
@@ -162,6 +164,7 @@ export const getCampaignRecipient = endpoint({
       {
         createdAt: contact.created_at,
         subscribed: await wasSubscribedAt(db, contact, at),
+        topicLeft: await hadLeftTopicAt(db, contact.id, campaign.topic_id, at),
         isInAudience: await isInAudience(db, projectId, audienceOf(campaign), contactId, at),
       },
     );

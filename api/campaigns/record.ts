@@ -56,6 +56,7 @@ export const Campaign = named('Campaign', {
     .nullable()
     .describe('Mails handed over in a minute at most; null: no limit of its own'),
   sentAt: Time.nullable(),
+  topicId: z.uuid().optional().describe('Of marketing mail'),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),
   archived: z.boolean(),
   totalRecipients: z.int().describe('As counted last; the final number once it is SENT'),
@@ -87,6 +88,7 @@ export function presentCampaign(row: NamedCampaignRow) {
     audienceFilter: condition && conditionToFlat(condition),
     messageType: row.message_class as z.input<typeof MessageType>,
     scheduledAt: time(row.scheduled_for),
+    topicId: row.topic_id ?? undefined,
   });
 }
 

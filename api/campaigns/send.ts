@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requireAllowance } from '../../db/billing/billing.ts';
-import { audienceOf, countAudience } from '../../db/campaigns/audience.ts';
+import { audienceOf, countAudience, kindOf } from '../../db/campaigns/audience.ts';
 import {
   type CampaignRow,
   findCampaign,
@@ -160,15 +160,16 @@ async function planSending(
   { at, local }: SendRequest,
   policy: ZonePolicy,
 ): Promise<{ total: number; at: Date | null; isNow: boolean }> {
-  const { project_id: projectId, message_class: messageClass } = row;
+  const { project_id: projectId } = row;
+  const kind = kindOf(row);
   const audience = audienceOf(row);
   if (!local) {
-    const total = await countAudience(db, projectId, audience, messageClass);
+    const total = await countAudience(db, projectId, audience, kind);
     if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
     return { total, at, isNow: at === null };
   }
   const { localTime, late } = local;
-  const given = { projectId, audience, messageClass };
+  const given = { projectId, audience, kind };
   const { total, moments } = await countMoments(db, given, { localTime, policy });
   if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
   const now = Date.now();

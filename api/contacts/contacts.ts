@@ -9,11 +9,13 @@ import {
   updateContact as updateRow,
 } from '../../db/contacts/contacts.ts';
 import { type Database, transact } from '../../db/database.ts';
+import { joinTopics } from '../../db/topics/choices.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, type Position, decodeCursor } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
+import { consentFields, requireKeys } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import {
@@ -124,7 +126,12 @@ export const upsertContact = endpoint({
     '64 KB as JSON.',
   access: 'secret',
   otherAnswers: [{ status: 201, description: 'The contact is new' }],
-  body: z.object({ email: Email, subscribed: z.boolean().optional(), data: ContactData }),
+  body: z.object({
+    email: Email,
+    subscribed: z.boolean().optional(),
+    data: ContactData,
+    ...consentFields,
+  }),
   response: Contact.extend({
     _meta: z.object({ isNew: z.boolean(), isUpdate: z.boolean() }),
   }),
@@ -133,15 +140,20 @@ export const upsertContact = endpoint({
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
   async handle({ db, caller, request, body }) {
-    const { contact, isNew } = await transact(db, (tx) =>
-      recordContact(tx, caller.projectId, {
+    const origin = { source: 'api' as const, ...evidenceOf(caller, request, body.proof) };
+    const topics = await requireKeys(db, caller, body.topics);
+    const { contact, isNew } = await transact(db, async (tx) => {
+      const recorded = await recordContact(tx, caller.projectId, {
         email: body.email,
         subscribed: body.subscribed,
         subscribedWhenNew: true,
         data: planContactData(body.data),
-        origin: { source: 'api', ...evidenceOf(caller, request) },
-      }),
-    );
+        origin,
+      });
+      const cause = { origin, isNew: recorded.isNew, keepsLeft: false };
+      await joinTopics(tx, recorded.contact, topics, cause);
+      return recorded;
+    });
     return answer(
       { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },
       { status: isNew ? 201 : 200 },

@@ -54,6 +54,7 @@ export const EmailSummary = named('EmailSummary', {
   campaignId: z.uuid().nullable(),
   workflowExecutionId: z.uuid().nullable(),
   workflowStepExecutionId: z.uuid().nullable(),
+  topicId: z.uuid().optional(),
   scheduledFor: Time.nullable().describe('When it was asked to leave; null: at once'),
   hold: z
     .object({ reason: z.enum(holdReasons), until: Time })
@@ -113,6 +114,7 @@ export function presentEmail(row: EmailSummaryRow, apiUrl: string, body: string 
   return present(EmailSummary, row, {
     hold: hold && { ...hold, until: hold.until.toISOString() },
     from: row.from_email,
+    topicId: row.topic_id ?? undefined,
     headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
   });
 }

@@ -43,6 +43,7 @@ export interface PreparedMail {
   body: CompiledTemplate;
   messageClass: MessageClass;
   templateId: string | null;
+  topicId: string | null;
   from: { email: string; name: string };
   replyTo: string | null;
   headers: Record<string, string>;
@@ -102,6 +103,7 @@ export async function prepareMail(
     body: compileTemplate(request.body ?? (template ? template.body : '')),
     messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
     templateId: template ? template.id : null,
+    topicId: template ? template.topic_id : null,
     from,
     replyTo: request.reply ?? replyTo ?? (template ? template.reply_to : null),
     headers,
@@ -232,6 +234,7 @@ export async function recordMail(
     message_class: messageClass,
     source_type: 'TRANSACTIONAL',
     template_id: mail.templateId,
+    topic_id: mail.topicId,
     scheduled_for: request.scheduledFor ?? null,
     renderedPlainly: warnings[0],
   });

@@ -3,6 +3,7 @@ import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tr
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
+import { consentFields, requireKeys } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
@@ -39,6 +40,7 @@ export const TrackBody = z.object({
   event: TrackedEventName,
   subscribed: z.boolean().optional(),
   data: ContactData.refine(...withinEventData),
+  ...consentFields,
 });
 
 export const TrackAnswer = named('TrackedEvent', {
@@ -102,7 +104,9 @@ export async function recordTracking(
     change: planContactData(body.data),
     name: body.event,
     data: eventData(body.data),
-    evidence: evidenceOf(caller, request),
+    evidence: evidenceOf(caller, request, body.proof),
+    topics: await requireKeys(db, caller, body.topics),
+    keepsLeft: caller.isPublic,
   };
   if (!complete && isPlain(event)) return present(await tracking.record(projectId, event));
   return transact(db, async (tx) => {

@@ -19,11 +19,12 @@ export const Template = named('Template', {
   from: z.string().nullable(),
   fromName: z.string().nullable(),
   replyTo: z.string().nullable(),
+  topicId: z.uuid().optional().describe('Of marketing mail'),
   ...ofProject,
 });
 
 export function presentTemplate(row: TemplateRow) {
-  return present(Template, row, { from: row.from_email });
+  return present(Template, row, { from: row.from_email, topicId: row.topic_id ?? undefined });
 }
 
 export const templateExample = exampleOf(Template);

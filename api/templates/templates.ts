@@ -42,6 +42,7 @@ import {
 } from '../http/schemas.ts';
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
 import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
+import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 const tag = 'Templates';
@@ -76,6 +77,7 @@ const TemplateInput = z.object({
   fromName: SenderName.nullable().optional(),
   replyTo: Email.nullable().optional(),
   description: Description.optional(),
+  topicId: Uuid.nullable().optional().describe('With the type MARKETING'),
 });
 
 /** The columns of a request's fields. */
@@ -128,7 +130,7 @@ export const createTemplate = endpoint({
   status: 201,
   body: TemplateInput,
   response: Template,
-  problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  problems: ['DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED', 'TOPIC_NOT_FOUND'],
   example: {
     body: {
       name: 'Welcome',
@@ -139,10 +141,12 @@ export const createTemplate = endpoint({
     response: templateExample,
   },
   async handle({ db, renderer, caller: { projectId }, body }) {
+    refuseTopic(body.topicId, body.type);
     await requireReadable(renderer, body, projectId);
     if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
+      await requireTopics(tx, projectId, [body.topicId]);
       return insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
     });
     return presentTemplate(row);
@@ -180,7 +184,12 @@ export const updateTemplate = endpoint({
   params: ById,
   body: TemplateInput.partial(),
   response: Template,
-  problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  problems: [
+    'TEMPLATE_NOT_FOUND',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+    'TOPIC_NOT_FOUND',
+  ],
   example: {
     body: { subject: 'Welcome, {{name ?? friend}}' },
     response: { ...templateExample, subject: 'Welcome, {{name ?? friend}}' },
@@ -192,7 +201,16 @@ export const updateTemplate = endpoint({
     if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const changes = valuesOf(body);
     if (Object.keys(changes).length === 0) return presentTemplate(before);
-    const row = await updateTemplateRow(db, projectId, id, changes);
+    const row = await transact(db, async (tx) => {
+      if (body.topicId !== undefined || body.type !== undefined) {
+        await lockTemplates(tx, projectId, [id]);
+        const stored = found('TEMPLATE', id, await findTemplate(tx, projectId, id));
+        const { topicId = stored.topic_id, type = stored.type } = body;
+        refuseTopic(topicId, type);
+        await requireTopics(tx, projectId, [body.topicId]);
+      }
+      return updateTemplateRow(tx, projectId, id, changes);
+    });
     return presentTemplate(found('TEMPLATE', id, row));
   },
 });
@@ -233,7 +251,12 @@ export const duplicateTemplate = endpoint({
   async handle({ db, caller: { projectId }, params: { id } }) {
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { id: _, created_at: _c, updated_at: _u, ...values } = original;
-    return presentTemplate(await insertTemplate(db, { ...values, name: copyName(original.name) }));
+    const copy = await transact(db, async (tx) => {
+      const topicId = await keptTopic(tx, projectId, values.topic_id);
+      const name = copyName(original.name);
+      return insertTemplate(tx, { ...values, topic_id: topicId, name });
+    });
+    return presentTemplate(copy);
   },
 });
 

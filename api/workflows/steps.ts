@@ -29,6 +29,7 @@ import { checkRequest } from '../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
 import { stepExamples } from '../docs/step-examples.ts';
+import { requireTopics } from '../topics/references.ts';
 import { settledConfig } from './trigger.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
@@ -83,7 +84,7 @@ export const createStep = endpoint({
   params: WorkflowById,
   body: ofTypes(stepTypes, AppendedStep),
   response: Step,
-  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
+  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
   example: {
     body: stepExamples.DELAY,
     bodies: stepExamples,
@@ -111,6 +112,7 @@ async function addStep(
 ): Promise<StepRow> {
   const templateId = given.templateId ?? templateOfConfig(given.config) ?? null;
   await requireTemplates(tx, workflow.project_id, [templateId]);
+  await requireTopics(tx, workflow.project_id, [topicOfConfig(given.config)]);
   if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
   const config = await settledConfig(tx, workflow.project_id, given, null, 'config');
   return insertStepRow(tx, {
@@ -160,6 +162,11 @@ export function templateOfConfig(config: Record<string, unknown>): string | null
   return config['templateId'] as string | null | undefined;
 }
 
+/** Only the config of SEND_EMAIL has a topic. */
+export function topicOfConfig(config: Record<string, unknown>): string | null | undefined {
+  return config['topicId'] as string | null | undefined;
+}
+
 /** The config with the step's template id, which takes precedence. */
 export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
@@ -188,7 +195,7 @@ export const updateStep = endpoint({
     templateId: Uuid.nullable().optional(),
   }),
   response: Step,
-  problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND'],
   example: {
     body: { config: { amount: 3, unit: 'days' } },
     response: { ...stepExample, config: { amount: 3, unit: 'days' } },
@@ -218,6 +225,8 @@ export const updateStep = endpoint({
       if (templateId !== before.template_id) {
         await requireTemplates(tx, workflow.project_id, [templateId]);
       }
+      const topicId = config && topicOfConfig(config);
+      if (topicId !== topicOfConfig(stored)) await requireTopics(tx, projectId, [topicId]);
       const after = {
         name: body.name ?? before.name,
         position_x: body.position?.x ?? before.position_x,
@@ -333,7 +342,7 @@ export const insertStep = endpoint({
   params: TransitionById,
   body: ofTypes(insertable, NewStep),
   response: Step,
-  problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND'],
   example: {
     body: { type: 'DELAY', name: 'One hour', config: { amount: 1, unit: 'hours' } },
     response: { ...stepExample, name: 'One hour', config: { amount: 1, unit: 'hours' } },

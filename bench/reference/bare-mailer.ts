@@ -80,6 +80,7 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     sender_gone: false,
     has_suppressions: false,
     suppression: null,
+    topic_left: false,
     project_language: 'en',
     project_tracking: 'ENABLED',
     has_badge: false,

@@ -5,6 +5,7 @@ import type { Database } from '../database.ts';
 import { countRows } from '../expressions.ts';
 import { conditionSql } from '../segments/filter-sql.ts';
 import { listConditionsFor } from '../segments/segments.ts';
+import { hasLeftTopic } from '../topics/topics.ts';
 import { withinConditionTime } from '../segments/members.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
@@ -39,9 +40,26 @@ function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   return { logic: 'AND', groups: [{ filters: [{ field, operator: 'memberOfSegment' }] }] };
 }
 
-/** Whether a contact may get mail of a class, as an expression on a row of `contact`. */
-export function mayReceive(messageClass: string): RawBuilder<boolean> {
-  return needsSubscription(messageClass, 'CAMPAIGN') ? sql<boolean>`contact.subscribed` : everybody;
+/** What decides, beside the audience, who gets the mail of a campaign. */
+export interface MailKind {
+  messageClass: string;
+  /** null: none. */
+  topicId: string | null;
+}
+
+/** The kind of mail of a campaign, from its row. */
+export function kindOf(row: { message_class: string; topic_id: string | null }): MailKind {
+  return { messageClass: row.message_class, topicId: row.topic_id };
+}
+
+/** Whether a contact may get mail of a kind, as an expression on a row of `contact`. */
+export function mayReceive({ messageClass, topicId }: MailKind): RawBuilder<boolean> {
+  const isSubscribed = needsSubscription(messageClass, 'CAMPAIGN')
+    ? sql<boolean>`contact.subscribed`
+    : everybody;
+  if (topicId === null) return isSubscribed;
+  const hasLeft = hasLeftTopic(sql`contact.id`, sql`${topicId}::uuid`);
+  return sql<boolean>`${isSubscribed} and not ${hasLeft}`;
 }
 
 /** The campaign's audience, from its row. */
@@ -65,7 +83,7 @@ export async function countAudience(
   db: Database,
   projectId: string,
   audience: CampaignAudience,
-  messageClass: string,
+  kind: MailKind,
 ): Promise<number> {
   return withinConditionTime(db, async (tx) => {
     const holds = await audienceSql(tx, projectId, audience, new Date());
@@ -73,7 +91,7 @@ export async function countAudience(
       tx
         .selectFrom('contact')
         .where('project_id', '=', projectId)
-        .where(mayReceive(messageClass))
+        .where(sql<boolean>`(${mayReceive(kind)})`)
         .where(holds),
     );
   });

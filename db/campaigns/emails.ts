@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
-import { audienceSql, mayReceive } from './audience.ts';
+import { audienceSql, kindOf, mayReceive } from './audience.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList, references } from '../columns.ts';
 import {
@@ -19,6 +19,7 @@ import {
 import { type Database, transact } from '../database.ts';
 import { holdBack, type Withheld } from '../delivery/looks.ts';
 import { isSenderGone } from '../emails/claims.ts';
+import { hasLeftTopic } from '../topics/topics.ts';
 import { firstAttemptAt } from '../emails/emails.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { statusOf } from '../emails/under-way.ts';
@@ -67,12 +68,12 @@ export async function insertCampaignEmails(
     }>`
       with page as materialized (${page}), made as (
         insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-            source_type, template_id, campaign_id, due_at ${own.columns})
+            source_type, template_id, topic_id, campaign_id, due_at ${own.columns})
           select ${projectId}, contact.id, contact.email, ${campaign.subject},
               ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
-              ${campaign.template_id}, ${id}, ${dueByChunk} ${own.values}
+              ${campaign.template_id}, ${campaign.topic_id}, ${id}, ${dueByChunk} ${own.values}
             from page as contact ${own.join}
-            where ${mayReceive(campaign.message_class)} and ${holds}
+            where ${mayReceive(kindOf(campaign))} and ${holds}
             order by contact.created_at, contact.id
           on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
           returning id ${own.columns}
@@ -169,6 +170,7 @@ export interface CampaignEmail {
   has_suppressions: boolean;
   /** What the suppression list says of its address. */
   suppression: Suppression | null;
+  topic_left: boolean;
   project_language: string;
   project_tracking: TrackingSetting;
   /** Its project has no subscription. */
@@ -254,6 +256,7 @@ export async function readClaimedEmails(
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('email')} as sender_gone,
         ${hasAddressKey(projectId)} as has_suppressions,
+        ${hasLeftTopic(sql`email.contact_id`, sql`email.topic_id`)} as topic_left,
         project.language as project_language, project.tracking as project_tracking,
         project.subscription is null as has_badge
       from email

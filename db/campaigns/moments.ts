@@ -8,7 +8,7 @@ import type { ZonePolicy } from '../../domain/time/zones.ts';
 import type { Database } from '../database.ts';
 import { valueSql } from '../segments/filter-sql.ts';
 import { withinConditionTime } from '../segments/members.ts';
-import { audienceSql, mayReceive } from './audience.ts';
+import { audienceSql, type MailKind, mayReceive } from './audience.ts';
 
 /**
  * When the contacts of a campaign with a local time get it. Each zone is looked at once, however many
@@ -45,7 +45,7 @@ export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilde
  */
 export async function countMoments(
   db: Database,
-  given: { projectId: string; audience: CampaignAudience; messageClass: string },
+  given: { projectId: string; audience: CampaignAudience; kind: MailKind },
   plan: LocalTimePlan,
 ): Promise<{ total: number; moments: Set<number> }> {
   const { projectId } = given;
@@ -55,7 +55,7 @@ export async function countMoments(
     await sql`
       declare audience_zone no scroll cursor for
         select ${zoneText(plan.policy)} as zone, count(*)::int as contacts from contact
-          where project_id = ${projectId} and ${mayReceive(given.messageClass)} and (${holds})
+          where project_id = ${projectId} and ${mayReceive(given.kind)} and (${holds})
           group by 1`.execute(tx);
     let total = 0;
     const moments = new Set<number>();

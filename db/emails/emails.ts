@@ -7,6 +7,7 @@ import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import type { DB, Email } from '../tables.ts';
 import { hasAddressKey } from '../suppression/keys.ts';
+import { hasLeftTopic } from '../topics/topics.ts';
 import { isSenderGone } from './claims.ts';
 import {
   type PlainRendering,
@@ -229,6 +230,7 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   project_disabled: boolean;
   sender_gone: boolean;
   has_suppressions: boolean;
+  topic_left: boolean;
   /** Only of a claim that `isPoliced`. */
   contact_data: Record<string, unknown> | null;
   /** Which mail the project tracks. */
@@ -275,7 +277,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
     ), claimed as (
       update email set ${claimed(given)}
         from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
-        returning ${columns('email')}, email.due_at,
+        returning ${columns('email')}, email.due_at, email.topic_id,
           case when email.attempts > 1 then ${firstAttemptAt} end as first_attempt_at
     )
     select ${columns('claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
@@ -283,6 +285,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('claimed')} as sender_gone,
         ${hasAddressKey(given.projectId)} as has_suppressions,
+        ${hasLeftTopic(sql`claimed.contact_id`, sql`claimed.topic_id`)} as topic_left,
         project.tracking as project_tracking,
         case when ${given.isPoliced ?? false} then contact.data end as contact_data,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale

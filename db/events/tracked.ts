@@ -8,6 +8,7 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
 import { hasAddressKey } from '../suppression/keys.ts';
+import { joinTopics } from '../topics/choices.ts';
 import { recordEvents } from './events.ts';
 
 /** An event, and what it changes of its contact, which it creates if need be. */
@@ -17,8 +18,12 @@ export interface TrackedEvent {
   change: ContactDataChange;
   name: string;
   data: Record<string, unknown> | null;
-  /** Of what it means for the contact's subscription. */
+  /** Of what it means for the contact's subscription and topics. */
   evidence: Evidence;
+  /** Topics that the contact is subscribed to. */
+  topics: readonly string[];
+  /** Asked for with the public key: topics that the contact has left stay left. */
+  keepsLeft: boolean;
 }
 
 export interface RecordedTracked {
@@ -35,15 +40,17 @@ export interface RecordedTracked {
 export async function recordTracked(
   tx: Database,
   projectId: string,
-  { email, subscribed, change, name, data, evidence }: TrackedEvent,
+  { email, subscribed, change, name, data, evidence, topics, keepsLeft }: TrackedEvent,
 ): Promise<RecordedTracked> {
-  const { contact } = await recordContact(tx, projectId, {
+  const origin = { source: 'api' as const, ...evidence };
+  const { contact, isNew } = await recordContact(tx, projectId, {
     email,
     subscribed,
     subscribedWhenNew: true,
     data: change,
-    origin: { source: 'api', ...evidence },
+    origin,
   });
+  await joinTopics(tx, contact, topics, { origin, isNew, keepsLeft });
   const contactId = contact.id;
   const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
     contactsLocked: true,
@@ -53,8 +60,8 @@ export async function recordTracked(
 }
 
 /** Whether an event can be recorded together with others: it only adds to its contact's data. */
-export function isPlain({ subscribed, change }: TrackedEvent): boolean {
-  return subscribed === undefined && change.remove.length === 0;
+export function isPlain({ subscribed, change, topics }: TrackedEvent): boolean {
+  return subscribed === undefined && change.remove.length === 0 && topics.length === 0;
 }
 
 /**

@@ -157,17 +157,22 @@ export async function countTemplateEmails(
   );
 }
 
-/** Which of the templates exist and have a sender address, by id. */
+/** Which of the templates exist, with what enabling asks of them, by id. */
 export async function findTemplateSenders(
   db: Database,
   projectId: string,
   ids: readonly string[],
-): Promise<Map<string, { hasSender: boolean }>> {
+): Promise<Map<string, { hasSender: boolean; isMarketing: boolean }>> {
   const rows = await db
     .selectFrom('template')
-    .select(['id', 'from_email'])
+    .select(['id', 'from_email', 'type'])
     .where('project_id', '=', projectId)
     .where('id', '=', anyOf(ids))
     .execute();
-  return new Map(rows.map((row) => [row.id, { hasSender: row.from_email !== null }]));
+  return new Map(
+    rows.map(({ id, from_email: from, type }) => [
+      id,
+      { hasSender: from !== null, isMarketing: type === 'MARKETING' },
+    ]),
+  );
 }

@@ -110,3 +110,22 @@ export async function recordTopicChoices(
   }));
   await recordConsent(tx, projectId, lines, origin);
 }
+
+/**
+ * Subscribes a locked contact to topics.
+ * @param keepsLeft true: a topic that the contact itself has left stays so
+ */
+export async function joinTopics(
+  tx: Database,
+  contact: { id: string; project_id: string },
+  topicIds: readonly string[],
+  cause: ChoiceCause & { keepsLeft: boolean },
+): Promise<void> {
+  if (topicIds.length === 0) return;
+  const topics = await topicsOf(tx, contact, sql`topic.id = any(${topicIds}::uuid[])`);
+  const joined = topics.filter(
+    ({ subscribed, explicit }) => !(cause.keepsLeft && explicit && !subscribed),
+  );
+  const choices = new Map(joined.map(({ id }) => [id, true]));
+  await recordTopicChoices(tx, contact, choices, cause);
+}

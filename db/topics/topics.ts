@@ -92,6 +92,22 @@ export async function lockTopic(
     .executeTakeFirst();
 }
 
+/** The topics that exist of these; none can be deleted until the transaction ends. */
+export async function holdTopics(
+  tx: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<{ id: string }[]> {
+  return tx
+    .selectFrom('topic')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
+    .forKeyShare()
+    .execute();
+}
+
 export interface TopicUses {
   templates: { id: string; name: string }[];
   campaigns: { id: string; name: string; status: string }[];
@@ -145,4 +161,38 @@ function stepTopic(step: string): RawBuilder<string | null> {
 /** Deletes a locked topic. What contacts have chosen is deleted later, in pages: see `removals.ts`. */
 export async function deleteTopic(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('topic').where('id', '=', id).execute();
+}
+
+/**
+ * SQL of whether a contact has left a topic, or never had it: its own choice, else the default. A topic
+ * that is null or deleted counts as none, and costs no look.
+ * @param contactId SQL of the contact's id
+ * @param topicId SQL of the topic's id or null
+ */
+export function hasLeftTopic(
+  contactId: RawBuilder<unknown>,
+  topicId: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`case when ${topicId} is null then false else coalesce((
+    select not coalesce((select chosen.subscribed from contact_topic chosen
+        where chosen.contact_id = ${contactId} and chosen.topic_id = topic.id), topic.by_default)
+      from topic where topic.id = ${topicId}), false) end`;
+}
+
+/** Whether a contact was not subscribed to a topic at a moment: the next change tells the state before. */
+export async function hadLeftTopicAt(
+  db: Database,
+  contactId: string,
+  topicId: string | null,
+  at: Date,
+): Promise<boolean> {
+  if (topicId === null) return false;
+  const hasLeft = hasLeftTopic(sql`${contactId}::uuid`, sql`${topicId}::uuid`);
+  const { rows } = await sql<{ hadLeft: boolean }>`
+    select coalesce((select event.name = 'contact.topic.subscribed' from event
+        where event.contact_id = ${contactId} and event.recorded_at > ${at}
+          and event.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
+          and event.data ->> 'topic' = (select key from topic where id = ${topicId})
+        order by event.recorded_at limit 1), ${hasLeft}) as "hadLeft"`.execute(db);
+  return rows[0]?.hadLeft ?? false;
 }

@@ -6,11 +6,17 @@ import type { StepMailSource } from '../../domain/workflow/step-mail.ts';
 
 /**
  * What the mail of a step is made of, in one statement: the contact, its project, the template (null:
- * it is gone) and the state of the template's sender domain. Undefined: there is no such contact.
+ * it is gone), the state of the template's sender domain, and the topic (null: none, or it is gone). Undefined: there is no such contact.
  */
 export async function findStepMail(
   tx: Database,
-  given: { projectId: string; contactId: string; templateId: string | null },
+  given: {
+    projectId: string;
+    contactId: string;
+    templateId: string | null;
+    /** Of the step; undefined: that of the template. */
+    topicId: string | null | undefined;
+  },
 ) {
   const row = await tx
     .selectFrom('contact')
@@ -26,6 +32,18 @@ export async function findStepMail(
         .on('domain.host_name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
     )
     .select(columnsOf('contact'))
+    .select((eb) =>
+      eb
+        .selectFrom('topic')
+        .select('topic.id')
+        .whereRef('topic.project_id', '=', 'contact.project_id')
+        .where(
+          'topic.id',
+          '=',
+          given.topicId === undefined ? eb.ref('template.topic_id') : given.topicId,
+        )
+        .as('topic_id'),
+    )
     .select([
       'project.name as project_name',
       'project.language as project_language',
@@ -55,6 +73,7 @@ export async function findStepMail(
     template_from_name: fromName,
     template_reply_to: replyTo,
     domain_status: domainStatus,
+    topic_id: topicId,
     ...contact
   } = row;
   return {
@@ -65,6 +84,7 @@ export async function findStepMail(
         ? null
         : { id: templateId, type, subject, body, fromEmail, fromName, replyTo },
     domainStatus,
+    topicId,
   };
 }
 

@@ -35,6 +35,7 @@ export const campaignActions = {
 /** Reasons why a queued message was not handed over. */
 const suppressionReasons: readonly string[] = [
   'contact_unsubscribed',
+  'topic_unsubscribed',
   'domain_not_verified',
   'cancelled',
   'project_disabled',
@@ -53,6 +54,7 @@ export type RecipientReason =
   | 'refused'
   | 'not_in_audience'
   | 'unsubscribed_at_freeze'
+  | 'topic_unsubscribed_at_freeze'
   | 'created_after_freeze'
   | 'pending';
 
@@ -67,7 +69,8 @@ export function reasonOfEmail(email: { status: string; error: string | null }): 
 
 /**
  * The reason for a contact without a message of the campaign.
- * @param contact.subscribed as of the moment the audience was fixed; before that, as of now.
+ * @param contact.subscribed as of the moment the audience was fixed; before that, as of now; so is
+ *   `contact.topicLeft`.
  */
 export function reasonWithoutEmail(
   campaign: {
@@ -78,13 +81,14 @@ export function reasonWithoutEmail(
     /** Its audience is everybody. */
     isForAll: boolean;
   },
-  contact: { createdAt: Date; subscribed: boolean; isInAudience: boolean },
+  contact: { createdAt: Date; subscribed: boolean; topicLeft: boolean; isInAudience: boolean },
 ): RecipientReason {
   if (campaign.frozenAt && contact.createdAt > campaign.frozenAt) return 'created_after_freeze';
   if (!contact.isInAudience) return 'not_in_audience';
   if (needsSubscription(campaign.messageClass, 'CAMPAIGN') && !contact.subscribed) {
     return 'unsubscribed_at_freeze';
   }
+  if (contact.topicLeft) return 'topic_unsubscribed_at_freeze';
   // Its data were different then, or a transaction that began earlier was committed later.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return campaign.status === 'CANCELLED' ? 'withheld' : 'pending';

@@ -30,6 +30,8 @@ export interface LookedAt {
   sender_gone: boolean;
   /** What the suppression list says of its address. */
   suppression: Suppression | null;
+  /** The contact has left the topic of the message. */
+  topic_left: boolean;
   created_at: Date;
   scheduled_for: Date | null;
 }
@@ -64,14 +66,18 @@ export function lookAt(
   return { kind: 'held', reason: 'frequency_cap', until };
 }
 
-/** Why a message must not be sent, whatever the policy of its project; null: nothing is against it. */
+/**
+ * Why a message must not be sent, whatever the policy of its project, the first reason that holds; null:
+ * nothing is against it.
+ */
 export function suppressionReason(
   mail: Omit<LookedAt, 'contact_data' | 'created_at' | 'scheduled_for'>,
 ): string | null {
   if (mail.project_disabled) return 'project_disabled';
   if (mail.sender_gone) return 'domain_not_verified';
-  const isMeant = needsSubscription(mail.message_class, mail.source_type);
-  if (isMeant && isToContact(mail) && !mail.contact_subscribed) return 'contact_unsubscribed';
+  const isMeant = needsSubscription(mail.message_class, mail.source_type) && isToContact(mail);
+  if (isMeant && !mail.contact_subscribed) return 'contact_unsubscribed';
+  if (isMeant && mail.topic_left) return 'topic_unsubscribed';
   return isSuppressed(mail.suppression, mail.message_class) ? 'suppressed' : null;
 }
 

@@ -29,6 +29,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
       project_disabled: false,
       sender_gone: false,
       suppression: null,
+      topic_left: false,
       created_at: now,
       scheduled_for: null,
     };

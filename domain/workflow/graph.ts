@@ -197,6 +197,7 @@ export type TemplateSenders = ReadonlyMap<
   string,
   {
     hasSender: boolean;
+    isMarketing: boolean;
     /** What is wrong with its text, and where; absent: nothing. */
     broken?: string | undefined;
   }
@@ -240,6 +241,9 @@ function stepProblems(graph: Graph, step: GraphStep, templates: TemplateSenders)
     if (!template) return [`"${step.name}" has no template.`];
     return [
       ...(template.hasSender ? [] : [`The template of "${step.name}" has no sender.`]),
+      ...(step.config['topicId'] && !template.isMarketing
+        ? [`"${step.name}" has a topic, and its template is not of the type MARKETING.`]
+        : []),
       ...(template.broken === undefined
         ? []
         : [`The template of "${step.name}" cannot be rendered: ${template.broken}`]),

@@ -78,6 +78,11 @@ export async function composeStepMail(
   };
 }
 
+/** Whether the topic of a step concerns its mail: marketing mail to the contact itself. */
+export function hasTopic({ messageClass, recipient }: StepMail): boolean {
+  return messageClass === 'MARKETING' && recipient.type === 'CONTACT';
+}
+
 /** @param emailId null: it is not stored. */
 export function mailOutput(
   { recipient, warnings }: StepMail,

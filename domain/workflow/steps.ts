@@ -66,6 +66,13 @@ const SendEmailConfig = z.object({
     .transform((id) => id.toLowerCase())
     .nullable()
     .optional(),
+  /** Instead of the topic of the template; null: none. */
+  topicId: z
+    .string()
+    .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+    .transform((id) => id.toLowerCase())
+    .nullable()
+    .optional(),
 });
 
 const DelayUnit = z.enum(Object.keys(unitMs) as Unit[]);

@@ -180,6 +180,7 @@ export const reasons: Record<z.output<typeof getCampaignRecipient.response>['rea
   refused: 'The provider refused the mail.',
   not_in_audience: 'The contact is not in the audience.',
   unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
+  topic_unsubscribed_at_freeze: 'The contact had left its topic when the audience was fixed.',
   created_after_freeze: 'The contact was created after the audience had been fixed.',
   pending: 'The mail is on its way.',
 };

@@ -53,7 +53,7 @@ const setWorkflowGraph = endpoint({
   params: WorkflowById,
   body: GivenGraph,
   response: WholeWorkflow,
-  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND'],
   example: { body: portableExample, response: workflowGraphExample },
   async handle(call) {
     const { db, caller, params, body } = call;

@@ -19,7 +19,8 @@ import {
 import { refuseBroken } from '../enabling.ts';
 import { outcomeOf, refuseTooLarge } from '../graph.ts';
 import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
-import { requireTemplates, withKept, withTemplate } from '../steps.ts';
+import { requireTopics } from '../../topics/references.ts';
+import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../steps.ts';
 import { changeExitRules, changeTrigger, settledConfig } from '../trigger.ts';
 import type { GivenGraph, PortableStep } from './record.ts';
 
@@ -38,7 +39,7 @@ const fields: GraphFields = {
  * Stores trigger, exit rules, steps and transitions of a request, of a workflow that the caller has
  * locked for editing. Steps whose key is known keep their id. Returns whether anything has changed.
  * @param path the fields that the graph is in, outermost first
- * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND
+ * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND
  */
 export async function storeGraph(
   tx: Database,
@@ -56,8 +57,11 @@ export async function storeGraph(
   const before = await findDrawing(tx, workflow.id);
   const after = await drawingOf(tx, workflow, { given, keyed }, before, path);
   const made = redrawing(before, after);
-  const used = [...made.addedSteps, ...made.changedSteps].map(({ templateId }) => templateId);
-  await requireTemplates(tx, workflow.project_id, used);
+  const used = [...made.addedSteps, ...made.changedSteps];
+  const templateIds = used.map(({ templateId }) => templateId);
+  await requireTemplates(tx, workflow.project_id, templateIds);
+  const topicIds = used.map(({ config }) => topicOfConfig(config));
+  await requireTopics(tx, workflow.project_id, topicIds);
   const stepsById = new Map(after.steps.map((step) => [step.id, step]));
   await redraw(tx, workflow, made, ({ fromStepId, branch }) => {
     const from = stepsById.get(fromStepId);

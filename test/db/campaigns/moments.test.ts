@@ -100,7 +100,7 @@ it('the audience is counted, and its moments found, in one read', async () => {
   await sql`update contact set data = '{"timeZone": 7}' where email = 'no4@people.test'`.execute(
     db,
   );
-  const given = { projectId, messageClass: 'MARKETING' } as const;
+  const given = { projectId, kind: { messageClass: 'MARKETING', topicId: null } } as const;
   const audience = { type: 'ALL', segmentId: null, condition: null } as const;
   const policy = { timeZone: 'Etc/GMT+12', contactTimeZoneField: 'data.timeZone' };
   const found = await countMoments(db, { ...given, audience }, { localTime, policy });

@@ -16,6 +16,7 @@ const mail: LookedAt = {
   project_disabled: false,
   sender_gone: false,
   suppression: null,
+  topic_left: false,
   created_at: now,
   scheduled_for: null,
 };
@@ -36,7 +37,12 @@ describe('of all that is against a message', () => {
       { sender_gone: true, contact_subscribed: false },
       'domain_not_verified',
     ],
-    ['a contact that has opted out', { contact_subscribed: false }, 'contact_unsubscribed'],
+    [
+      'a contact that has opted out',
+      { contact_subscribed: false, topic_left: true },
+      'contact_unsubscribed',
+    ],
+    ['a topic that the contact has left', { topic_left: true }, 'topic_unsubscribed'],
   ])('%s goes before the policy', (_, given, reason) => {
     expect(look(given, { ...quiet, ...full })).toEqual(withheld(reason));
   });

@@ -174,7 +174,7 @@ describe('removing a step', () => {
 
 describe('enabling', () => {
   const event: { type: string; eventName: string | null } = { type: 'EVENT', eventName: 'e' };
-  const noTemplates = new Map<string, { hasSender: boolean }>();
+  const noTemplates = new Map<string, { hasSender: boolean; isMarketing: boolean }>();
   const fields = (graph: Graph, trigger = event, templates = noTemplates) =>
     enablingProblems(graph, trigger, templates).map(({ field }) => field);
 
@@ -196,15 +196,12 @@ describe('enabling', () => {
     );
     step(graph, 'n').templateId = 'gone';
     step(graph, 'o').templateId = 'known';
-    expect(fields(graph, event, new Map([['known', { hasSender: false }]]))).toEqual([
-      'steps.m',
-      'steps.n',
-      'steps.o',
-    ]);
-    expect(fields(graph, event, new Map([['known', { hasSender: true }]]))).toEqual([
-      'steps.m',
-      'steps.n',
-    ]);
+    expect(
+      fields(graph, event, new Map([['known', { hasSender: false, isMarketing: false }]])),
+    ).toEqual(['steps.m', 'steps.n', 'steps.o']);
+    expect(
+      fields(graph, event, new Map([['known', { hasSender: true, isMarketing: false }]])),
+    ).toEqual(['steps.m', 'steps.n']);
   });
 
   it('reports a condition without ways and every way of a branch it lost', () => {

@@ -2,8 +2,8 @@ delete from campaign_chunk
 where campaign_id = $1 and attempt_id = any($2::uuid[])
 
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
-    max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 returning id
 
 insert into campaign_frame (campaign_id, frame, project_id, body)

@@ -119,11 +119,15 @@ from contact
 where project_id = $1 and id = $2
 
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at, project.name as project_name, project.language as
-    project_language, project.subscription as project_subscription, template.id as template_id,
-    template.type as template_type, template.subject as template_subject, template.body as
-    template_body, template.from_email as template_from_email, template.from_name as
-    template_from_name, template.reply_to as template_reply_to, domain.status as domain_status
+    contact.subscribed, contact.updated_at, (
+  select topic.id
+  from topic
+  where topic.project_id = contact.project_id and topic.id = template.topic_id) as topic_id,
+      project.name as project_name, project.language as project_language, project.subscription as
+      project_subscription, template.id as template_id, template.type as template_type,
+      template.subject as template_subject, template.body as template_body, template.from_email as
+      template_from_email, template.from_name as template_from_name, template.reply_to as
+      template_reply_to, domain.status as domain_status
 from contact
 inner join project on project.id = contact.project_id
 left join template on template.project_id = contact.project_id and template.id = $1
@@ -154,11 +158,11 @@ where project_id = $1
 
 select count(*)::int as total
 from contact
-where project_id = $1 and coalesce(contact.data @> $2::jsonb, false)
+where project_id = $1 and (contact.subscribed) and true
 
 select count(*)::int as total
 from contact
-where project_id = $1 and contact.subscribed and true
+where project_id = $1 and coalesce(contact.data @> $2::jsonb, false)
 
 select count(*)::int as total
 from contact

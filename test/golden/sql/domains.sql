@@ -16,8 +16,17 @@ select email.id, email.project_id, email.contact_id, email.to_email, email.from_
     from suppression_key where owner_id = (
       select coalesce(public_id, id)
       from project
-      where id = $1))) as has_suppressions, project.language as project_language, project.tracking
-          as project_tracking, project.subscription is null as has_badge
+      where id = $1))) as has_suppressions, case when email.topic_id is null then false else
+          coalesce((
+    select not coalesce((
+        select chosen.subscribed
+        from contact_topic chosen
+        where chosen.contact_id = email.contact_id and chosen.topic_id = topic.id),
+            topic.by_default)
+    from topic
+    where topic.id = email.topic_id), false) end as topic_left, project.language as
+        project_language, project.tracking as project_tracking, project.subscription is null as
+        has_badge
 from email
 join contact on contact.id = email.contact_id
 join campaign on campaign.id = $2

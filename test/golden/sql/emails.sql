@@ -28,14 +28,14 @@ where key = $1
 
 insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
     headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id,
-    scheduled_for)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    topic_id, scheduled_for)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 on conflict do nothing
 
 insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
-    from_name, reply_to, message_class, source_type, template_id, workflow_execution_id,
+    from_name, reply_to, message_class, source_type, template_id, topic_id, workflow_execution_id,
     workflow_step_execution_id, attachments)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 on conflict do nothing
 
 insert into mailbox_message (id, sender, recipient, subject, raw)
@@ -263,8 +263,9 @@ with due as (
       email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
       email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
       email.scheduled_for, email.held_until, email.billed_units, email.allowance_month,
-      email.due_at, case when email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ?
-      (@.state == handed_over)') ->> 'at' end as first_attempt_at )
+      email.due_at, email.topic_id, case when email.attempts > 1 then
+      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+      first_attempt_at )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
@@ -282,9 +283,17 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     from suppression_key where owner_id = (
       select coalesce(public_id, id)
       from project
-      where id = $8))) as has_suppressions, project.tracking as project_tracking, case when $9 then
-          contact.data end as contact_data, coalesce(nullif(contact.data ->> 'locale', ''),
-          project.language) as locale
+      where id = $8))) as has_suppressions, case when claimed.topic_id is null then false else
+          coalesce((
+    select not coalesce((
+        select chosen.subscribed
+        from contact_topic chosen
+        where chosen.contact_id = claimed.contact_id and chosen.topic_id = topic.id),
+            topic.by_default)
+    from topic
+    where topic.id = claimed.topic_id), false) end as topic_left, project.tracking as
+        project_tracking, case when $9 then contact.data end as contact_data,
+        coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
@@ -359,8 +368,8 @@ with page as materialized (
   order by created_at, id
   limit $3), made as (
   insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-      source_type, template_id, campaign_id, due_at )
-  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, timestamptz '2100-01-01
+      source_type, template_id, topic_id, campaign_id, due_at )
+  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, $10, timestamptz '2100-01-01
       00:00:00Z'
   from page as contact
   where contact.subscribed and true
@@ -369,12 +378,12 @@ with page as materialized (
   where campaign_id is not null do nothing
   returning id ), queued as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
-  select $10, $11, array_agg(id
+  select $11, $12, array_agg(id
     order by due_at, id), max(due_at)
   from (
     select id, due_at, greatest(due_at, now()) as moment, (row_number() over ( partition by
         greatest(due_at, now())
-        order by due_at, id) - 1) / $12::int as part
+        order by due_at, id) - 1) / $13::int as part
     from (
       select id, now() as due_at
       from made) as waiting) as numbered

@@ -10,7 +10,7 @@ where project_id = $1 and id = any($2::uuid[])
 order by id
 for key share
 
-select id, from_email
+select id, from_email, type
 from template
 where project_id = $1 and id = any($2::uuid[])
 

@@ -79,6 +79,7 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     sender_gone: false,
     has_suppressions: false,
     suppression: null,
+    topic_left: false,
     project_language: 'en',
     project_tracking: 'ENABLED',
     has_badge: true,

@@ -1,0 +1,36 @@
+import type { Database } from '../../db/database.ts';
+import { holdTopics } from '../../db/topics/topics.ts';
+import { foundAll, invalidField } from '../../domain/errors.ts';
+
+/** Topics that templates, campaigns and steps name. */
+
+/** @throws Problem VALIDATION_ERROR for mail that has no topic: of another class than MARKETING. */
+export function refuseTopic(topicId: string | null | undefined, messageClass: string): void {
+  if (!topicId || messageClass === 'MARKETING') return;
+  throw invalidField('topicId', 'not_allowed', 'Only mail of the type MARKETING has a topic.');
+}
+
+/**
+ * Prevents that topics are deleted until the transaction ends.
+ * @throws Problem TOPIC_NOT_FOUND
+ */
+export async function requireTopics(
+  tx: Database,
+  projectId: string,
+  ids: readonly (string | null | undefined)[],
+): Promise<void> {
+  const named = [...new Set(ids.flatMap((id) => id ?? []))];
+  if (named.length === 0) return;
+  foundAll('TOPIC', named, await holdTopics(tx, projectId, named));
+}
+
+/** The topic for a copy: the same, unless it is gone. */
+export async function keptTopic(
+  tx: Database,
+  projectId: string,
+  topicId: string | null,
+): Promise<string | null> {
+  if (topicId === null) return null;
+  const [topic] = await holdTopics(tx, projectId, [topicId]);
+  return topic?.id ?? null;
+}
