@@ -25,6 +25,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/quick-start',
       'guides/sending',
       'guides/contacts',
+      'guides/consent',
       'guides/segments',
       'guides/journeys-in-ten-minutes',
       'journeys',
