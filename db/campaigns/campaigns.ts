@@ -14,6 +14,7 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
+import { isUnqueued } from './chunks.ts';
 import { readSendPolicy } from '../projects/send-policy.ts';
 import type { Campaign } from '../tables.ts';
 
@@ -249,6 +250,20 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 }
 
 /**
+ * SQL of whether a campaign that sends has nothing to do before a later time: all its mail is held, or
+ * waits for its moment.
+ */
+const isResting = sql<boolean>`(audience_fixed
+  and not exists (select from campaign_chunk
+    where campaign_id = campaign.id and attempt_id is not null)
+  and not exists (select from email where campaign_id = campaign.id and status = 'SENDING')
+  and coalesce(least(
+    (select due_at from campaign_chunk where campaign_id = campaign.id and attempt_id is null
+      order by due_at limit 1),
+    (select due_at from email where campaign_id = campaign.id and ${isUnqueued}
+      order by due_at limit 1)) > now(), false))`;
+
+/**
  * Signals the runs of campaigns that have work and were not looked at for two minutes: they are lost,
  * or somebody ended them in Temporal.
  */
@@ -258,7 +273,7 @@ export async function signalStalledCampaigns(db: Database, max: number): Promise
       update campaign set looked_at = now()
         where id in (select id from campaign
           where looked_at < now() - interval '2 minutes'
-            and (status = 'SENDING'
+            and ((status = 'SENDING' and not ${isResting})
               or (status = 'SCHEDULED' and scheduled_for < now() - interval '1 minute')
               or (status = 'CANCELLED' and frozen_at is not null and exists (
                 select from email where email.campaign_id = campaign.id

@@ -1,6 +1,6 @@
 import { sql, type Updateable } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startCampaign } from '../../../db/campaigns/campaigns.ts';
+import { signalStalledCampaigns, startCampaign } from '../../../db/campaigns/campaigns.ts';
 import { countMoments } from '../../../db/campaigns/moments.ts';
 import { freezeCampaign } from '../../../db/campaigns/run.ts';
 import type { Campaign } from '../../../db/tables.ts';
@@ -93,6 +93,28 @@ describe('the messages of a campaign with a local time', () => {
     const late = { error: 'late', scheduled_for: new Date(moments[0]!) };
     expect(failed).toEqual([late, late]);
   });
+});
+
+it('a campaign that waits for a moment is left alone by the sweep, until one has come', async () => {
+  await insertContacts(4);
+  const id = await started('send');
+  await freeze(id);
+  /** Whether the sweep has found it after a long time. */
+  async function isFound() {
+    const long = new Date(Date.now() - 600_000);
+    await db.updateTable('campaign').set({ looked_at: long }).where('id', '=', id).execute();
+    await signalStalledCampaigns(db, 10_000);
+    const row = await db
+      .selectFrom('campaign')
+      .select('looked_at')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    return row.looked_at.getTime() !== long.getTime();
+  }
+  expect(await isFound()).toBe(false);
+  await sql`update campaign_chunk set due_at = now() where campaign_id = ${id}
+    and due_at = ${moments[2]}::timestamptz`.execute(db);
+  expect(await isFound()).toBe(true);
 });
 
 it('the audience is counted, and its moments found, in one read', async () => {

@@ -232,9 +232,27 @@ set looked_at = now()
 where id in (
   select id
   from campaign
-  where looked_at < now() - interval '2 minutes' and (status = 'SENDING' or (status = 'SCHEDULED'
-      and scheduled_for < now() - interval '1 minute') or (status = 'CANCELLED' and frozen_at is not
-      null and exists (
+  where looked_at < now() - interval '2 minutes' and ((status = 'SENDING' and not (audience_fixed
+      and not exists (
+          select
+          from campaign_chunk
+          where campaign_id = campaign.id and attempt_id is not null) and not exists (
+          select
+          from email
+          where campaign_id = campaign.id and status = 'SENDING') and coalesce(least( (
+              select due_at
+              from campaign_chunk
+              where campaign_id = campaign.id and attempt_id is null
+              order by due_at
+              limit 1), (
+              select due_at
+              from email
+              where campaign_id = campaign.id and status = 'PENDING' and due_at < timestamptz
+                  '2100-01-01 00:00:00Z'
+              order by due_at
+              limit 1)) > now(), false))) or (status = 'SCHEDULED' and scheduled_for < now() -
+                  interval '1 minute') or (status = 'CANCELLED' and frozen_at is not null and exists
+                  (
         select
         from email
         where email.campaign_id = campaign.id and email.status = 'PENDING')))
