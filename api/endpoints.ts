@@ -7,6 +7,8 @@ import { bulkEndpoints } from './contacts/bulk.ts';
 import { campaignEndpoints } from './campaigns/campaigns.ts';
 import { consentLogEndpoints } from './consent/log.ts';
 import { contactEndpoints } from './contacts/contacts.ts';
+import { erasureEndpoints } from './contacts/erasures.ts';
+import { exportEndpoints } from './contacts/export.ts';
 import { contactFieldEndpoints } from './contacts/fields.ts';
 import { importEndpoints } from './contacts/import.ts';
 import { lookUpContacts } from './contacts/lookup.ts';
@@ -72,6 +74,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...waitingEmailEndpoints,
   getDelivery,
   getTimeline,
+  ...erasureEndpoints,
+  ...exportEndpoints,
   ...consentLogEndpoints,
   ...contactTopicEndpoints,
   ...topicEndpoints,

@@ -282,6 +282,22 @@ export interface Email {
   workflow_step_execution_id: string | null;
 }
 
+export interface Erasure {
+  completed_at: Timestamp | null;
+  contact_id: string | null;
+  counts: Generated<Json>;
+  email: string | null;
+  id: Generated<string>;
+  owner_id: string;
+  position: string | null;
+  receipt_hash: string | null;
+  requested_at: Generated<Timestamp>;
+  rows_of: string;
+  state: Generated<string>;
+  task: string | null;
+  touched_at: Generated<Timestamp>;
+}
+
 export interface Event {
   contact_id: string | null;
   created_at: Generated<Timestamp>;
@@ -920,6 +936,7 @@ export interface DB {
   contact_topic: ContactTopic;
   domain: Domain;
   email: Email;
+  erasure: Erasure;
   event: Event;
   event_delivery: EventDelivery;
   event_delivery_loss: EventDeliveryLoss;
@@ -991,6 +1008,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],

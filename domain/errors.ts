@@ -81,6 +81,7 @@ export const problems = {
   EVENT_SUBSCRIPTION_NOT_FOUND: [404, 'There is no such event subscription.'],
   EVENT_DELIVERY_NOT_FOUND: [404, 'There is no such delivery of this subscription.'],
   TOPIC_NOT_FOUND: [404, 'There is no such topic.'],
+  ERASURE_NOT_FOUND: [404, 'There is no such erasure.'],
   SUPPRESSION_NOT_FOUND: [404, 'The address is not on the suppression list.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such thing.'],
@@ -227,6 +228,7 @@ type Resource =
   | 'SECRET'
   | 'TOPIC'
   | 'SUPPRESSION'
+  | 'ERASURE'
   | 'EVENT_SUBSCRIPTION'
   | 'EVENT_DELIVERY';
 

@@ -22,6 +22,7 @@ export interface RunInputs {
   domainPoller: { projectId: string; domainId: string; name: string };
   /** Open as long as the subscription exists. A reset of the project changes neither id. */
   eventSubscription: { projectId: string; subscriptionId: string };
+  contactErasure: { projectId: string; erasureId: string };
   /** The public id: the run removes all rows that had it. */
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
@@ -76,6 +77,7 @@ export const runIds = {
   firing: ({ workflowId, at }) => `firing-${workflowId}-${at.replace('.000Z', 'Z')}`,
   domainPoller: ({ domainId }) => `domain-${domainId}`,
   eventSubscription: ({ subscriptionId }) => `${subscriptionPrefix}${subscriptionId}`,
+  contactErasure: ({ erasureId }) => `erase-${erasureId}`,
   projectReset: ({ projectId }) => `project-reset-${projectId}`,
   projectDelete: ({ projectId }) => `project-delete-${projectId}`,
   systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,

@@ -161,6 +161,7 @@ describe('the database', () => {
       sns_receipt: 'comes before anybody knows whose it is',
       suppression: 'belongs to the public id of a project, which a reset keeps',
       suppression_key: 'belongs to the public id of a project, which a reset keeps',
+      erasure: 'belongs to the public id of a project, which a reset keeps',
       token_bucket: 'keyed by scope',
       usage_report: 'what was sent is billed, whatever becomes of the project',
       mailbox_message: 'a developer’s mailbox shows the mail of all projects',

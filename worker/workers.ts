@@ -17,6 +17,7 @@ import {
   createImportActivities,
   type ImportServices,
 } from '../activities/contacts/contact-import.ts';
+import { createErasureActivities, type ErasureServices } from '../activities/erasure.ts';
 import { createScheduleActivities, type ScheduleServices } from '../activities/schedules.ts';
 import {
   createExecutionJobActivities,
@@ -69,6 +70,7 @@ export interface WorkersOptions {
     ImportServices &
     BulkServices &
     ExecutionJobServices &
+    ErasureServices &
     ReplayServices &
     ScheduleServices &
     DomainServices &
@@ -158,6 +160,7 @@ function bulkActivities(services: WorkersOptions['services']) {
     ...createBulkActivities(services),
     ...createExecutionJobActivities(services),
     ...createReplayActivities(services),
+    ...createErasureActivities(services),
     ...createScheduleActivities(services),
     ...createRemovalActivities(services).bulk,
   };

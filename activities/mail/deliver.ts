@@ -49,6 +49,8 @@ export interface Sendable extends ClaimedShare {
   project_disabled: boolean;
   /** Its sender domain was removed, or is no longer verified, while it waited. */
   sender_gone: boolean;
+  /** The contact is being erased. */
+  contact_gone: boolean;
   /** What the suppression list says of its address. */
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */

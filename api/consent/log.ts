@@ -8,7 +8,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, Time, Uuid } from '../http/schemas.ts';
 
-const ConsentLine = named('ConsentLine', {
+export const ConsentLine = named('ConsentLine', {
   at: Time,
   action: z
     .enum(['requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn'])
@@ -70,12 +70,14 @@ export const listContactConsent = endpoint({
   async handle({ db, caller, params: { id } }) {
     const contact = found('CONTACT', id, await findContact(db, caller.projectId, id));
     const lines = await listConsent(db, contact.id, limits.consentLines);
-    return lines.map((line) => {
-      const textHash =
-        line.text === null ? null : createHash('sha256').update(line.text).digest('hex');
-      return present(ConsentLine, line, { textHash });
-    });
+    return lines.map(presentConsent);
   },
 });
+
+export function presentConsent(line: Awaited<ReturnType<typeof listConsent>>[number]) {
+  const { text } = line;
+  const textHash = text === null ? null : createHash('sha256').update(text).digest('hex');
+  return present(ConsentLine, line, { textHash });
+}
 
 export const consentLogEndpoints = [listContactConsent];

@@ -26,6 +26,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/sending',
       'guides/contacts',
       'guides/consent',
+      'guides/erasure',
       'guides/segments',
       'guides/journeys-in-ten-minutes',
       'journeys',

@@ -175,6 +175,8 @@ interface AnswerOptions {
    * empty, each with the next items.
    */
   parts?: AsyncIterable<unknown>;
+  /** The response is JSON that is written while it is made; no part divides an id. */
+  text?: AsyncIterable<string>;
 }
 
 /** A response with its own status, headers or form. */

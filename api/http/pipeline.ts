@@ -226,6 +226,7 @@ async function runHandler(
   const contentType = options.contentType ?? endpoint.contentType;
   if (contentType) ctx.type = contentType;
   const status = options.status ?? endpoint.status ?? 200;
+  if (options.text) return { status, text: '', stream: streamed(options.text, caller) };
   if (options.parts) {
     const whole = jsonAnswer(endpoint, caller, answered, status);
     const present = (part: unknown) => jsonAnswer(endpoint, caller, part, status).text;
@@ -336,6 +337,14 @@ function joined(
   }
   // Bytes, not objects: the next part is read when the client has taken the one before.
   return Readable.from(text(), { objectMode: false });
+}
+
+/** Text that is sent as it comes, as fast as the client takes it. */
+function streamed(text: AsyncIterable<string>, caller: Caller): Readable {
+  async function* shown() {
+    for await (const part of text) yield outsideIds(part, caller);
+  }
+  return Readable.from(shown(), { objectMode: false });
 }
 
 /** Replaces the public project id in the path by the id that its rows have. */

@@ -54,7 +54,7 @@ const record = {
   createdAt: Time,
 };
 
-const Entry = named('Suppression', record);
+export const SuppressionEntry = named('Suppression', record);
 
 const Found = named('SuppressionOfAddress', {
   ...record,
@@ -66,12 +66,12 @@ const Found = named('SuppressionOfAddress', {
     .describe('Of an erased contact: its consent, oldest first'),
 });
 
-const entryExample = exampleOf(Entry);
+const entryExample = exampleOf(SuppressionEntry);
 
 /** @param asked the address, where the request names it. */
 export function presentSuppression(row: SuppressionRow, asked?: string) {
   const hashed = row.email === null;
-  return present(Entry, row, { hashed, email: asked ?? row.email });
+  return present(SuppressionEntry, row, { hashed, email: asked ?? row.email });
 }
 
 const ByEmail = z.object({ email: Email });
@@ -97,7 +97,7 @@ const getSuppressions = endpoint({
     reason: z.enum(suppressionReasons).optional().describe('Why the address is on the list'),
     scope: z.enum(suppressionScopes).optional().describe('What mail the address does not get'),
   }),
-  response: cursorListOf(Entry),
+  response: cursorListOf(SuppressionEntry),
   example: { response: { data: [entryExample], hasMore: false, total: 1 } },
   async handle({ db, caller, query: { cursor, limit, ...filter } }) {
     const query = { ...filter, after: cursor, limit: limit + 1 };

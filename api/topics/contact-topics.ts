@@ -17,7 +17,7 @@ import { tag, Visibility } from './record.ts';
 
 /** The topics of a contact. */
 
-const ContactTopicAnswer = named('ContactTopic', {
+export const ContactTopicAnswer = named('ContactTopic', {
   id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),
   key: z.string().meta({ examples: ['product-news'] }),
   name: z.string().meta({ examples: ['Product news'] }),
@@ -29,7 +29,7 @@ const ContactTopicAnswer = named('ContactTopic', {
 
 const example = exampleOf(ContactTopicAnswer);
 
-function presentContactTopic(topic: ContactTopic): z.input<typeof ContactTopicAnswer> {
+export function presentContactTopic(topic: ContactTopic): z.input<typeof ContactTopicAnswer> {
   const { id, key, name, visibility, subscribed, explicit, changedAt } = topic;
   return {
     id,

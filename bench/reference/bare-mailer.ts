@@ -78,6 +78,7 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     contact_data: row.data as Record<string, unknown>,
     project_disabled: false,
     sender_gone: false,
+    contact_gone: false,
     has_suppressions: false,
     suppression: null,
     topic_left: false,

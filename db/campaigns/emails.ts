@@ -167,6 +167,8 @@ export interface CampaignEmail {
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
   sender_gone: boolean;
+  /** The contact is being erased. */
+  contact_gone: boolean;
   has_suppressions: boolean;
   /** What the suppression list says of its address. */
   suppression: Suppression | null;
@@ -255,6 +257,7 @@ export async function readClaimedEmails(
         contact.subscribed as contact_subscribed, contact.data as contact_data,
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('email')} as sender_gone,
+        contact.project_id <> email.project_id as contact_gone,
         ${hasAddressKey(projectId)} as has_suppressions,
         ${hasLeftTopic(sql`email.contact_id`, sql`email.topic_id`)} as topic_left,
         project.language as project_language, project.tracking as project_tracking,

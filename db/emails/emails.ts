@@ -229,6 +229,8 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_email: string;
   project_disabled: boolean;
   sender_gone: boolean;
+  /** The contact is being erased. */
+  contact_gone: boolean;
   has_suppressions: boolean;
   topic_left: boolean;
   /** Only of a claim that `isPoliced`. */
@@ -284,6 +286,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
         contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('claimed')} as sender_gone,
+        contact.project_id <> claimed.project_id as contact_gone,
         ${hasAddressKey(given.projectId)} as has_suppressions,
         ${hasLeftTopic(sql`claimed.contact_id`, sql`claimed.topic_id`)} as topic_left,
         project.tracking as project_tracking,

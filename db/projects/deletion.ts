@@ -246,8 +246,20 @@ export async function deleteProjectPage(
   const where = sql<boolean>`owner_id = ${projectId}`;
   const deleted =
     (await deletePage(db, { table: 'idempotency', where, rows: 1000 })) ||
-    (await deletePage(db, { table: 'suppression', where: isOwnerDeleted(projectId), rows: 1000 }));
+    (await deletePage(db, {
+      table: 'suppression',
+      where: isOwnerDeleted(projectId),
+      rows: 1000,
+    })) ||
+    (await deletePage(db, { table: 'contact', where: isBeingErased(projectId), rows: 10 })) ||
+    (await deletePage(db, { table: 'erasure', where: isOwnerDeleted(projectId), rows: 1000 }));
   return { deleted, isOver: deleted === 0 };
+}
+
+/** SQL of whether a contact is being erased: it is in no project, and its run stops with its row. */
+function isBeingErased(projectId: string) {
+  return sql<boolean>`project_id in (select id from erasure
+    where ${isOwnerDeleted(projectId)} and state <> 'completed')`;
 }
 
 /** SQL of whether a row belongs to the public id of a project that is deleted, and not only reset. */

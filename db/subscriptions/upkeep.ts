@@ -136,6 +136,26 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
   });
 }
 
+/**
+ * Clears a page of the deliveries of a contact that is erased, in the caller's transaction: what is pending
+ * is not sent. Returns how many.
+ */
+export async function skipDeliveriesOf(tx: Database, contactId: string): Promise<number> {
+  const { numAffectedRows } = await sql`
+    with page as materialized (
+      select subscription_id, event_id from event_delivery
+        where contact_id = ${contactId} limit ${pageSize}
+    )
+    update event_delivery delivery set response = null, urgent = false, updated_at = now(),
+        contact_id = null,
+        reason = case when status = 'pending' then 'contact_deleted' else reason end,
+        ended_at = case when status = 'pending' then now() else ended_at end,
+        status = case when status = 'pending' then 'skipped' else status end
+      from page where delivery.subscription_id = page.subscription_id
+        and delivery.event_id = page.event_id`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
+
 /** Records that the events of a name were deleted: their deliveries are to be cleared. */
 export async function noteLostEvents(db: Database, projectId: string, name: string): Promise<void> {
   await sql`

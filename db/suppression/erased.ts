@@ -114,6 +114,36 @@ export async function keepOptOuts(
   await insertErased(tx, addresses, rows);
 }
 
+/**
+ * Leaves only a hash of the address of an erased contact on the list, in the caller's transaction, who has
+ * locked it.
+ * @param options.suppress false: no entry is made, and one with the reason `erased` goes
+ * @returns how many entries have changed: 0 or 1
+ */
+export async function hashSuppression(
+  tx: Database,
+  projectId: string,
+  contact: { id: string; email: string },
+  { suppress }: { suppress: boolean },
+): Promise<number> {
+  const addresses = suppress
+    ? await requireAddresses(tx, projectId)
+    : await findAddresses(tx, projectId);
+  if (!addresses) return 0;
+  const isOwn = sql`suppression.owner_id = ${addresses.ownerId}
+    and suppression.address_hash = ${addresses.hashOf(contact.email)}`;
+  const gone = await sql`
+    delete from suppression where ${isOwn}
+      and (until <= now() or ${!suppress} and reason = 'erased')`.execute(tx);
+  const hashed = await sql`
+    update suppression set email = null, email_id = null, history = ${historyOf}
+      from contact where ${isOwn} and suppression.email is not null
+        and contact.id = ${contact.id}`.execute(tx);
+  const changed = Number(gone.numAffectedRows ?? 0) + Number(hashed.numAffectedRows ?? 0);
+  if (!suppress) return Math.min(changed, 1);
+  return Math.min(changed + (await insertErased(tx, addresses, [contact])), 1);
+}
+
 /** Puts hashed entries of contacts on the list, where their address has none. Returns how many. */
 export async function insertErased(
   tx: Database,

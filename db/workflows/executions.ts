@@ -146,7 +146,7 @@ async function insertTriggerStep(
 export async function cancelExecutions(
   tx: Database,
   ids: readonly string[],
-  reason: 'cancelled' | 'project_disabled',
+  reason: 'cancelled' | 'project_disabled' | 'contact_deleted',
 ): Promise<ExecutionRow[]> {
   if (ids.length === 0) return [];
   // Locks the contacts first, in order, as everywhere: see `enterStep`.
@@ -307,18 +307,24 @@ export async function findExecution(
   workflowId: string,
   id: string,
 ): Promise<ExecutionInGraph | undefined> {
-  const row = await withContactAndStep(
-    db
-      .selectFrom('execution')
-      .where('execution.workflow_id', '=', workflowId)
-      .where('execution.id', '=', id),
-  )
+  const row = await findExecutionOf(db, id);
+  return row?.workflow_id === workflowId ? row : undefined;
+}
+
+/** An execution of any workflow, for who knows that it is of the project. */
+export async function findExecutionOf(
+  db: Database,
+  id: string,
+): Promise<ExecutionInGraph | undefined> {
+  const row = await withContactAndStep(db.selectFrom('execution').where('execution.id', '=', id))
     .select('version.graph')
     .executeTakeFirst();
   if (!row) return undefined;
-  const graphs = await Promise.all(
-    (row.earlier_versions ?? []).map((version) => findVersionGraph(db, workflowId, version)),
-  );
+  const graphs: Awaited<ReturnType<typeof findVersionGraph>>[] = [];
+  // One after the other: a transaction has one connection.
+  for (const version of row.earlier_versions ?? []) {
+    graphs.push(await findVersionGraph(db, row.workflow_id, version));
+  }
   const formerSteps = graphs.flatMap((graph) => graph?.steps ?? []);
   return { ...(row as unknown as ExecutionInGraph), formerSteps };
 }

@@ -28,6 +28,8 @@ export interface LookedAt {
   project_disabled: boolean;
   /** Its sender domain was removed, or is no longer verified, while it waited. */
   sender_gone: boolean;
+  /** The contact is being erased: its mail is about to be removed. */
+  contact_gone: boolean;
   /** What the suppression list says of its address. */
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
@@ -73,6 +75,7 @@ export function lookAt(
 export function suppressionReason(
   mail: Omit<LookedAt, 'contact_data' | 'created_at' | 'scheduled_for'>,
 ): string | null {
+  if (mail.contact_gone) return 'cancelled';
   if (mail.project_disabled) return 'project_disabled';
   if (mail.sender_gone) return 'domain_not_verified';
   const isMeant = needsSubscription(mail.message_class, mail.source_type) && isToContact(mail);

@@ -28,6 +28,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
       contact_data: contact.data,
       project_disabled: false,
       sender_gone: false,
+      contact_gone: false,
       suppression: null,
       topic_left: false,
       created_at: now,

@@ -218,7 +218,7 @@ export async function signalRun(
 /**
  * Asks the open runs of a removed project to stop, or terminates them with `force`. It leaves out
  * the removal itself and the runs that live on or end by themselves: those of domains, when the mail
- * provider has removed the domain, and those of event subscriptions. Returns how many were open.
+ * provider has removed the domain, and those of event subscriptions and erasures. Returns how many were open.
  */
 export async function stopProjectRuns(
   client: Client,
@@ -226,7 +226,13 @@ export async function stopProjectRuns(
   projectId: string,
   { force }: { force: boolean },
 ): Promise<number> {
-  const kept: RunKind[] = ['projectReset', 'projectDelete', 'domainPoller', 'eventSubscription'];
+  const kept: RunKind[] = [
+    'projectReset',
+    'projectDelete',
+    'domainPoller',
+    'eventSubscription',
+    'contactErasure',
+  ];
   const query = [
     `ProjectId = '${projectId}' AND TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`,
     ...kept.map((kind) => `WorkflowType != '${kind}'`),

@@ -15,6 +15,7 @@ const mail: LookedAt = {
   contact_data: null,
   project_disabled: false,
   sender_gone: false,
+  contact_gone: false,
   suppression: null,
   topic_left: false,
   created_at: now,

@@ -129,10 +129,39 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/event-subscriptions/${id}`);
     return jobId;
   },
+  // One page of each task, with no pause.
+  'contact-erasure': (engine) => erased(engine, { isUnderWay: false }),
+  // A mail is being handed over, which ends while the run waits.
+  'contact-erasure-waits': (engine) => erased(engine, { isUnderWay: true }),
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
   ...campaignHistoryCases,
 };
+
+/** Erases a contact with a mail. Answers the id of the run. */
+async function erased(engine: Engine, { isUnderWay }: { isUnderWay: boolean }): Promise<string> {
+  const to = newAddress();
+  const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
+  const { body } = await engine.call('POST', '/v1/send', mail);
+  await engine.mailsTo(to, 1);
+  const [{ email: id, contact }] = body.data.emails;
+  const setStatus = (status: string, leaseUntil: Date | null) =>
+    engine.api.db
+      .updateTable('email')
+      .set({ status, lease_until: leaseUntil })
+      .where('id', '=', id)
+      .execute();
+  if (isUnderWay) await setStatus('SENDING', new Date(Date.now() + 60_000));
+  const begun = await engine.call('POST', `/contacts/${contact.id}/erase`);
+  const { jobId } = begun.body;
+  const stateOf = async () => (await engine.call('GET', `/erasures/${jobId}`)).body.state;
+  if (isUnderWay) {
+    await waitFor('the run to wait', async () => (await stateOf()) === 'active');
+    await setStatus('DELIVERED', null);
+  }
+  await waitFor('the erasure', async () => (await stateOf()) === 'completed');
+  return `erase-${jobId}`;
+}
 
 /** A subscription to an address that nobody answers at. */
 export async function subscribedTo(engine: Engine): Promise<{ id: string }> {

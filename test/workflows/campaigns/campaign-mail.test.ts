@@ -77,6 +77,7 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     contact_data: null,
     project_disabled: false,
     sender_gone: false,
+    contact_gone: false,
     has_suppressions: false,
     suppression: null,
     topic_left: false,

@@ -1,0 +1,35 @@
+import type { Database } from '../db/database.ts';
+import { recordErasurePage } from '../db/erasure/pages.ts';
+import type { KeyCipher } from '../db/suppression/keys.ts';
+import { timeBoxed } from './time-box.ts';
+
+/** What an erasure has left. */
+export interface ErasureRest {
+  isOver: boolean;
+  /** What is removed next; null: nothing. */
+  task: string | null;
+  /** Nothing can be done now: in how many milliseconds to go on. */
+  pauseMs: number;
+}
+
+export interface ErasureActivities {
+  /** Removes what an erased contact has, for one time slice. It resumes where it stopped. */
+  ERASE_CONTACT(erasureId: string): Promise<ErasureRest>;
+}
+
+export interface ErasureServices {
+  db: Database;
+  cipher: KeyCipher;
+}
+
+export function createErasureActivities({ db, cipher }: ErasureServices): ErasureActivities {
+  return {
+    ERASE_CONTACT: (erasureId) =>
+      timeBoxed(async (goesOn) => {
+        for (;;) {
+          const rest = await recordErasurePage(db, cipher, erasureId);
+          if (rest.isOver || rest.pauseMs > 0 || !goesOn()) return rest;
+        }
+      }),
+  };
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { listConsent } from '../../db/consent/log.ts';
+import { type ContactRow, findContact } from '../../db/contacts/contacts.ts';
+import {
+  type ExportedList,
+  exportedIds,
+  listFilesOf,
+  listMemberships,
+  readSnapshot,
+} from '../../db/contacts/export.ts';
+import type { Database } from '../../db/database.ts';
+import { readEvents } from '../../db/events/events.ts';
+import { findSuppression } from '../../db/suppression/list.ts';
+import { listContactTopics } from '../../db/topics/choices.ts';
+import { findExecutionOf } from '../../db/workflows/executions.ts';
+import { listStepExecutions } from '../../db/workflows/steps.ts';
+import { found } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { ConsentLine, presentConsent } from '../consent/log.ts';
+import { Email, readEmail, waitingExample } from '../emails/emails.ts';
+import { EventAnswer, eventExample, presentEvent } from '../events/record.ts';
+import { Answer, endpoint } from '../http/endpoint.ts';
+import type { Services } from '../http/services.ts';
+import { named, Time, time, Uuid } from '../http/schemas.ts';
+import { presentSuppression, SuppressionEntry } from '../suppression/list.ts';
+import { ContactTopicAnswer, presentContactTopic } from '../topics/contact-topics.ts';
+import {
+  Execution,
+  executionExample,
+  presentExecution,
+  presentStepExecution,
+  StepExecution,
+} from '../workflows/execution-record.ts';
+import { stepsOf } from '../workflows/executions.ts';
+import { Contact, contactExample, presentContact, tag } from './record.ts';
+
+/** All that the project has stored of a contact, in one answer. */
+
+const ContactExport = named('ContactExport', {
+  exportedAt: Time,
+  contact: Contact,
+  topics: z.array(ContactTopicAnswer),
+  consent: z.array(ConsentLine),
+  suppression: SuppressionEntry.nullable(),
+  segments: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  events: z.array(EventAnswer),
+  emails: z.array(
+    Email.extend({
+      attachments: z.array(
+        z.object({ filename: z.string(), contentType: z.string(), size: z.int() }),
+      ),
+    }),
+  ),
+  executions: z.array(Execution.extend({ stepExecutions: z.array(StepExecution) })),
+});
+
+type Services_ = Pick<Services, 'config'>;
+
+const exportContact = endpoint({
+  id: 'exportContact',
+  method: 'GET',
+  path: '/contacts/{id}/export',
+  tag,
+  summary: 'Export all that is stored of a contact, as one file',
+  description:
+    'As it was at one moment, oldest first: events, mail with bodies and traces, executions with their ' +
+    'steps. Files are listed without their content. The answer is written while it is read, and may be ' +
+    'long; one that breaks off is not complete.',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  response: ContactExport,
+  problems: ['CONTACT_NOT_FOUND'],
+  example: {
+    response: {
+      exportedAt: '2026-11-21T08:30:00.000Z',
+      contact: contactExample,
+      topics: [],
+      consent: [],
+      suppression: null,
+      segments: [],
+      events: [eventExample],
+      emails: [{ ...waitingExample, attachments: [] }],
+      executions: [{ ...executionExample, stepExecutions: [] }],
+    },
+  },
+  async handle({ db, config, caller, params: { id } }) {
+    const contact = found('CONTACT', id, await findContact(db, caller.projectId, id));
+    const text = readSnapshot(db, (snapshot) => exported({ config }, snapshot, contact));
+    return new Answer(undefined as never, {
+      headers: { 'Content-Disposition': `attachment; filename="contact-${id}.json"` },
+      text,
+    });
+  },
+});
+
+/** The text of the export, in parts of which each has whole records. */
+async function* exported(
+  services: Services_,
+  db: Database,
+  { id, project_id: projectId }: ContactRow,
+): AsyncGenerator<string, void, undefined> {
+  const contact = await findContact(db, projectId, id);
+  if (!contact) throw new Error(`The contact ${id} was deleted before it could be exported.`);
+  const entry = await findSuppression(db, projectId, contact.email);
+  const head = {
+    exportedAt: time(new Date()),
+    contact: presentContact(contact),
+    topics: (await listContactTopics(db, contact)).map(presentContactTopic),
+    consent: (await listConsent(db, id, limits.consentLines)).map(presentConsent),
+    suppression: entry ? presentSuppression(entry, contact.email) : null,
+    segments: await listMemberships(db, id),
+  };
+  yield JSON.stringify(head).slice(0, -1);
+  const read: Record<ExportedList, (ids: string[]) => AsyncIterable<object>> = {
+    events: (ids) => eventsOf(db, ids),
+    emails: (ids) => emailsOf(services, db, projectId, ids),
+    executions: (ids) => executionsOf(db, ids),
+  };
+  for (const list of ['events', 'emails', 'executions'] as const) {
+    yield `,"${list}":[`;
+    let before = '';
+    for await (const ids of exportedIds(db, contact, list)) {
+      for await (const record of read[list](ids)) {
+        yield before + JSON.stringify(record);
+        before = ',';
+      }
+    }
+    yield ']';
+  }
+  yield '}';
+}
+
+async function* eventsOf(db: Database, ids: string[]) {
+  for (const event of await readEvents(db, ids)) yield presentEvent(event);
+}
+
+/** One by one: a body has up to 2 MB. */
+async function* emailsOf(services: Services_, db: Database, projectId: string, ids: string[]) {
+  for (const id of ids) {
+    const email = await readEmail({ db, ...services }, projectId, id);
+    yield { ...email, attachments: await listFilesOf(db, id) };
+  }
+}
+
+async function* executionsOf(db: Database, ids: string[]) {
+  for (const id of ids) {
+    const row = found('EXECUTION', id, await findExecutionOf(db, id));
+    const steps = await listStepExecutions(db, id);
+    const stepExecutions = steps.map((step) => presentStepExecution(step, stepsOf(row)));
+    yield { ...presentExecution(row), stepExecutions };
+  }
+}
+
+export const exportEndpoints = [exportContact];

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { type Selectable, sql } from 'kysely';
+import {
+  allCounts,
+  type ErasureCounts,
+  erasureCounts,
+  receiptText,
+} from '../../domain/contact/erasure.ts';
+import { columnsOf } from '../columns.ts';
+import { type Database, transact } from '../database.ts';
+import { enqueue } from '../outbox/outbox.ts';
+import { skipDeliveriesOf } from '../subscriptions/upkeep.ts';
+import { hashSuppression } from '../suppression/erased.ts';
+import type { Erasure } from '../tables.ts';
+import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
+
+export type ErasureRow = Selectable<Erasure>;
+
+const summary = 'Erase a contact';
+
+/**
+ * Begins to erase a contact, in the caller's transaction: from its commit on the contact is in no project,
+ * nothing is sent to it, and its executions are cancelled. The run removes what it has. Undefined: there is
+ * no such contact.
+ * @param options.suppress whether the list keeps that the address gets no marketing mail.
+ * @returns the id of the erasure
+ */
+export async function beginErasure(
+  tx: Database,
+  projectId: string,
+  contactId: string,
+  { suppress }: { suppress: boolean },
+): Promise<string | undefined> {
+  const contact = await tx
+    .selectFrom('contact')
+    .select(['id', 'email'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', contactId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!contact) return undefined;
+  const executions = await tx
+    .selectFrom('execution')
+    .select('id')
+    .where('contact_id', '=', contactId)
+    .where('status', 'in', activeStatuses)
+    .execute();
+  await cancelExecutions(
+    tx,
+    executions.map(({ id }) => id),
+    'contact_deleted',
+  );
+  const deliveries = await skipDeliveriesOf(tx, contactId);
+  const suppression = await hashSuppression(tx, projectId, contact, { suppress });
+  const { rows } = await sql<{ id: string }>`
+    insert into erasure (owner_id, rows_of, contact_id, email, counts)
+      select coalesce(public_id, id), id, ${contactId}::uuid, ${contact.email},
+          ${JSON.stringify({ suppression, deliveries })}::jsonb
+        from project where id = ${projectId}
+      returning id`.execute(tx);
+  const id = rows[0]!.id;
+  await sql`update contact set project_id = ${id} where id = ${contactId}`.execute(tx);
+  const input = { projectId, erasureId: id };
+  await enqueue(tx, { kind: 'contactErasure', input, summary });
+  return id;
+}
+
+/** An erasure of a project, which keeps them when it is reset. */
+export async function findErasure(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<ErasureRow | undefined> {
+  return db
+    .selectFrom('erasure')
+    .select(columnsOf('erasure'))
+    .where('id', '=', id)
+    .where(
+      sql<boolean>`(owner_id = (select coalesce(public_id, id) from project where id = ${projectId}))`,
+    )
+    .executeTakeFirst();
+}
+
+/** Removes the contact itself and ends its erasure, which is locked: a receipt is left. */
+export async function completeErasure(tx: Database, erasure: ErasureRow): Promise<void> {
+  const { numAffectedRows } = await sql`
+    delete from contact where id = ${erasure.contact_id} and project_id = ${erasure.id}`.execute(
+    tx,
+  );
+  const counts = allCounts({
+    ...(erasure.counts as unknown as Partial<ErasureCounts>),
+    contact: Number(numAffectedRows ?? 0),
+  });
+  const { rows } = await sql<{ at: Date }>`select clock_timestamp()::timestamptz(3) as at`.execute(
+    tx,
+  );
+  const at = rows[0]!.at;
+  const text = receiptText({
+    id: erasure.id,
+    requestedAt: erasure.requested_at.toISOString(),
+    at: at.toISOString(),
+    counts,
+  });
+  await tx
+    .updateTable('erasure')
+    .set({
+      state: 'completed',
+      completed_at: at,
+      counts: JSON.stringify(counts),
+      receipt_hash: createHash('sha256').update(text).digest('hex'),
+      contact_id: null,
+      email: null,
+      task: null,
+      position: null,
+    })
+    .where('id', '=', erasure.id)
+    .execute();
+}
+
+/** Adds what a page has removed, and notes where the erasure is. */
+export async function noteErased(
+  tx: Database,
+  erasure: ErasureRow,
+  {
+    counts,
+    task,
+    position,
+  }: { counts: Partial<ErasureCounts>; task: string; position: string | null },
+): Promise<void> {
+  const known = erasure.counts as unknown as Partial<ErasureCounts>;
+  const sum = Object.fromEntries(
+    erasureCounts.map((key) => [key, (known[key] ?? 0) + (counts[key] ?? 0)]),
+  );
+  await tx
+    .updateTable('erasure')
+    .set({
+      state: 'active',
+      task,
+      position,
+      counts: JSON.stringify(sum),
+      touched_at: sql<Date>`clock_timestamp()`,
+    })
+    .where('id', '=', erasure.id)
+    .execute();
+}
+
+/**
+ * Requests the runs of erasures without progress for ten minutes: somebody ended them in Temporal, or
+ * Temporal lost them. For a running one this changes nothing.
+ */
+export async function signalStalledErasures(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<{ id: string; rows_of: string }>`
+      update erasure set touched_at = clock_timestamp()
+        where id in (select id from erasure
+          where state <> 'completed' and touched_at < now() - interval '10 minutes'
+          order by touched_at limit ${max} for update skip locked)
+        returning id, rows_of`.execute(tx);
+    for (const { id, rows_of: projectId } of rows) {
+      const input = { projectId, erasureId: id };
+      await enqueue(tx, { kind: 'contactErasure', input, summary });
+    }
+  });
+}

@@ -1,0 +1,28 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+
+/** Temporal keeps histories for long: what is erased from the database must never have been in one. */
+
+const folder = path.join(import.meta.dirname, '../../histories');
+const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.json'));
+
+/** What the customer has written into a step, and the name of the SDK with its version. */
+const known = ['owner@people.test', /^worker@\d+\.\d+\.\d+$/];
+
+/** All texts of a history: inputs, results, memos and search attributes are encoded. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value, Buffer.from(value, 'base64').toString('utf8')];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsOf);
+}
+
+it.each(files)('the history %s holds no address', async (file) => {
+  const history: unknown = JSON.parse(await readFile(path.join(folder, file), 'utf8'));
+  const found = textsOf(history).flatMap((text) =>
+    text.split(/[^\w.+@-]/).filter((word) => /^[\w.+-]+@[\w-]+\.[\w.-]+$/.test(word)),
+  );
+  const isKnown = (word: string) =>
+    known.some((one) => (typeof one === 'string' ? one === word : one.test(word)));
+  expect(found.filter((word) => !isKnown(word))).toEqual([]);
+});
