@@ -218,6 +218,26 @@ export interface Api {
       };
       answer: TimelineEntryList;
     };
+    /** See how far an erasure is, and its receipt */
+    '/erasures/{id}': {
+      request: {
+        path: {
+          /** The id of the erasure */
+          id: string;
+        };
+      };
+      answer: Erasure;
+    };
+    /** Export all that is stored of a contact, as one file */
+    '/contacts/{id}/export': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+      };
+      answer: ContactExport;
+    };
     /** List what a contact has agreed to and taken back, and how it is known */
     '/contacts/{id}/consent': {
       request: {
@@ -1734,6 +1754,21 @@ export interface Api {
         success: true;
         message: string;
       };
+    };
+    /** Erase a contact: remove every trace of it, also where others name its address */
+    '/contacts/{id}/erase': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+        body?: {
+          /** Whether the suppression list keeps a hash of the address */
+          suppress?: boolean;
+        };
+        idempotencyKey?: string;
+      };
+      answer: ErasureAccepted;
     };
     /** Create a topic */
     '/topics': {
@@ -4299,7 +4334,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -4612,6 +4647,162 @@ export type TimelineEntry = {
   };
 };
 
+export type ErasureAccepted = {
+  message: string;
+  jobId: string;
+};
+
+export type Erasure = {
+  id: string;
+  state: 'waiting' | 'active' | 'completed';
+  requestedAt: string;
+  /** When it was completed */
+  at: string | null;
+  /** What was removed; null until it is completed */
+  counts: {
+    /** The contact */
+    contact: number;
+    /** Its events that are stored as rows */
+    events: number;
+    /** Its mail, received mail among it */
+    emails: number;
+    /** Its executions, with their steps */
+    executions: number;
+    /** Its places in segments */
+    memberships: number;
+    /** Its choices of topics */
+    topics: number;
+    /** Lines of its consent log */
+    consent: number;
+    /** Files that no other mail names */
+    attachments: number;
+    /** Messages of the local mailbox */
+    mailbox: number;
+    /** Mail of other contacts to the address, emptied */
+    otherEmails: number;
+    /** Jobs whose result named the address */
+    jobErrors: number;
+    /** Stored answers that named the address */
+    idempotency: number;
+    /** Deliveries of event subscriptions, and answers of receivers that named the address */
+    deliveries: number;
+    /** Entries of the suppression list that have changed */
+    suppression: number;
+  } | null;
+  /** SHA-256 of the JSON text {"id","requestedAt","at","counts"} without white space, in hex */
+  receiptHash: string | null;
+};
+
+export type ContactExport = {
+  exportedAt: string;
+  contact: Contact;
+  topics: Array<ContactTopic>;
+  consent: Array<ConsentLine>;
+  suppression: Suppression | null;
+  segments: Array<{
+    id: string;
+    name: string;
+  }>;
+  events: Array<Event>;
+  emails: Array<{
+    id: string;
+    projectId: string;
+    contactId: string;
+    toName: string | null;
+    toEmail: string;
+    subject: string;
+    from: string;
+    fromName: string | null;
+    replyTo: string | null;
+    headers: Array<{
+      name: string;
+      value: string;
+    }>;
+    attachments: Array<{
+      filename: string;
+      contentType: string;
+      size: number;
+    }>;
+    /** Of the provider */
+    messageId: string | null;
+    sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
+    templateId: string | null;
+    campaignId: string | null;
+    workflowExecutionId: string | null;
+    workflowStepExecutionId: string | null;
+    /** When it was asked to leave; null: at once */
+    scheduledFor: string | null;
+    /** Why it is PENDING and not due yet; the last reason, if there are several */
+    hold: {
+      reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
+      until: string;
+    } | null;
+    status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
+    sentAt: string | null;
+    deliveredAt: string | null;
+    openedAt: string | null;
+    clickedAt: string | null;
+    bouncedAt: string | null;
+    complainedAt: string | null;
+    opens: number;
+    clicks: number;
+    error: string | null;
+    createdAt: string;
+    updatedAt: string;
+    /** null: not made yet, removed after its time, or never kept: a message of a campaign whose sender died before it could record it, which the trace shows as `settled`; its subject is then the template of the campaign */
+    body: string | null;
+    /** Every state it went through and why, oldest first */
+    trace: Array<{
+      at: string;
+      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+      detail: Record<string, unknown> | null;
+    }>;
+  }>;
+  executions: Array<{
+    id: string;
+    workflowId: string;
+    workflowVersion: number;
+    contactId: string;
+    status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+    currentStepId: string | null;
+    exitReason: string | null;
+    error: string | null;
+    context: Record<string, unknown> | null;
+    /** Steps that completed with `success: false` */
+    warnings: number;
+    /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+    stuck: {
+      since: string;
+      reason: string;
+    } | null;
+    startedAt: string;
+    completedAt: string | null;
+    /** Paused singly; its workflow may be paused, too */
+    pausedAt: string | null;
+    pauseReason: string | null;
+    temporalWorkflowId: string;
+    temporalRunId: string | null;
+    projectId: string;
+    createdAt: string;
+    updatedAt: string;
+    stepExecutions: Array<StepExecution>;
+  }>;
+};
+
+export type ContactTopic = {
+  id: string;
+  key: string;
+  name: string;
+  /** private: on no preference page, and unknown to public keys */
+  visibility: 'public' | 'private';
+  /** Whether it gets mail of the topic, if it gets marketing mail */
+  subscribed: boolean;
+  /** false: the contact has not chosen, the default holds */
+  explicit: boolean;
+  /** Of its own choice */
+  changedAt: string | null;
+};
+
 export type ConsentLine = {
   at: string;
   action: 'requested' | 'confirmed' | 'expired' | 'granted' | 'imported' | 'withdrawn';
@@ -4629,18 +4820,49 @@ export type ConsentLine = {
   actor: string | null;
 };
 
-export type ContactTopic = {
+export type Suppression = {
+  /** null in lists while only a hash of it is kept */
+  email: string | null;
+  /** Whether only a hash of the address is kept */
+  hashed: boolean;
+  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased';
+  /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
+  scope: 'marketing' | 'all';
+  /** The mail whose feedback made the entry */
+  emailId: string | null;
+  /** When it ends; null: never */
+  until: string | null;
+  createdAt: string;
+};
+
+export type Event = {
   id: string;
-  key: string;
   name: string;
-  /** private: on no preference page, and unknown to public keys */
-  visibility: 'public' | 'private';
-  /** Whether it gets mail of the topic, if it gets marketing mail */
-  subscribed: boolean;
-  /** false: the contact has not chosen, the default holds */
-  explicit: boolean;
-  /** Of its own choice */
-  changedAt: string | null;
+  data: Record<string, unknown> | null;
+  projectId: string;
+  contactId: string | null;
+  emailId: string | null;
+  createdAt: string;
+};
+
+export type StepExecution = {
+  id: string;
+  executionId: string;
+  stepId: string;
+  status: 'PENDING' | 'SCHEDULED' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'SKIPPED';
+  scheduledFor: string | null;
+  executeAfter: string | null;
+  output: Record<string, unknown> | null;
+  error: string | null;
+  startedAt: string | null;
+  completedAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+  step: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  };
 };
 
 export type Topic = {
@@ -4736,16 +4958,6 @@ export type Subscription = {
   id: string;
   email: string;
   subscribed: boolean;
-};
-
-export type Event = {
-  id: string;
-  name: string;
-  data: Record<string, unknown> | null;
-  projectId: string;
-  contactId: string | null;
-  emailId: string | null;
-  createdAt: string;
 };
 
 export type EventSubscription = {
@@ -5018,26 +5230,6 @@ export type ExecutionDetails = {
     pausedAt: string | null;
   };
   stepExecutions: Array<StepExecution>;
-};
-
-export type StepExecution = {
-  id: string;
-  executionId: string;
-  stepId: string;
-  status: 'PENDING' | 'SCHEDULED' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'SKIPPED';
-  scheduledFor: string | null;
-  executeAfter: string | null;
-  output: Record<string, unknown> | null;
-  error: string | null;
-  startedAt: string | null;
-  completedAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-  step: {
-    id: string;
-    name: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-  };
 };
 
 export type FoundExecutionList = {
@@ -5402,21 +5594,6 @@ export type SuppressionList = {
   hasMore: boolean;
   /** All that match, on the first page; 0 on later ones */
   total: number;
-};
-
-export type Suppression = {
-  /** null in lists while only a hash of it is kept */
-  email: string | null;
-  /** Whether only a hash of the address is kept */
-  hashed: boolean;
-  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased';
-  /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
-  scope: 'marketing' | 'all';
-  /** The mail whose feedback made the entry */
-  emailId: string | null;
-  /** When it ends; null: never */
-  until: string | null;
-  createdAt: string;
 };
 
 export type SuppressionsRecorded = {

@@ -1,9 +1,7 @@
 export { customerWorkflow } from './execution.ts';
 export { deliveryQueue, deliveryQueue as deliveryLane } from './delivery.ts';
 export { sweep } from './sweep.ts';
-export { bulkContacts } from './bulk-contacts.ts';
-export { contactImport } from './contact-import.ts';
-export { contactErasure } from './contact-erasure.ts';
+export { bulkContacts, contactErasure, contactImport } from './contacts.ts';
 export { executionJob } from './execution-job.ts';
 export { eventReplay } from './event-replay.ts';
 export { eventSubscription } from './event-subscription.ts';

@@ -183,7 +183,10 @@ export async function readDeliveries(
         event.name, event.data, event.email_id as "emailId", event.created_at as "createdAt",
         contact.email
       from chosen
+      -- Those of a contact that is being erased count as gone.
       left join event on event.id = chosen.event_id
+        and not exists (select from contact erased where erased.id = event.contact_id
+          and erased.project_id <> event.project_id)
       left join contact on contact.id = event.contact_id
       where place = 1 or ${batchId !== null} or coalesce(bytes, 0) <= ${bytesMax}
       order by chosen.recorded_at, chosen.event_id`.execute(db);

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { ownerOf } from '../commits.ts';
 import type { Database } from '../database.ts';
@@ -58,14 +58,32 @@ export async function findAddresses(
   const [row] = rows;
   if (!row) return undefined;
   const key = Buffer.from(cipher.decrypt(row.key), 'hex');
-  const addresses = {
-    ownerId: row.owner_id,
-    hashOf: (email: string) => createHmac('sha256', key).update(email).digest(),
-  };
+  const addresses = { ownerId: row.owner_id, hashOf: hasherOf(key) };
   if (making.has(db)) return addresses;
   if (known.size >= knownMax) known.clear();
   known.set(projectId, addresses);
   return addresses;
+}
+
+/** Of SHA-256, in bytes. */
+const blockBytes = 64;
+/** An address has at most 254 characters. */
+const innerBytes = blockBytes + 1024;
+
+/**
+ * HMAC-SHA-256 of RFC 2104 with a key shorter than a block. All addresses of a campaign are hashed: two
+ * hashes cost a third of an Hmac object (1 and 3 µs).
+ */
+function hasherOf(key: Buffer): (email: string) => Buffer {
+  const padded = (byte: number, length: number) =>
+    Buffer.alloc(length, byte).map((pad, at) => pad ^ (key[at] ?? 0));
+  const inner = padded(0x36, innerBytes);
+  const outer = padded(0x5c, blockBytes + 32);
+  return (email) => {
+    const end = blockBytes + inner.write(email, blockBytes);
+    outer.write(hash('sha256', inner.subarray(0, end), 'binary'), blockBytes, 'binary');
+    return Buffer.from(hash('sha256', outer, 'hex'), 'hex');
+  };
 }
 
 /** The same for a project that gets an entry, in the transaction that makes it. */

@@ -10,7 +10,8 @@ select email.id, email.project_id, email.contact_id, email.to_email, email.from_
     select
     from domain
     where domain.project_id = email.project_id and domain.status = 'verified' and domain.host_name =
-        split_part(email.from_email, '@', -1))) as sender_gone, (
+        split_part(email.from_email, '@', -1))) as sender_gone, contact.project_id <>
+        email.project_id as contact_gone, (
   select exists (
     select
     from suppression_key where owner_id = (

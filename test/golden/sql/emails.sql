@@ -277,7 +277,8 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select
     from domain
     where domain.project_id = claimed.project_id and domain.status = 'verified' and domain.host_name
-        = split_part(claimed.from_email, '@', -1))) as sender_gone, (
+        = split_part(claimed.from_email, '@', -1))) as sender_gone, contact.project_id <>
+        claimed.project_id as contact_gone, (
   select exists (
     select
     from suppression_key where owner_id = (

@@ -76,6 +76,17 @@ select time_zone as "timeZone", contact_time_zone_field as "contactTimeZoneField
 from send_policy
 where project_id = $1
 
+update erasure
+set touched_at = clock_timestamp()
+where id in (
+  select id
+  from erasure
+  where state <> 'completed' and touched_at < now() - interval '10 minutes'
+  order by touched_at
+  limit $1
+  for update skip locked)
+returning id, rows_of
+
 update worker_process
 set seen_at = now(), stopped_at = now()
 where id = $1

@@ -135,7 +135,7 @@ from execution
 inner join contact on contact.id = execution.contact_id
 inner join workflow_version as version on version.workflow_id = execution.workflow_id and
     version.version = execution.workflow_version
-where execution.workflow_id = $1 and execution.id = $2
+where execution.id = $1
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,

@@ -10,7 +10,23 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ErasureActivities } from '../activities/erasure.ts';
-import { sliceOptions } from './job.ts';
+import type { BulkActivities } from '../activities/contacts/bulk-contacts.ts';
+import type { ImportActivities } from '../activities/contacts/contact-import.ts';
+import { sliceOptions, workInSlices } from './job.ts';
+
+/** Subscribes, unsubscribes or deletes many contacts. */
+export async function bulkContacts(job: { projectId: string; jobId: string }): Promise<void> {
+  const { BULK_CONTACTS } = proxyActivities<BulkActivities>(sliceOptions(job.projectId));
+  if (await workInSlices('contacts', () => BULK_CONTACTS(job)))
+    await continueAsNew<typeof bulkContacts>(job);
+}
+
+/** Imports the contacts of one file. */
+export async function contactImport(job: { projectId: string; jobId: string }): Promise<void> {
+  const { IMPORT_CONTACTS } = proxyActivities<ImportActivities>(sliceOptions(job.projectId));
+  if (await workInSlices('contacts', () => IMPORT_CONTACTS(job)))
+    await continueAsNew<typeof contactImport>(job);
+}
 
 /** Removes what an erased contact has, once mail that is being handed over has settled. */
 export async function contactErasure(erasure: {
