@@ -76,7 +76,7 @@ const innerBytes = blockBytes + 1024;
  */
 function hasherOf(key: Buffer): (email: string) => Buffer {
   const padded = (byte: number, length: number) =>
-    Buffer.alloc(length, byte).map((pad, at) => pad ^ (key[at] ?? 0));
+    Buffer.from(Buffer.alloc(length, byte).map((pad, at) => pad ^ (key[at] ?? 0)));
   const inner = padded(0x36, innerBytes);
   const outer = padded(0x5c, blockBytes + 32);
   return (email) => {
