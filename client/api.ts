@@ -4730,6 +4730,7 @@ export type ContactExport = {
     campaignId: string | null;
     workflowExecutionId: string | null;
     workflowStepExecutionId: string | null;
+    topicId?: string;
     /** When it was asked to leave; null: at once */
     scheduledFor: string | null;
     /** Why it is PENDING and not due yet; the last reason, if there are several */
