@@ -16,6 +16,7 @@ import { pauses } from './pauses.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
 import { start } from './start.ts';
+import { subscriptions } from './subscriptions.ts';
 import { timing } from './timing.ts';
 import { track } from './track.ts';
 
@@ -33,6 +34,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   drain,
   pauses,
   timing,
+  subscriptions,
   import: imports,
   start,
   contacts,
