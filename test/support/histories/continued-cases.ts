@@ -9,7 +9,7 @@ import { askForJob, insertFailed } from './execution-jobs.ts';
 import { beginExecution, createContact, createWorkflow, startByHand } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { importFile } from '../projects/upload.ts';
-import { askForReplay, subscribedTo } from './run-cases.ts';
+import { askForReplay, beginErasing, subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
 /** A run that goes on as a new one; its history is the one that ends with that. */
@@ -130,6 +130,13 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       const jobId = await importFile(engine, `email\n${rows.join('\n')}\n`);
       await interruptShift(engine, jobId);
       return continued(engine, jobId);
+    },
+  },
+  'contact-erasure-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      const { jobId } = await beginErasing(engine, { isUnderWay: true });
+      return continued(engine, `erase-${jobId}`);
     },
   },
   'execution-job-continued': {

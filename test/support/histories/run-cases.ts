@@ -140,6 +140,21 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
 
 /** Erases a contact with a mail. Answers the id of the run. */
 async function erased(engine: Engine, { isUnderWay }: { isUnderWay: boolean }): Promise<string> {
+  const { jobId, handOver } = await beginErasing(engine, { isUnderWay });
+  const stateOf = async () => (await engine.call('GET', `/erasures/${jobId}`)).body.state;
+  if (isUnderWay) {
+    await waitFor('the run to wait', async () => (await stateOf()) === 'active');
+    await handOver();
+  }
+  await waitFor('the erasure', async () => (await stateOf()) === 'completed');
+  return `erase-${jobId}`;
+}
+
+/**
+ * Begins to erase a contact with a mail. With `isUnderWay` the mail is being handed over, and the run waits
+ * until `handOver` ends that.
+ */
+export async function beginErasing(engine: Engine, { isUnderWay }: { isUnderWay: boolean }) {
   const to = newAddress();
   const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
   const { body } = await engine.call('POST', '/v1/send', mail);
@@ -153,14 +168,10 @@ async function erased(engine: Engine, { isUnderWay }: { isUnderWay: boolean }): 
       .execute();
   if (isUnderWay) await setStatus('SENDING', new Date(Date.now() + 60_000));
   const begun = await engine.call('POST', `/contacts/${contact.id}/erase`);
-  const { jobId } = begun.body;
-  const stateOf = async () => (await engine.call('GET', `/erasures/${jobId}`)).body.state;
-  if (isUnderWay) {
-    await waitFor('the run to wait', async () => (await stateOf()) === 'active');
-    await setStatus('DELIVERED', null);
-  }
-  await waitFor('the erasure', async () => (await stateOf()) === 'completed');
-  return `erase-${jobId}`;
+  return {
+    jobId: begun.body.jobId as string,
+    handOver: () => setStatus('DELIVERED', null),
+  };
 }
 
 /** A subscription to an address that nobody answers at. */
