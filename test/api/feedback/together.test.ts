@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { FeedbackQueue } from '../../../api/emails/feedback-queue.ts';
 import { recordFeedback } from '../../../db/emails/feedback.ts';
-import type { Database } from '../../../db/database.ts';
+import { type Database, transact } from '../../../db/database.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { sesEvent } from '../../support/fakes/ses-messages.ts';
@@ -32,7 +32,7 @@ const report = ({ id }: Pick<Mail, 'id'>, receipt: string | null, ...given: Feed
 
 /** Records reports in one transaction. */
 const record = (mails: Mail[], reports: ReturnType<typeof report>[]) =>
-  db.transaction().execute((tx) => {
+  transact(db, (tx) => {
     const contacts = new Map(mails.map(({ id, contactId }) => [id, contactId]));
     const found = reports.map((one) => ({
       ...one,
