@@ -13,6 +13,7 @@ import { executionPages } from './pages/executions.ts';
 import { failurePages } from './pages/failures.ts';
 import { jobPages } from './pages/jobs.ts';
 import { showOverview } from './pages/overview.ts';
+import { subscriptionPages } from './pages/subscriptions.ts';
 import { templatePages } from './pages/templates.ts';
 import { workflowPages } from './pages/workflows.ts';
 
@@ -68,4 +69,5 @@ export const consolePages = [
   ...workflowPages,
   ...campaignPages,
   ...templatePages,
+  ...subscriptionPages,
 ];

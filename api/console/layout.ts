@@ -42,6 +42,7 @@ const sections = [
   ['/workflows', 'Workflows'],
   ['/campaigns', 'Campaigns'],
   ['/templates', 'Templates'],
+  ['/subscriptions', 'Subscriptions'],
 ] as const;
 
 /** The path of a page of a project. */

@@ -26,6 +26,7 @@ const doneTexts = {
   paused: 'Paused.',
   resumed: 'It goes on.',
   cancelled: 'Cancelled.',
+  replaying: 'Its events of the last day that did not arrive are being sent again.',
   migrating: 'They are being moved to the newest version.',
 } as const;
 

@@ -26,7 +26,10 @@ const tones: Record<string, 'good' | 'warn' | 'bad'> = {
     ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED'].map((state) => [state, 'good']),
   ),
   ...Object.fromEntries(
-    ['PAUSED', 'STUCK', 'WARNINGS', 'UNCERTAIN', 'UNSUBSCRIBED'].map((state) => [state, 'warn']),
+    ['PAUSED', 'STUCK', 'WARNINGS', 'UNCERTAIN', 'UNSUBSCRIBED', 'FAILING'].map((state) => [
+      state,
+      'warn',
+    ]),
   ),
   ...Object.fromEntries(['FAILED', 'BOUNCED', 'COMPLAINED'].map((state) => [state, 'bad'])),
 };

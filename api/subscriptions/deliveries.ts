@@ -32,7 +32,7 @@ function eventOf({ id, deliveryId }: { id: string; deliveryId: string }): string
   return eventId;
 }
 
-const getDeliveries = endpoint({
+export const getDeliveries = endpoint({
   id: 'listEventDeliveries',
   method: 'GET',
   path: '/event-subscriptions/{id}/deliveries',
@@ -91,7 +91,7 @@ const getDelivery = endpoint({
   },
 });
 
-const retry = endpoint({
+export const retryOne = endpoint({
   id: 'retryEventDelivery',
   method: 'POST',
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}/retry',
@@ -169,4 +169,4 @@ const testSubscription = endpoint({
   },
 });
 
-export const deliveryEndpoints = [getDeliveries, getDelivery, retry, testSubscription];
+export const deliveryEndpoints = [getDeliveries, getDelivery, retryOne, testSubscription];

@@ -33,7 +33,7 @@ const Replay = jobOf('EventReplay', {
   result: z.object({ replayed: z.int() }),
 });
 
-const replayEvents = endpoint({
+export const replayEvents = endpoint({
   id: 'replayEvents',
   method: 'POST',
   path: '/event-subscriptions/{id}/replay',

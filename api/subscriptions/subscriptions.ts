@@ -34,7 +34,7 @@ import {
 
 const secretExample = 'whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYiE=';
 
-const getSubscriptions = endpoint({
+export const getSubscriptions = endpoint({
   id: 'listEventSubscriptions',
   method: 'GET',
   path: '/event-subscriptions',
@@ -115,7 +115,7 @@ const Numbered = named('CountedEventSubscription', {
   }),
 });
 
-const getSubscription = endpoint({
+export const getSubscription = endpoint({
   id: 'getEventSubscription',
   method: 'GET',
   path: '/event-subscriptions/{id}',
@@ -144,7 +144,7 @@ const getSubscription = endpoint({
   },
 });
 
-const patchSubscription = endpoint({
+export const patchSubscription = endpoint({
   id: 'updateEventSubscription',
   method: 'PATCH',
   path: '/event-subscriptions/{id}',

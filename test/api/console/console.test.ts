@@ -164,6 +164,29 @@ describe('the console', () => {
     expect(html).toMatch(/granted<\/span><\/td>\s*<td>news<\/td>\s*<td>api<\/td>/);
   });
 
+  it('shows event subscriptions with what waits, and has it held and sent again', async () => {
+    const given = { url: 'http://nobody.invalid/', events: ['signed_up'] };
+    const { body } = await call('POST', '/event-subscriptions', given);
+    api.log.mustNotTell(body.secret);
+    const list = await open(`${home}/subscriptions`);
+    expect(list.html).toContain(`<a href="${home}/subscriptions/${body.id}">${given.url}</a>`);
+    const path = `${home}/subscriptions/${body.id}`;
+    const { html, token, cookie } = await open(path);
+    expect(html).toContain('Send again what failed in a day');
+    expect(html).not.toContain('whsec_');
+    const locations = [];
+    for (const act of ['pause', 'replay', 'resume']) {
+      locations.push((await press(`${path}/${act}`, { token }, cookie)).headers.get('location'));
+    }
+    expect(locations).toEqual([
+      `${path}?done=paused`,
+      `${path}?done=replaying`,
+      `${path}?done=resumed`,
+    ]);
+    expect((await open(`${path}?status=failed`)).html).toContain('There is none.');
+    expect((await open(`${path}?status=nonsense`)).status).toBe(422);
+  });
+
   it('shows a mail that waits, until when and why, and what it went through', async () => {
     await call('POST', '/domains', { domain: 'held.test' });
     const until = new Date(Date.now() + 3_600_000).toISOString();
