@@ -144,6 +144,7 @@ it('every encrypted column is re-encrypted', async () => {
     'import_file.content',
     'mailbox_message.raw',
     'project.secret_key_hash',
+    'suppression.address_hash',
   ];
   const { rows } = await sql<{ name: string }>`
     select table_name || '.' || column_name as name from information_schema.columns
