@@ -42,6 +42,7 @@ import { setupEndpoints } from './projects/setup.ts';
 import { verificationEndpoints } from './accounts/verification.ts';
 import { mailboxEndpoints } from './emails/mailbox.ts';
 import { metaEndpoints } from './meta/meta.ts';
+import { managePages } from './pages/manage.ts';
 import { optOutPages } from './pages/opt-out.ts';
 import { send } from './public/send.ts';
 import { sendBatch } from './public/send-batch.ts';
@@ -86,6 +87,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...jobEndpoints,
   ...publicContactEndpoints,
   ...optOutPages,
+  ...managePages,
   ...trackingEndpoints,
   ...snsEndpoints,
   ...eventEndpoints,

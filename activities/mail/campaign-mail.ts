@@ -46,6 +46,8 @@ export interface ComposerServices {
 interface Prepared {
   subject: CompiledTemplate;
   body: CompiledTemplate;
+  /** Of the campaign's topic; null: none. */
+  topicKey: string | null;
   sampleRecipient: SampleRecipient;
   /** By what they depend on; null: no skeleton is possible. */
   skeletons: Map<string, Promise<Skeleton | null>>;
@@ -77,6 +79,7 @@ export function createCampaignComposer(services: ComposerServices) {
     const prepared = {
       subject: compileTemplate(content.subject),
       body: compileTemplate(content.body),
+      topicKey: content.topicKey,
       sampleRecipient: {
         contactId: randomUUID(),
         emailId: randomUUID(),
@@ -95,7 +98,7 @@ export function createCampaignComposer(services: ComposerServices) {
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
       return async (email: CampaignEmail, tracking: Tracking | null) => {
-        const recipient = { campaignId, ...recipientOf(services, email, tracking) };
+        const recipient = { campaignId, ...recipientOf(services, prepared, email, tracking) };
         return (
           (await composeBySkeleton(services, prepared, recipient)) ??
           (await composeWhole(services, prepared, recipient))
@@ -116,6 +119,7 @@ interface Recipient {
 
 function recipientOf(
   { apiUrl, billingRules }: ComposerServices,
+  { topicKey }: Prepared,
   email: CampaignEmail,
   tracking: Tracking | null,
 ): Omit<Recipient, 'campaignId'> {
@@ -133,7 +137,7 @@ function recipientOf(
       owner: email.project_id,
       contact,
       locale: localeOf(data, email.project_language),
-      urls: optOutUrls(apiUrl, contact.id, email.id),
+      urls: optOutUrls(apiUrl, contact.id, email.id, topicKey),
     },
     hasBadge: email.has_badge && billingRules !== null,
   };
@@ -221,7 +225,7 @@ function skeletonFor(
 
 async function makeSkeleton(
   { db, apiUrl }: ComposerServices,
-  { body, sampleRecipient }: Prepared,
+  { body, topicKey, sampleRecipient }: Prepared,
   { campaignId, email, tracking, variables: { locale }, hasBadge }: Recipient,
 ): Promise<Skeleton | null> {
   const mail = mailSkeleton({
@@ -231,6 +235,7 @@ async function makeSkeleton(
     hasBadge,
     isTracked: tracking !== null,
     apiUrl,
+    topicKey,
     sampleRecipient,
     textOf: textFromHtml,
   });

@@ -39,7 +39,8 @@ export async function sendStepEmail<T>(
   const found = await findStepMail(tx, wanted);
   if (!found) throw new StepFailure('The contact no longer exists.');
   const { contact } = found;
-  const variables = variablesOf(apiUrl, execution, found, emailId);
+  const topic = hasTopic(step, found.template) ? found.topic : null;
+  const variables = variablesOf(apiUrl, execution, found, emailId, topic?.key);
   const mail = await composeStepMail(renderer, step, found, variables, billingRules !== null);
   const { content, warnings, withheld } = mail;
   const inserted = insertEmail(tx, {
@@ -56,7 +57,7 @@ export async function sendStepEmail<T>(
     message_class: mail.messageClass,
     source_type: 'WORKFLOW',
     template_id: mail.templateId,
-    topic_id: hasTopic(mail) ? found.topicId : null,
+    topic_id: topic?.id ?? null,
     workflow_execution_id: execution.id,
     workflow_step_execution_id: stepExecution.id,
     ...(withheld && { withheld }),

@@ -26,18 +26,22 @@ export async function stepVariables(
   return { contact, project, variables };
 }
 
-/** The variables, from what was read. */
+/**
+ * The variables, from what was read.
+ * @param topicKey of the mail's topic; null: none.
+ */
 export function variablesOf(
   apiUrl: string,
   execution: StepVisit['execution'],
   { contact, project }: { contact: ContactRow; project: { id: string; language: string } },
   emailId: string,
+  topicKey: string | null = null,
 ): TemplateVariables {
   return {
     owner: project.id,
     contact,
     context: execution.context as Record<string, unknown> | null,
     locale: localeOf(contact.data, project.language),
-    urls: optOutUrls(apiUrl, contact.id, emailId),
+    urls: optOutUrls(apiUrl, contact.id, emailId, topicKey),
   };
 }

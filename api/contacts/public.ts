@@ -1,16 +1,10 @@
 import { z } from 'zod';
-import {
-  type PublicContact,
-  findPublicContact,
-  recordLinkSubscription,
-} from '../../db/contacts/subscriptions.ts';
+import { type PublicContact, findPublicContact } from '../../db/contacts/subscriptions.ts';
 import { found } from '../../domain/errors.ts';
-import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail/content.ts';
-import { evidenceOfVisitor } from '../consent/evidence.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { Uuid, named } from '../http/schemas.ts';
-import { transact } from '../../db/database.ts';
+import { changeByLink, LinkQuery, topicOfLink, wishOfLink } from './link.ts';
 
 /** For a customer's own opt-out pages: they only need the contact's id. */
 
@@ -49,14 +43,6 @@ const getPublicContact = endpoint({
   },
 });
 
-/** The message whose link was followed, if it was sent to this contact. */
-export const Attribution = z.object({
-  e: z
-    .unknown()
-    .optional()
-    .meta({ type: 'string', description: 'Id of the email that held the link' }),
-});
-
 const subscribeContact = endpoint({
   id: 'subscribePublicContact',
   method: 'POST',
@@ -65,14 +51,15 @@ const subscribeContact = endpoint({
   summary: 'Subscribe a contact from an opt-out page',
   description:
     'Answers the same when the contact is subscribed already. `e` says which mail the link ' +
-    "was in; it is ignored unless that mail is one of the contact's.",
+    "was in; it is ignored unless that mail is one of the contact's. With `t`, the key of a topic, " +
+    'the contact joins this topic, too.',
   access: 'open',
   params: z.object({ id: Uuid }),
-  query: Attribution,
+  query: LinkQuery,
   response: Subscription,
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: example },
-  handle: (call) => change(call, call.params.id, true, call.query.e),
+  handle: (call) => change(call, true),
 });
 
 const unsubscribeContact = endpoint({
@@ -83,52 +70,30 @@ const unsubscribeContact = endpoint({
   summary: 'Unsubscribe a contact from an opt-out page',
   description:
     'Answers the same when the contact is unsubscribed already. `e` says which mail the link ' +
-    "was in; it is ignored unless that mail is one of the contact's.",
+    "was in; it is ignored unless that mail is one of the contact's. With `t`, the key of a topic, " +
+    'the contact leaves this topic alone.',
   access: 'open',
   params: z.object({ id: Uuid }),
-  query: Attribution,
+  query: LinkQuery,
   response: Subscription,
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: { ...example, subscribed: false } },
-  handle: (call) => change(call, call.params.id, false, call.query.e),
+  handle: (call) => change(call, false),
 });
 
 export const publicContactEndpoints = [getPublicContact, subscribeContact, unsubscribeContact];
 
-async function change(call: ChangeCall, contactId: string, subscribed: boolean, e: unknown) {
-  const changed = await changeSubscription(call, {
+async function change(call: ChangeCall, subscribed: boolean) {
+  const { id: contactId } = call.params;
+  const changed = await changeByLink(call, {
     contactId,
-    subscribed,
-    e,
     source: 'public_page',
+    wishOf: (before) => wishOfLink(topicOfLink(before, call.query), subscribed, null),
   });
   return presentSubscription(found('CONTACT', contactId, changed));
 }
 
-type ChangeCall = Pick<Call<'open', unknown, unknown, unknown>, 'db' | 'request'>;
-
-/**
- * Changes a subscription by a mail's link. `e`: the message id in the link. Undefined: there is no
- * such contact.
- */
-export async function changeSubscription(
-  { db, request }: ChangeCall,
-  change: {
-    contactId: string;
-    subscribed: boolean;
-    e: unknown;
-    source: 'public_page' | 'one_click';
-    /** What the person has read: on a page of ours. */
-    textOf?: (before: PublicContact) => string;
-  },
-): Promise<PublicContact | undefined> {
-  const { contactId, subscribed, e, source, textOf } = change;
-  const emailId = isUuid(e) ? e : null;
-  const origin = { source, ...evidenceOfVisitor(request, null) };
-  return transact(db, (tx) =>
-    recordLinkSubscription(tx, { contactId, subscribed, emailId, origin, textOf }),
-  );
-}
+type ChangeCall = Call<'open', { id: string }, LinkQuery, unknown>;
 
 function presentSubscription({ id, email, subscribed }: PublicContact) {
   return { id, email, subscribed };

@@ -132,6 +132,6 @@ function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | nu
     sourceType: 'CAMPAIGN',
     body: body ?? '',
     contactId: row.contact_id,
-    unsubscribeUrl: optOutUrls(apiUrl, row.contact_id, row.id).unsubscribeUrl,
+    unsubscribeUrl: optOutUrls(apiUrl, row.contact_id, row.id, row.topic_key).unsubscribeUrl,
   });
 }

@@ -1,14 +1,28 @@
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '../../domain/template/html.ts';
 import { type Answer, answer } from '../http/endpoint.ts';
+import { html, type Html } from './html.ts';
 
-/** A form with one button. */
+/** A form of boxes and buttons. */
 export interface PageForm {
   action: string;
-  button: string;
+  /** Pressing Enter presses the first. */
+  buttons: readonly { label: string; name?: string; value?: string }[];
+  boxes?: readonly PageBox[];
+  /** Fields that nobody sees. */
+  hidden?: readonly { name: string; value: string }[];
 }
 
-/** A page for people without a login: one heading, one sentence, at most one button. */
+/** A box to tick, with the word beside it. */
+export interface PageBox {
+  name: string;
+  value: string;
+  label: string;
+  description: string | null;
+  isTicked: boolean;
+}
+
+/** A page for people without a login: one heading, one sentence, at most one form. */
 export interface PageContent {
   language: string;
   title: string;
@@ -27,7 +41,15 @@ main { max-width: 34rem; margin: 12vh auto; padding: 0 1.5rem; }
 h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 1rem; }
 p { margin: 0 0 1.5rem; overflow-wrap: anywhere; }
 button { font: inherit; font-weight: 600; min-height: 2.75rem; padding: .5rem 1.5rem; cursor: pointer;
-  border: 2px solid var(--button); border-radius: .375rem; background: var(--button); color: var(--label); }
+  border: 2px solid var(--button); border-radius: .375rem; background: var(--button); color: var(--label);
+  max-width: 100%; overflow-wrap: anywhere; margin: 0 .5rem .75rem 0; }
+button + button { background: var(--page); color: var(--text); }
+fieldset { border: 0; margin: 0 0 1.5rem; padding: 0; min-width: 0; }
+label { display: block; position: relative; min-height: 2.75rem; padding: .5rem 0 .5rem 2.25rem; font-weight: 600;
+  cursor: pointer; overflow-wrap: anywhere; }
+input { position: absolute; left: 0; top: .75rem; width: 1.25rem; height: 1.25rem; margin: 0;
+  accent-color: var(--button); }
+fieldset p { margin: 0 0 .75rem 2.25rem; }
 :focus-visible { outline: 3px solid #2f6feb; outline-offset: 3px; }
 `;
 
@@ -52,11 +74,38 @@ export function showPage(content: PageContent, status = 200): Answer<string> {
   return answer(pageHtml(content), { status, headers, contentType: 'text/html' });
 }
 
+function formHtml({ action, buttons, boxes = [], hidden = [] }: PageForm): Html {
+  const fields = hidden.map(
+    ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  const group =
+    boxes.length > 0 &&
+    html`<fieldset aria-labelledby="text">
+      ${boxes.map((box, index) => boxHtml(box, `about-${index}`))}
+    </fieldset>`;
+  const pressed = buttons.map(({ label, name, value }) =>
+    name === undefined
+      ? html`<button>${label}</button>`
+      : html`<button name="${name}" value="${value}">${label}</button>`,
+  );
+  return html`<form method="post" action="${action}">${fields}${group}${pressed}</form> `;
+}
+
+function boxHtml({ name, value, label, description, isTicked }: PageBox, about: string): Html {
+  const described = description !== null && html` aria-describedby="${about}"`;
+  return html` <label
+      ><input
+        type="checkbox"
+        name="${name}"
+        value="${value}"
+        ${isTicked && html` checked`}${described}
+      />${label}</label
+    >${description !== null && html` <p id="${about}">${description}</p>`}`;
+}
+
 function pageHtml({ language, title, text, form }: PageContent): string {
-  const shownText = text === null ? '' : `<p>${escapeHtml(text)}</p>\n`;
-  const shownForm = form
-    ? `<form method="post" action="${escapeHtml(form.action)}"><button>${escapeHtml(form.button)}</button></form>\n`
-    : '';
+  const shownText = text === null ? '' : `<p id="text">${escapeHtml(text)}</p>\n`;
+  const shownForm = form ? formHtml(form).text : '';
   return `<!doctype html>
 <html lang="${language}">
 <head>

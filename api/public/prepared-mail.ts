@@ -12,6 +12,7 @@ import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { type StoredAttachment, insertAttachments, insertEmail } from '../../db/emails/emails.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts';
+import { findTopic } from '../../db/topics/topics.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { Problem, found, invalidField } from '../../domain/errors.ts';
@@ -43,7 +44,8 @@ export interface PreparedMail {
   body: CompiledTemplate;
   messageClass: MessageClass;
   templateId: string | null;
-  topicId: string | null;
+  /** null: none. */
+  topic: { id: string; key: string } | null;
   from: { email: string; name: string };
   replyTo: string | null;
   headers: Record<string, string>;
@@ -93,6 +95,9 @@ export async function prepareMail(
   await readOnce(`domain ${domainOf(from.email)}`, () =>
     requireVerifiedSender(db, projectId, from.email),
   );
+  const topicId = template ? template.topic_id : null;
+  const topic =
+    topicId && (await readOnce(`topic ${topicId}`, () => findTopic(db, projectId, topicId)));
   const { headers, replyTo } = readCustomHeaders(request.headers);
   return {
     origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },
@@ -103,7 +108,7 @@ export async function prepareMail(
     body: compileTemplate(request.body ?? (template ? template.body : '')),
     messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
     templateId: template ? template.id : null,
-    topicId: template ? template.topic_id : null,
+    topic: topic || null,
     from,
     replyTo: request.reply ?? replyTo ?? (template ? template.reply_to : null),
     headers,
@@ -212,7 +217,7 @@ export async function recordMail(
       contact,
       given: { ...change.set, ...change.oneTime },
       locale: localeOf({ ...contact.data, ...change.oneTime }, project.language),
-      urls: optOutUrls(config.apiUrl, contact.id, ids.email),
+      urls: optOutUrls(config.apiUrl, contact.id, ids.email, mail.topic?.key),
     },
     customHeaders: mail.headers,
     hasBadge: config.billing !== null && project.subscription === null,
@@ -234,7 +239,7 @@ export async function recordMail(
     message_class: messageClass,
     source_type: 'TRANSACTIONAL',
     template_id: mail.templateId,
-    topic_id: mail.topicId,
+    topic_id: mail.topic?.id ?? null,
     scheduled_for: request.scheduledFor ?? null,
     renderedPlainly: warnings[0],
   });

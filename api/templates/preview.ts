@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
+import { findTopic } from '../../db/topics/topics.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -137,11 +138,12 @@ export const previewStoredTemplate = endpoint({
 async function previewOf(
   { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
   projectId: string,
-  template: { subject: string; body: string; type: string },
+  template: { subject: string; body: string; type: string; topic_id?: string | null },
   given: z.output<typeof Reader>,
 ): Promise<z.input<typeof Preview>> {
   const project = found('PROJECT', projectId, await findProject(db, projectId));
   const contact = await contactOf(db, projectId, given);
+  const topic = template.topic_id && (await findTopic(db, projectId, template.topic_id));
   const { set, oneTime } = planContactData(given.data);
   const data = { ...set, ...oneTime };
   const variables: TemplateVariables = {
@@ -149,7 +151,7 @@ async function previewOf(
     contact,
     given: data,
     locale: localeOf({ ...contact.data, ...data }, project.language),
-    urls: optOutUrls(config.apiUrl, contact.id, randomUUID()),
+    urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
   };
   const [subject, body, ...inspections] = await Promise.all([
     renderer.render('subject', compileTemplate(template.subject), variables),

@@ -277,6 +277,8 @@ export async function readClaimedEmails(
 export interface CampaignContent {
   subject: string;
   body: string;
+  /** Of the campaign's topic; null: none. */
+  topicKey: string | null;
 }
 
 export async function findCampaignContent(
@@ -285,10 +287,12 @@ export async function findCampaignContent(
   version: number,
 ): Promise<CampaignContent | undefined> {
   return db
-    .selectFrom('campaign_content')
-    .select(['subject', 'body'])
-    .where('campaign_id', '=', campaignId)
-    .where('version', '=', version)
+    .selectFrom('campaign_content as content')
+    .innerJoin('campaign', 'campaign.id', 'content.campaign_id')
+    .leftJoin('topic', 'topic.id', 'campaign.topic_id')
+    .select(['content.subject', 'content.body', 'topic.key as topicKey'])
+    .where('content.campaign_id', '=', campaignId)
+    .where('content.version', '=', version)
     .executeTakeFirst();
 }
 

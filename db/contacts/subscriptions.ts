@@ -3,6 +3,7 @@ import { recordSubscription } from './contacts.ts';
 import type { ConsentOrigin } from '../consent/log.ts';
 import { findErased, liftSuppression } from '../suppression/erased.ts';
 import type { Database } from '../database.ts';
+import { type ContactTopic, listContactTopics, recordTopicChoices } from '../topics/choices.ts';
 
 /** A contact for the public pages, which are called with its id alone. */
 export interface PublicContact {
@@ -24,6 +25,15 @@ export async function findPublicContact(
   return row as PublicContact | undefined;
 }
 
+/** The same with its topics. */
+export async function findTopicContact(
+  db: Database,
+  id: string,
+): Promise<TopicContact | undefined> {
+  const contact = await findPublicContact(db, id);
+  return contact && { ...contact, topics: await listContactTopics(db, contact) };
+}
+
 function publicContact(db: Database, id: string) {
   return db
     .selectFrom('contact')
@@ -35,48 +45,69 @@ function publicContact(db: Database, id: string) {
     .where('project.removal', 'is', null);
 }
 
+/** A contact with the topics of its project, oldest first; none when they were not asked for. */
+export interface TopicContact extends PublicContact {
+  topics: ContactTopic[];
+}
+
+/** What a link asks for. Whatever is left out stays. */
+export interface LinkWish {
+  subscribed?: boolean;
+  /** By the ids of topics. */
+  choices?: ReadonlyMap<string, boolean>;
+  /** It leaves a topic, or all mail. */
+  isOptOut: boolean;
+  /** What the person has read; null: it is not known. */
+  text: string | null;
+}
+
 /**
- * Changes a subscription as a mail's link asks, in the caller's transaction. It records an event
- * only for an actual change, with the message, if that was sent to this contact. An opt-out is
- * stored in the message, and counted once for its campaign. Undefined when there is no such
- * contact.
+ * Changes subscriptions as a mail's link asks, in the caller's transaction. It records events
+ * only for actual changes, with the message, if that was sent to this contact. An opt-out is
+ * stored in the message, and counted once for its campaign. Answers the contact as it is then;
+ * undefined when there is no such contact.
  */
-export async function recordLinkSubscription(
+export async function recordLinkChange(
   tx: Database,
   change: {
     contactId: string;
-    subscribed: boolean;
     /** The message with the link. */
     emailId: string | null;
     /** Without the text. */
     origin: ConsentOrigin;
-    /** What the person has read, of the contact as it was before; absent: it is not known. */
-    textOf?: ((before: PublicContact) => string) | undefined;
+    /** Whether the topics of the contact are asked for. */
+    hasTopics: boolean;
+    /** What is asked for of the contact as it was before. */
+    wishOf: (before: TopicContact) => LinkWish;
   },
-): Promise<PublicContact | undefined> {
+): Promise<TopicContact | undefined> {
   const row = await publicContact(tx, change.contactId)
     .forNoKeyUpdate('contact')
     .executeTakeFirst();
   if (!row) return undefined;
-  const before = row as PublicContact;
+  const found = row as PublicContact;
+  const before = { ...found, topics: change.hasTopics ? await listContactTopics(tx, found) : [] };
+  const wish = change.wishOf(before);
+  const { subscribed: wished = before.subscribed, choices = new Map<string, boolean>() } = wish;
   const emailId = change.emailId && (await ownEmailId(tx, before.id, change.emailId));
-  const isKept = change.subscribed && !(await maySubscribe(tx, before, emailId));
-  const contact = { ...before, subscribed: isKept ? before.subscribed : change.subscribed };
+  const isKept = wish.subscribed === true && !(await maySubscribe(tx, before, emailId));
+  const contact = { ...before, subscribed: isKept ? before.subscribed : wished };
+  const origin = { ...change.origin, text: wish.text };
   if (before.subscribed !== contact.subscribed) {
     await tx
       .updateTable('contact')
       .set({ subscribed: contact.subscribed, updated_at: sql<Date>`now()` })
       .where('id', '=', contact.id)
       .execute();
-    await recordSubscription(
-      tx,
-      contact,
-      { ...change.origin, text: change.textOf?.(before) ?? null },
-      { emailId },
-    );
+    await recordSubscription(tx, contact, origin, { emailId });
   }
-  if (!change.subscribed && emailId) await noteOptOut(tx, emailId);
-  return contact;
+  await recordTopicChoices(tx, contact, choices, { origin, emailId });
+  if (wish.isOptOut && emailId) await noteOptOut(tx, emailId);
+  const topics = before.topics.map((topic) => ({
+    ...topic,
+    subscribed: choices.get(topic.id) ?? topic.subscribed,
+  }));
+  return { ...contact, topics };
 }
 
 /**

@@ -17,11 +17,14 @@ const summaryColumns = columns.email.filter(
 );
 
 const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
+  (select key from topic where topic.id = email.topic_id) as topic_key,
   (body is not null or body_values is not null) as has_body`;
 
 export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
   /** What it says is kept. */
   has_body: boolean;
+  /** null: it has no topic, or the topic is deleted. */
+  topic_key: string | null;
 };
 
 /** A message with its body and its trace, as far as they are stored. */

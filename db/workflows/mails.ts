@@ -31,19 +31,18 @@ export async function findStepMail(
         .onRef('domain.project_id', '=', 'contact.project_id')
         .on('domain.host_name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
     )
-    .select(columnsOf('contact'))
-    .select((eb) =>
-      eb
-        .selectFrom('topic')
-        .select('topic.id')
-        .whereRef('topic.project_id', '=', 'contact.project_id')
-        .where(
-          'topic.id',
-          '=',
-          given.topicId === undefined ? eb.ref('template.topic_id') : given.topicId,
-        )
-        .as('topic_id'),
+    .leftJoin('topic', (join) =>
+      join
+        .onRef('topic.project_id', '=', 'contact.project_id')
+        .on((eb) =>
+          eb(
+            'topic.id',
+            '=',
+            given.topicId === undefined ? eb.ref('template.topic_id') : given.topicId,
+          ),
+        ),
     )
+    .select(columnsOf('contact'))
     .select([
       'project.name as project_name',
       'project.language as project_language',
@@ -56,6 +55,8 @@ export async function findStepMail(
       'template.from_name as template_from_name',
       'template.reply_to as template_reply_to',
       'domain.status as domain_status',
+      'topic.id as topic_id',
+      'topic.key as topic_key',
     ])
     .where('contact.project_id', '=', given.projectId)
     .where('contact.id', '=', given.contactId)
@@ -74,6 +75,7 @@ export async function findStepMail(
     template_reply_to: replyTo,
     domain_status: domainStatus,
     topic_id: topicId,
+    topic_key: topicKey,
     ...contact
   } = row;
   return {
@@ -84,7 +86,7 @@ export async function findStepMail(
         ? null
         : { id: templateId, type, subject, body, fromEmail, fromName, replyTo },
     domainStatus,
-    topicId,
+    topic: topicId === null || topicKey === null ? null : { id: topicId, key: topicKey },
   };
 }
 

@@ -12,9 +12,18 @@ export interface MailContent {
   headers: Header[];
 }
 
-/** The opt-out links of one mail to one contact. */
-export function optOutUrls(apiUrl: string, contactId: string, emailId: string) {
-  const link = (page: string) => `${apiUrl}/${page}/${contactId}?e=${emailId}`;
+/**
+ * The opt-out links of one mail to one contact.
+ * @param topicKey of the mail's topic; null: it has none, or it is deleted.
+ */
+export function optOutUrls(
+  apiUrl: string,
+  contactId: string,
+  emailId: string,
+  topicKey: string | null = null,
+) {
+  const topic = topicKey === null ? '' : `&t=${topicKey}`;
+  const link = (page: string) => `${apiUrl}/${page}/${contactId}?e=${emailId}${topic}`;
   return {
     unsubscribeUrl: link('unsubscribe'),
     subscribeUrl: link('subscribe'),

@@ -19,6 +19,20 @@ export interface OptOutTexts {
   unsubscribe: Question;
   subscribe: Question;
   manage: { title: string; subscribed: string; unsubscribed: string };
+  /** Of topics, the kinds of mail: `{topic}` stands for the name of one. */
+  topics: {
+    leave: string;
+    left: string;
+    join: string;
+    joined: string;
+    /** Above the boxes of the preference page. */
+    choose: string;
+    save: string;
+    /** Heading of the page after that. */
+    saved: string;
+    /** Button that unsubscribes from everything. */
+    all: string;
+  };
   /** The link is invalid. */
   unknown: { title: string; text: string };
 }
@@ -43,6 +57,16 @@ const english: OptOutTexts = {
     title: 'Your subscription',
     subscribed: '{address} is on the mailing list of {project}.',
     unsubscribed: '{address} is not on the mailing list of {project}.',
+  },
+  topics: {
+    leave: 'Do you want to remove {address} from the list “{topic}” of {project}?',
+    left: '{address} is no longer on the list “{topic}” of {project}.',
+    join: 'Do you want to add {address} to the list “{topic}” of {project}?',
+    joined: '{address} is on the list “{topic}” of {project}.',
+    choose: 'Which mail of {project} do you want to get at {address}?',
+    save: 'Save',
+    saved: 'Your choice is saved',
+    all: 'Unsubscribe from all',
   },
   unknown: {
     title: 'Page not found',
@@ -71,6 +95,16 @@ const dutch: OptOutTexts = {
     subscribed: '{address} staat op de mailinglijst van {project}.',
     unsubscribed: '{address} staat niet op de mailinglijst van {project}.',
   },
+  topics: {
+    leave: 'Wilt u {address} van de lijst ‘{topic}’ van {project} verwijderen?',
+    left: '{address} staat niet meer op de lijst ‘{topic}’ van {project}.',
+    join: 'Wilt u {address} aan de lijst ‘{topic}’ van {project} toevoegen?',
+    joined: '{address} staat op de lijst ‘{topic}’ van {project}.',
+    choose: 'Welke e-mail van {project} wilt u op {address} ontvangen?',
+    save: 'Opslaan',
+    saved: 'Uw keuze is opgeslagen',
+    all: 'Voor alles afmelden',
+  },
   unknown: {
     title: 'Pagina niet gevonden',
     text: 'Deze link is niet geldig. Open de volledige link uit de e-mail.',
@@ -97,6 +131,16 @@ const french: OptOutTexts = {
     title: 'Votre abonnement',
     subscribed: '{address} figure sur la liste de diffusion « {project} ».',
     unsubscribed: '{address} ne figure pas sur la liste de diffusion « {project} ».',
+  },
+  topics: {
+    leave: 'Voulez-vous retirer {address} de la liste « {topic} » ({project}) ?',
+    left: '{address} ne figure plus sur la liste « {topic} » ({project}).',
+    join: 'Voulez-vous ajouter {address} à la liste « {topic} » ({project}) ?',
+    joined: '{address} figure sur la liste « {topic} » ({project}).',
+    choose: 'Quels e-mails de « {project} » voulez-vous recevoir à l’adresse {address} ?',
+    save: 'Enregistrer',
+    saved: 'Votre choix est enregistré',
+    all: 'Se désabonner de tout',
   },
   unknown: {
     title: 'Page introuvable',
@@ -125,6 +169,16 @@ const german: OptOutTexts = {
     subscribed: '{address} steht auf der Verteilerliste von {project}.',
     unsubscribed: '{address} steht nicht auf der Verteilerliste von {project}.',
   },
+  topics: {
+    leave: 'Möchten Sie {address} von der Liste „{topic}“ von {project} streichen?',
+    left: '{address} steht nicht mehr auf der Liste „{topic}“ von {project}.',
+    join: 'Möchten Sie {address} in die Liste „{topic}“ von {project} aufnehmen?',
+    joined: '{address} steht auf der Liste „{topic}“ von {project}.',
+    choose: 'Welche E-Mails von {project} möchten Sie an {address} erhalten?',
+    save: 'Speichern',
+    saved: 'Ihre Auswahl ist gespeichert',
+    all: 'Von allem abmelden',
+  },
   unknown: {
     title: 'Seite nicht gefunden',
     text: 'Dieser Link ist nicht gültig. Bitte öffnen Sie den vollständigen Link aus der E-Mail.',
@@ -151,6 +205,16 @@ const spanish: OptOutTexts = {
     title: 'Su suscripción',
     subscribed: '{address} está en la lista de correo de {project}.',
     unsubscribed: '{address} no está en la lista de correo de {project}.',
+  },
+  topics: {
+    leave: '¿Quiere quitar {address} de la lista «{topic}» de {project}?',
+    left: '{address} ya no está en la lista «{topic}» de {project}.',
+    join: '¿Quiere añadir {address} a la lista «{topic}» de {project}?',
+    joined: '{address} está en la lista «{topic}» de {project}.',
+    choose: '¿Qué correos de {project} quiere recibir en {address}?',
+    save: 'Guardar',
+    saved: 'Su selección se ha guardado',
+    all: 'Darse de baja de todo',
   },
   unknown: {
     title: 'Página no encontrada',
@@ -179,6 +243,16 @@ const italian: OptOutTexts = {
     subscribed: '{address} è nella lista di distribuzione di {project}.',
     unsubscribed: '{address} non è nella lista di distribuzione di {project}.',
   },
+  topics: {
+    leave: 'Vuole rimuovere {address} dalla lista «{topic}» di {project}?',
+    left: '{address} non è più nella lista «{topic}» di {project}.',
+    join: 'Vuole aggiungere {address} alla lista «{topic}» di {project}?',
+    joined: '{address} è nella lista «{topic}» di {project}.',
+    choose: 'Quali e-mail di {project} vuole ricevere all’indirizzo {address}?',
+    save: 'Salva',
+    saved: 'La Sua scelta è stata salvata',
+    all: 'Annulla tutte le iscrizioni',
+  },
   unknown: {
     title: 'Pagina non trovata',
     text: 'Questo link non è valido. Apra il link completo dell’e-mail.',
@@ -206,6 +280,16 @@ const portuguese: OptOutTexts = {
     subscribed: '{address} está na lista de envio de {project}.',
     unsubscribed: '{address} não está na lista de envio de {project}.',
   },
+  topics: {
+    leave: 'Quer retirar {address} da lista «{topic}» de {project}?',
+    left: '{address} já não está na lista «{topic}» de {project}.',
+    join: 'Quer adicionar {address} à lista «{topic}» de {project}?',
+    joined: '{address} está na lista «{topic}» de {project}.',
+    choose: 'Que e-mails de {project} quer receber em {address}?',
+    save: 'Guardar',
+    saved: 'A sua escolha foi guardada',
+    all: 'Cancelar todas as subscrições',
+  },
   unknown: {
     title: 'Página não encontrada',
     text: 'Esta ligação não é válida. Abra a ligação completa do e-mail.',
@@ -232,6 +316,16 @@ const polish: OptOutTexts = {
     title: 'Twoja subskrypcja',
     subscribed: 'Adres {address} jest na liście mailingowej „{project}”.',
     unsubscribed: 'Adresu {address} nie ma na liście mailingowej „{project}”.',
+  },
+  topics: {
+    leave: 'Czy chcesz usunąć {address} z listy „{topic}” („{project}”)?',
+    left: 'Adresu {address} nie ma już na liście „{topic}” („{project}”).',
+    join: 'Czy chcesz dodać {address} do listy „{topic}” („{project}”)?',
+    joined: 'Adres {address} jest na liście „{topic}” („{project}”).',
+    choose: 'Jakie wiadomości od „{project}” chcesz otrzymywać na adres {address}?',
+    save: 'Zapisz',
+    saved: 'Twój wybór został zapisany',
+    all: 'Wypisz się ze wszystkiego',
   },
   unknown: {
     title: 'Nie znaleziono strony',

@@ -63,13 +63,16 @@ export function mailSkeleton(mail: {
   hasBadge: boolean;
   isTracked: boolean;
   apiUrl: string;
+  /** Of the campaign's topic; null: none. */
+  topicKey: string | null;
   sampleRecipient: SampleRecipient;
   textOf: (html: string) => string;
 }): MailSkeleton | null {
-  const { template, sampleRecipient, apiUrl, locale } = mail;
-  const read = readPlaceholders(template, sampleRecipient, apiUrl);
-  if (!read) return null;
+  const { template, sampleRecipient, locale } = mail;
   const { contactId, emailId } = sampleRecipient;
+  const urls = optOutUrls(mail.apiUrl, contactId, emailId, mail.topicKey);
+  const read = readPlaceholders(template, sampleRecipient, urls);
+  if (!read) return null;
   const { body, headers } = completeMail(
     {
       messageClass: mail.messageClass,
@@ -78,7 +81,7 @@ export function mailSkeleton(mail: {
       variables: {
         contact: { id: contactId, email: '', subscribed: true, data: null },
         locale,
-        urls: optOutUrls(apiUrl, contactId, emailId),
+        urls,
       },
     },
     '',
@@ -155,13 +158,15 @@ function tokenOf(number: number, { mark }: SampleRecipient): string {
 function readPlaceholders(
   template: CompiledTemplate,
   sampleRecipient: SampleRecipient,
-  apiUrl: string,
+  urls: ReturnType<typeof optOutUrls>,
 ) {
   if (template.nodes === null || template.weight === Infinity) return null;
   const system: Record<string, string> = {
     id: sampleRecipient.contactId,
     svc_id: sampleRecipient.contactId,
-    ...optOutUrls(apiUrl, sampleRecipient.contactId, sampleRecipient.emailId),
+    unsubscribeUrl: escapeHtml(urls.unsubscribeUrl),
+    subscribeUrl: escapeHtml(urls.subscribeUrl),
+    manageUrl: escapeHtml(urls.manageUrl),
   };
   const placeholders: string[] = [];
   let rendered = '';

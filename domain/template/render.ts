@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { faultOf, faultText, type TemplateFault, tooLong } from './faults.ts';
 import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
 import { type PlainTemplate, plainTemplate, renderPlain } from './plain.ts';
+import { escapeHtml } from './html.ts';
 import { readTemplate } from './source.ts';
 import { storableText } from '../text-rules.ts';
 import {
@@ -134,17 +135,33 @@ export function renderTemplate(
   variables: TemplateVariables,
 ): Rendered {
   const target = targets[kind];
-  const plain = template.plain && renderPlain(template.plain, variables, target);
+  const written = inFormOf(kind, variables);
+  const plain = template.plain && renderPlain(template.plain, written, target);
   if (plain !== null) return { text: finished(kind, plain), fault: null };
   const { nodes } = template;
   if (nodes === null) return renderPlainly(kind, template, variables, template.fault ?? tooLong);
   try {
-    const text = finished(kind, renderLiquid(nodes, templateScope(variables), target));
+    const text = finished(kind, renderLiquid(nodes, templateScope(written), target));
     return { text, fault: null };
   } catch (error) {
     // A template error never blocks a send.
     return renderPlainly(kind, template, variables, faultOf(error, template.source));
   }
+}
+
+/** The variables as a text of this kind has them: in HTML the links are written as HTML. */
+function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVariables {
+  const { unsubscribeUrl, subscribeUrl, manageUrl } = variables.urls;
+  // Only the link of a topic has a character to escape.
+  if (kind !== 'html' || !unsubscribeUrl.includes('&')) return variables;
+  return {
+    ...variables,
+    urls: {
+      unsubscribeUrl: escapeHtml(unsubscribeUrl),
+      subscribeUrl: escapeHtml(subscribeUrl),
+      manageUrl: escapeHtml(manageUrl),
+    },
+  };
 }
 
 /** Only replaces `{{key}}` and `{{key ?? text}}`: for a template with a fault. */
@@ -154,7 +171,8 @@ export function renderPlainly(
   variables: TemplateVariables,
   fault: TemplateFault,
 ): Rendered {
-  const text = replacePlainly(template.source, templateScope(variables), targets[kind]);
+  const scope = templateScope(inFormOf(kind, variables));
+  const text = replacePlainly(template.source, scope, targets[kind]);
   return { text: finished(kind, text), fault };
 }
 

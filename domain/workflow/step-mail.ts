@@ -79,8 +79,9 @@ export async function composeStepMail(
 }
 
 /** Whether the topic of a step concerns its mail: marketing mail to the contact itself. */
-export function hasTopic({ messageClass, recipient }: StepMail): boolean {
-  return messageClass === 'MARKETING' && recipient.type === 'CONTACT';
+export function hasTopic({ config }: GraphStep, template: { type: string } | null): boolean {
+  const { recipient } = config as StepConfig<'SEND_EMAIL'>;
+  return template?.type === 'MARKETING' && recipient?.type !== 'CUSTOM';
 }
 
 /** @param emailId null: it is not stored. */

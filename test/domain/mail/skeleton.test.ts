@@ -16,6 +16,7 @@ const skeleton = (body: string, messageClass: 'MARKETING' | 'TRANSACTIONAL' = 'M
     hasBadge: false,
     isTracked: true,
     apiUrl: 'https://api.test',
+    topicKey: null,
     sampleRecipient,
     textOf: (html) => html,
   });

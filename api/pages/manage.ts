@@ -1,0 +1,155 @@
+import type { LinkWish, TopicContact } from '../../db/contacts/subscriptions.ts';
+import { isUuid } from '../../domain/ids.ts';
+import type { OptOutTexts } from '../../domain/mail/opt-out-texts.ts';
+import { changeByLink } from '../contacts/link.ts';
+import { type Answer, endpoint } from '../http/endpoint.ts';
+import type { FormFields } from '../http/form.ts';
+import {
+  actionOf,
+  contactPage,
+  filledFor,
+  formOf,
+  isPage,
+  type PageCall,
+  textsFor,
+  unknownAnswer,
+  unknownPage,
+  withContact,
+} from './visit.ts';
+
+/** The preference page: a box for each public topic of the project, or one button where it has none. */
+
+const hasTopics = true;
+
+const managePage = endpoint({
+  ...isPage,
+  ...unknownAnswer,
+  id: 'showManagePage',
+  method: 'GET',
+  path: '/manage/{contactId}',
+  summary: 'Page that shows a subscription and offers to change it; changes nothing',
+  description:
+    'In the language of the contact. It has a box for each public topic, which is ticked when the ' +
+    'contact would get its mail; without public topics one button. An unknown link is answered by a ' +
+    'page, too, with 404.',
+  handle: (call) =>
+    withContact(call, (contact, texts) => preferences(call, contact, texts, texts.manage.title), {
+      hasTopics,
+    }),
+});
+
+const manage = endpoint({
+  ...isPage,
+  ...unknownAnswer,
+  id: 'manageByLink',
+  method: 'POST',
+  path: '/manage/{contactId}',
+  summary: 'Choose topics, or unsubscribe from all, by the form of the page',
+  description:
+    '`action=save`: each topic of `shown` (keys, repeated) becomes as its box, of which those that are ' +
+    'ticked are in `topic`; a ticked one subscribes the contact, too. `action=unsubscribe_all`: no ' +
+    'mail at all, and the choices stay. Anything else changes nothing. Answers the page of what holds ' +
+    'then; an unknown link is answered by a page, too, with 404.',
+  async handle(call) {
+    const { contactId } = call.params;
+    const fields = await formOf(call);
+    const action = valuesOf(fields, 'action').at(-1);
+    const isAll = action === 'unsubscribe_all';
+    if (!isAll && action !== 'save') {
+      return withContact(
+        call,
+        (contact, texts) => preferences(call, contact, texts, texts.manage.title),
+        { hasTopics },
+      );
+    }
+    if (!isUuid(contactId)) return unknownPage(call);
+    const contact = await changeByLink(call, {
+      contactId,
+      source: 'public_page',
+      hasTopics,
+      wishOf: (before) => {
+        const text = textOf(before, textsFor(call, before));
+        return isAll
+          ? { subscribed: false, isOptOut: true, text }
+          : savedWish(before, fields, text);
+      },
+    });
+    if (!contact) return unknownPage(call);
+    const texts = textsFor(call, contact);
+    const title = isAll ? texts.unsubscribe.done : texts.topics.saved;
+    return preferences(call, contact, texts, title);
+  },
+});
+
+export const managePages = [managePage, manage];
+
+/** What saving the form asks for, of the topics that were shown. */
+function savedWish(before: TopicContact, fields: FormFields, text: string): LinkWish {
+  const [shown, ticked] = [valuesOf(fields, 'shown'), valuesOf(fields, 'topic')];
+  const topics = publicTopics(before).filter(({ key }) => shown.includes(key));
+  const isTicked = (topic: { key: string }) => ticked.includes(topic.key);
+  const isAnyTicked = topics.some(isTicked);
+  // The boxes of somebody who is unsubscribed are not ticked, whatever was chosen before.
+  if (!isAnyTicked && !before.subscribed) return { isOptOut: false, text };
+  return {
+    ...(isAnyTicked && { subscribed: true }),
+    choices: new Map(topics.map((topic) => [topic.id, isTicked(topic)])),
+    isOptOut: before.subscribed && topics.some((topic) => topic.subscribed && !isTicked(topic)),
+    text,
+  };
+}
+
+function valuesOf(fields: FormFields, wanted: string): string[] {
+  return fields.flatMap(([name, value]) =>
+    name === wanted && typeof value === 'string' ? [value] : [],
+  );
+}
+
+function publicTopics({ topics }: TopicContact) {
+  return topics.filter(({ visibility }) => visibility === 'public');
+}
+
+/** The page as its reader has seen it, without the marks in the boxes. */
+function textOf(contact: TopicContact, texts: OptOutTexts): string {
+  const topics = publicTopics(contact).map(({ name, description }) =>
+    description ? `${name}: ${description}` : name,
+  );
+  const ask = filledFor(contact, topics.length > 0 ? texts.topics.choose : stateOf(contact, texts));
+  return [texts.manage.title, ask, ...topics].join('\n');
+}
+
+function stateOf({ subscribed }: TopicContact, { manage: texts }: OptOutTexts): string {
+  return subscribed ? texts.subscribed : texts.unsubscribed;
+}
+
+function preferences(
+  call: PageCall,
+  contact: TopicContact,
+  texts: OptOutTexts,
+  title: string,
+): Answer<string> {
+  const topics = publicTopics(contact);
+  if (topics.length === 0) {
+    const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
+    const action = actionOf(call, next, { topic: false });
+    const form = { action, buttons: [{ label: texts[next].button }] };
+    return contactPage(texts, contact, { title, text: stateOf(contact, texts), form });
+  }
+  const boxes = topics.map(({ key, name, description, subscribed }) => ({
+    name: 'topic',
+    value: key,
+    label: name,
+    description,
+    isTicked: contact.subscribed && subscribed,
+  }));
+  const form = {
+    action: actionOf(call, 'manage', { topic: true }),
+    boxes,
+    hidden: topics.map(({ key }) => ({ name: 'shown', value: key })),
+    buttons: [
+      { label: texts.topics.save, name: 'action', value: 'save' },
+      { label: texts.topics.all, name: 'action', value: 'unsubscribe_all' },
+    ],
+  };
+  return contactPage(texts, contact, { title, text: texts.topics.choose, form });
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import {
+  findPublicContact,
+  findTopicContact,
+  type PublicContact,
+  type TopicContact,
+} from '../../db/contacts/subscriptions.ts';
+import type { ContactTopic } from '../../db/topics/choices.ts';
+import { maskEmail } from '../../domain/mail/email-address.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { localeOf } from '../../domain/mail/content.ts';
+import { type OptOutTexts, optOutTexts } from '../../domain/mail/opt-out-texts.ts';
+import { LinkQuery, topicKeyOf } from '../contacts/link.ts';
+import type { Answer, Call } from '../http/endpoint.ts';
+import { type FormFields, readForm } from '../http/form.ts';
+import { type PageContent, showPage } from './page.ts';
+
+/** What the pages of a mail's links have in common. */
+
+const Params = z.object({ contactId: z.string() });
+
+/** Of each of their endpoints. */
+export const isPage = {
+  tag: 'Opt-out',
+  access: 'open',
+  asSent: true,
+  contentType: 'text/html',
+  params: Params,
+  query: LinkQuery,
+  response: z.string(),
+} as const;
+
+/** For a link without a contact. */
+export const unknownAnswer = {
+  otherAnswers: [
+    { status: 404, description: 'The page of an unknown link', contentTypes: ['text/html'] },
+  ],
+} as const;
+
+export type PageCall = Call<'open', z.output<typeof Params>, LinkQuery, unknown>;
+
+/**
+ * Shows a page for the contact of a link; for an unknown one, the page that says so.
+ * @param options.hasTopics the page has topics, even if the link names none.
+ */
+export async function withContact(
+  call: PageCall,
+  show: (contact: TopicContact, texts: OptOutTexts) => Answer<string>,
+  { hasTopics = topicKeyOf(call.query) !== null }: { hasTopics?: boolean } = {},
+): Promise<Answer<string>> {
+  const contact = await contactOf(call, hasTopics);
+  return contact ? show(contact, textsFor(call, contact)) : unknownPage(call);
+}
+
+async function contactOf(call: PageCall, hasTopics: boolean): Promise<TopicContact | undefined> {
+  const { contactId } = call.params;
+  if (!isUuid(contactId)) return undefined;
+  if (hasTopics) return findTopicContact(call.db, contactId);
+  const contact = await findPublicContact(call.db, contactId);
+  return contact && { ...contact, topics: [] };
+}
+
+/** @param content.topic the topic that the text names, if it names one. */
+export function contactPage(
+  { language }: OptOutTexts,
+  contact: PublicContact,
+  {
+    topic,
+    text,
+    ...content
+  }: Omit<PageContent, 'language'> & {
+    text: string;
+    topic?: ContactTopic | undefined;
+  },
+): Answer<string> {
+  return showPage({ ...content, language, text: filledFor(contact, text, topic) });
+}
+
+/** A text with the contact's masked address, the name of its project and that of a topic. */
+export function filledFor(contact: PublicContact, text: string, topic?: ContactTopic): string {
+  const values = {
+    address: maskEmail(contact.email),
+    project: contact.project_name,
+    topic: topic?.name ?? '',
+  };
+  return text.replaceAll(
+    /\{(address|project|topic)\}/g,
+    (_, name: keyof typeof values) => values[name],
+  );
+}
+
+export function unknownPage(call: PageCall): Answer<string> {
+  const { language, unknown } = textsFor(call, undefined);
+  return showPage({ language, ...unknown, form: null }, 404);
+}
+
+/** In the contact's language; without a contact, in one that the browser accepts. */
+export function textsFor({ request }: PageCall, contact: PublicContact | undefined): OptOutTexts {
+  return contact
+    ? optOutTexts(localeOf(contact.data, contact.project_language))
+    : optOutTexts(...request.header('accept-language').split(','));
+}
+
+/**
+ * The target of a form on the page, without the host: the page may be reached by another one.
+ * @param topic whether what the form asks for concerns the topic of the link.
+ */
+export function actionOf(
+  { config, params, query }: PageCall,
+  page: 'subscribe' | 'unsubscribe' | 'manage',
+  { topic }: { topic: boolean },
+): string {
+  const base = new URL(config.apiUrl).pathname.replace(/\/$/, '');
+  const carried = new URLSearchParams();
+  if (isUuid(query.e)) carried.set('e', query.e);
+  const key = topicKeyOf(query);
+  if (topic && key !== null) carried.set('t', key);
+  return `${base}/${page}/${params.contactId}${carried.size > 0 ? `?${carried}` : ''}`;
+}
+
+/** The fields of a form, in either encoding; none when it is broken. */
+export function formOf({ request }: PageCall): Promise<FormFields> {
+  return readForm(request.bytes, request.header('content-type')).catch(() => []);
+}
