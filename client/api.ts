@@ -1874,6 +1874,8 @@ export interface Api {
         query?: {
           /** Id of the email that held the link */
           e?: string;
+          /** Key of the topic of that email; ignored when the project has no such topic */
+          t?: string;
         };
       };
       answer: Subscription;
@@ -1888,6 +1890,8 @@ export interface Api {
         query?: {
           /** Id of the email that held the link */
           e?: string;
+          /** Key of the topic of that email; ignored when the project has no such topic */
+          t?: string;
         };
       };
       answer: Subscription;

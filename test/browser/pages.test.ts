@@ -66,6 +66,42 @@ describe.runIf(browser)('the opt-out pages in a browser', () => {
     expect(await isSubscribed(id)).toBe(true);
   });
 
+  it.each(optOutLanguages)('choose topics in %s', async (language) => {
+    const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
+    const ask = (method: string, path: string, body?: unknown) =>
+      api.request(method, path, { key, body });
+    const topic = { default: 'subscribed', visibility: 'public' };
+    await ask('POST', '/topics', { ...topic, key: 'news', name: 'News', description: 'Monthly' });
+    await ask('POST', '/topics', { ...topic, key: 'tips', name: 'Tips' });
+    await ask('POST', '/topics', { ...topic, key: 'staff', name: 'Staff', visibility: 'private' });
+    const made = { email: 'zoe@x.example', data: { locale: language } };
+    const id = (await ask('POST', '/contacts', made)).body.id as string;
+    const chosen = async () => {
+      const { body } = await ask('GET', `/contacts/${id}/topics`);
+      return body.map((each: { subscribed: boolean }) => each.subscribed);
+    };
+    const page = await open(`/manage/${id}`);
+    const box = (name: string) => page.getByRole('checkbox', { name, exact: true });
+    const [save, all] = [page.getByRole('button').first(), page.getByRole('button').last()];
+    expect(await page.locator('html').getAttribute('lang')).toBe(language);
+    expect(await page.getByRole('checkbox').count()).toBe(2);
+    expect(await page.getByRole('button').count()).toBe(2);
+    await box('News').uncheck();
+    await save.click();
+    expect([await box('News').isChecked(), await box('Tips').isChecked()]).toEqual([false, true]);
+    expect([await isSubscribed(id), await chosen()]).toEqual([true, [false, true, true]]);
+    await all.click();
+    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0);
+    expect(await isSubscribed(id)).toBe(false);
+    await box('News').check();
+    await save.click();
+    expect([await isSubscribed(id), await chosen()]).toEqual([true, [true, false, true]]);
+    await page.setViewportSize({ width: 320, height: 480 });
+    const label = await page.locator('label').first().boundingBox();
+    expect(label?.height).toBeGreaterThanOrEqual(44);
+    await page.context().close();
+  });
+
   it.each(optOutLanguages)('have one heading and one named button in %s', async (language) => {
     const id = await createContact(language);
     for (const path of ['unsubscribe', 'subscribe', 'manage']) {

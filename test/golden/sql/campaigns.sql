@@ -115,6 +115,12 @@ select case when least( (
   from email
   where campaign_id = $6 and status = 'SENDING') as "isUnsettled"
 
+select content.subject, content.body, topic.key as "topicKey"
+from campaign_content as content
+inner join campaign on campaign.id = content.campaign_id
+left join topic on topic.id = campaign.topic_id
+where content.campaign_id = $1 and content.version = $2
+
 select count(*)::int as total
 from campaign
 where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(lower(campaign.name),
@@ -135,7 +141,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
-        email.status end as status, (body is not null or body_values is not null) as has_body
+        email.status end as status, (
+  select key from topic
+  where topic.id = email.topic_id) as topic_key, (body is not null or body_values is not null) as
+      has_body
 from email
 where project_id = $1 and true
 order by created_at desc, id desc
@@ -155,8 +164,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
-        email.status end as status, (body is not null or body_values is not null) as has_body,
-        trace, id as email_id, body, body_frame, body_values
+        email.status end as status, (
+  select key from topic
+  where topic.id = email.topic_id) as topic_key, (body is not null or body_values is not null) as
+      has_body, trace, id as email_id, body, body_frame, body_values
 from email
 where project_id = $1 and id = $2
 
@@ -211,10 +222,6 @@ select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' a
         '[]'))) as "isPoliced"
 from campaign
 where id = $1
-
-select subject, body
-from campaign_content
-where campaign_id = $1 and version = $2
 
 update campaign
 set frozen_to_at = coalesce($1, frozen_to_at), frozen_to_id = coalesce($2, frozen_to_id),

@@ -119,21 +119,18 @@ from contact
 where project_id = $1 and id = $2
 
 select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at, (
-  select topic.id
-  from topic
-  where topic.project_id = contact.project_id and topic.id = template.topic_id) as topic_id,
-      project.name as project_name, project.language as project_language, project.subscription as
-      project_subscription, template.id as template_id, template.type as template_type,
-      template.subject as template_subject, template.body as template_body, template.from_email as
-      template_from_email, template.from_name as template_from_name, template.reply_to as
-      template_reply_to, domain.status as domain_status
-from contact
+    contact.subscribed, contact.updated_at, project.name as project_name, project.language as
+    project_language, project.subscription as project_subscription, template.id as template_id,
+    template.type as template_type, template.subject as template_subject, template.body as
+    template_body, template.from_email as template_from_email, template.from_name as
+    template_from_name, template.reply_to as template_reply_to, domain.status as domain_status,
+    topic.id as topic_id, topic.key as topic_key from contact
 inner join project on project.id = contact.project_id
 left join template on template.project_id = contact.project_id and template.id = $1
 left join domain on domain.project_id = contact.project_id and domain.host_name =
     substring(template.from_email
   from '[^@]*$')
+left join topic on topic.project_id = contact.project_id and topic.id = template.topic_id
 where contact.project_id = $2 and contact.id = $3
 
 select contact.id

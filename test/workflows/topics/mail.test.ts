@@ -27,6 +27,9 @@ const ended = (id: string) =>
     return ['PENDING', 'SENDING'].includes(body.status) ? null : body;
   });
 
+const optOutOf = ({ headers }: { headers: { name: string; value: string }[] }): string =>
+  headers.find(({ name }) => name === 'List-Unsubscribe')?.value ?? '';
+
 describe('mail of a topic', () => {
   it('of /v1/send fails for whoever has not joined it, and arrives after that', async () => {
     const { id: topicId, key } = await createTopic('unsubscribed');
@@ -44,6 +47,9 @@ describe('mail of a topic', () => {
     const second = await ended((await send(email)).body.data.emails[0].email);
     expect(second).toMatchObject({ error: null, topicId });
     expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+    const link = `/unsubscribe/${id}?e=${second.id}`;
+    expect(optOutOf(second).endsWith(`${link}&t=${key}>`)).toBe(true);
+    expect(second.body).toContain(`${link}&amp;t=${key}"`);
 
     const out = await createContact({ subscribed: false });
     await choose(out.id, { [key]: true });
@@ -62,7 +68,7 @@ describe('mail of a topic', () => {
     const { body } = await call('POST', '/campaigns', {
       name: 'News',
       subject: 'News',
-      body: '<p>News</p>',
+      body: '<p>News <a href="{{manageUrl}}">x</a></p>',
       from: `team@${engine.domain}`,
       audienceType: 'ALL',
       topicId,
@@ -89,7 +95,7 @@ describe('mail of a topic', () => {
   });
 
   it('of a step fails likewise, and the flow goes on', async () => {
-    const [{ id: ofTemplate }, { id: topicId, key }] = [
+    const [{ id: ofTemplate, key: ofKey }, { id: topicId, key }] = [
       await createTopic('subscribed'),
       await createTopic('subscribed'),
     ];
@@ -125,6 +131,8 @@ describe('mail of a topic', () => {
       return data.some(({ status }) => status === 'PENDING' || status === 'SENDING') ? null : data;
     });
     const told = mails.map(({ toEmail, error, topicId: topic }) => [toEmail, error, topic]);
+    const keys = mails.map((mail) => /&t=(\w+)>$/.exec(optOutOf(mail as never))?.[1]);
+    expect(keys.toSorted()).toEqual([key, ofKey, undefined].toSorted());
     expect(told.toSorted()).toEqual(
       [
         [email, 'topic_unsubscribed', topicId],
@@ -132,5 +140,33 @@ describe('mail of a topic', () => {
         [custom, null, undefined],
       ].toSorted(),
     );
+  });
+
+  it.each([
+    ['of plain placeholders', '<a href="{{manageUrl}}">Choose</a>'],
+    ['with Liquid', '{% if true %}<a href="{{manageUrl}}">Choose</a>{% endif %}'],
+  ])('of a campaign %s has its key in its links', async (_, content) => {
+    const { id: topicId, key } = await createTopic('unsubscribed');
+    const { id, email } = await createContact({ topics: [key] });
+    const { body } = await call('POST', '/campaigns', {
+      name: 'News',
+      subject: 'News',
+      body: `${content}<p>{{email}}</p>`,
+      from: `team@${engine.domain}`,
+      audienceType: 'ALL',
+      topicId,
+    });
+    await call('POST', `/campaigns/${body.data.id}/send`, {});
+    const [mail] = await engine.mailsTo(email, 1);
+    const { html, text, headers } = (await engine.api.request('GET', `/local/mailbox/${mail!.id}`))
+      .body;
+    const { body: emails } = await call('GET', `/emails?campaignId=${body.data.id}`);
+    const [stored] = emails.data;
+    const link = (page: string) => `/${page}/${id}?e=${stored.id}`;
+    expect(html).toContain(`${link('manage')}&amp;t=${key}"`);
+    expect(html).toContain(`${link('unsubscribe')}&amp;t=${key}"`);
+    expect(text).toContain(`${link('manage')}&t=${key}`);
+    expect(headers['list-unsubscribe'].endsWith(`${link('unsubscribe')}&t=${key}>`)).toBe(true);
+    expect(optOutOf(stored).endsWith(`${link('unsubscribe')}&t=${key}>`)).toBe(true);
   });
 });
