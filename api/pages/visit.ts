@@ -115,7 +115,8 @@ export function actionOf(
   if (isUuid(query.e)) carried.set('e', query.e);
   const key = topicKeyOf(query);
   if (topic && key !== null) carried.set('t', key);
-  return `${base}/${page}/${params.contactId}${carried.size > 0 ? `?${carried}` : ''}`;
+  const link = carried.size > 0 ? `?${carried.toString()}` : '';
+  return `${base}/${page}/${params.contactId}${link}`;
 }
 
 /** The fields of a form, in either encoding; none when it is broken. */

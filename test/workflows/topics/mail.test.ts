@@ -161,7 +161,7 @@ describe('mail of a topic', () => {
     const { html, text, headers } = (await engine.api.request('GET', `/local/mailbox/${mail!.id}`))
       .body;
     const { body: emails } = await call('GET', `/emails?campaignId=${body.data.id}`);
-    const [stored] = emails.data;
+    const stored = await ended(emails.data[0].id);
     const link = (page: string) => `/${page}/${id}?e=${stored.id}`;
     expect(html).toContain(`${link('manage')}&amp;t=${key}"`);
     expect(html).toContain(`${link('unsubscribe')}&amp;t=${key}"`);
