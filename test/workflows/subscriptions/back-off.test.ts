@@ -73,6 +73,11 @@ it('probes one at a time, the least tried first; none is failed by that', async 
   receiver.answer(shop.path, { status: 500, body: 'down' });
   await trackMany('probed', 12);
   await backingOff(shop.id);
+  // Others may have been under way when it began.
+  await waitFor('them to end', async () => {
+    const attempts = (await deliveries(engine, shop.id)).map((one) => one.attempts.length);
+    return attempts.reduce((sum, one) => sum + one, 0) === shop.requests().length;
+  });
   receiver.watch(shop.path, async () => {
     under += 1;
     most = Math.max(most, under);
