@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { noEvidence } from '../../../db/consent/log.ts';
+import { transact } from '../../../db/database.ts';
 import { recordContact } from '../../../db/contacts/contacts.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
@@ -89,7 +90,7 @@ it('a contact is what the rules make of its writes, one after the other', async 
       for (const [index, given] of all.entries()) {
         const before = await shop.contact(email);
         expected.write(given);
-        const { contact, isNew } = await shop.api.db.transaction().execute((tx) =>
+        const { contact, isNew } = await transact(shop.api.db, (tx) =>
           recordContact(tx, shop.project.id, {
             email,
             subscribed: given.subscribed,

@@ -50,7 +50,10 @@ async function deleted(id: string): Promise<void> {
 describe('a campaign that was sent', () => {
   /** To three, of whom one opens it and opts out and one bounces. */
   async function sentCampaign() {
-    const [ada, bounced] = [await contact(), await contact(`bounce+${randomUUID()}@simulator.test`)];
+    const [ada, bounced] = [
+      await contact(),
+      await contact(`bounce+${randomUUID()}@simulator.test`),
+    ];
     await contact();
     const id = await createCampaign(engine);
     await act(engine, id, 'send');
