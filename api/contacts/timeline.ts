@@ -133,8 +133,8 @@ function presentItem(item: TimelineItem): Entry {
       return { at, type, title, detail, links: linksOf({ execution: item.id, workflow }) };
     }
     case 'campaign': {
-      const { id: campaign, name: title, subject } = item.campaign;
-      const detail = { reason: 'unsubscribed_at_freeze', subject };
+      const { id: campaign, name: title, subject, reason } = item.campaign;
+      const detail = { reason, subject };
       return { at, type, title, detail, links: linksOf({ campaign }) };
     }
   }

@@ -3,11 +3,13 @@ import type { Position } from '../../domain/cursor.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 import type { Database } from '../database.ts';
 import { isoInstant } from '../expressions.ts';
+import { hadLeftTopic } from '../topics/topics.ts';
 import { audienceOf, audienceSql } from './audience.ts';
 
-/** A campaign that was for a contact, who had opted out when its audience was fixed. */
+/** A campaign that was for a contact, who had opted out of it when its audience was fixed. */
 export interface MissedCampaign {
   id: string;
+  reason: 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
   name: string;
   subject: string;
   /** When its audience was fixed, to the microsecond. */
@@ -20,7 +22,7 @@ export interface MissedCampaigns {
   lookedTo: Position | null;
 }
 
-/** Campaigns looked at for one list. Each costs a look at the contact's changes of subscription. */
+/** Campaigns looked at for one list. Each costs a look at the contact's changes of consent. */
 const looksMax = 500;
 
 /**
@@ -37,24 +39,27 @@ export async function listMissedCampaigns(
   const { rows: looked } = await sql<Candidate>`
     with looked as (
       select id, name, subject, frozen_at, audience_type, segment_id, audience_condition,
-          message_class
+          message_class, topic_id
         from campaign
         where project_id = ${projectId} and frozen_at >= ${contact.created_at}
           and ${before(query.after)}
         order by frozen_at desc, id desc limit ${looksMax}
     )
     select id, name, subject, ${isoInstant(sql`frozen_at`)} as at, frozen_at, audience_type,
-        segment_id, audience_condition,
-        message_class, not coalesce((select event.name = 'contact.unsubscribed' from event
+        segment_id, audience_condition, message_class,
+        not exists (select from email
+          where campaign_id = looked.id and contact_id = ${contactId}) as "hasNone",
+        not coalesce((select event.name = 'contact.unsubscribed' from event
             where contact_id = ${contactId} and recorded_at > frozen_at
               and event.name in ('contact.subscribed', 'contact.unsubscribed')
-            order by recorded_at limit 1), ${contact.subscribed})
-          and not exists (select from email
-            where campaign_id = looked.id and contact_id = ${contactId}) as "isOut"
+            order by recorded_at limit 1), ${contact.subscribed}) as "isOut",
+        ${hadLeftTopic(sql`${contactId}::uuid`, sql`looked.topic_id`, sql`looked.frozen_at`)} as "hadLeft"
       from looked order by frozen_at desc, id desc`.execute(db);
-  const out = looked.filter(
-    ({ isOut, message_class: name }) => isOut && needsSubscription(name, 'CAMPAIGN'),
-  );
+  const out = looked.flatMap((row) => {
+    const isOut = row.isOut && needsSubscription(row.message_class, 'CAMPAIGN');
+    if (!row.hasNone || !(isOut || row.hadLeft)) return [];
+    return [{ ...row, reason: isOut ? unsubscribed : leftTopic }];
+  });
   const asked = out.slice(0, query.limit);
   const isIn = await areFor(db, contact, asked);
   const last = out.length > asked.length ? asked.at(-1) : looked.at(looksMax - 1);
@@ -64,14 +69,21 @@ export async function listMissedCampaigns(
   };
 }
 
-interface Candidate extends MissedCampaign {
+const unsubscribed = 'unsubscribed_at_freeze' as const;
+const leftTopic = 'topic_unsubscribed_at_freeze' as const;
+
+interface Candidate extends Omit<MissedCampaign, 'reason'> {
   frozen_at: Date;
   audience_type: string;
   segment_id: string | null;
   audience_condition: unknown;
   message_class: string;
-  /** The contact had opted out then, and got no mail of it. */
+  /** The contact got no mail of it. */
+  hasNone: boolean;
+  /** It had opted out then. */
   isOut: boolean;
+  /** It was not subscribed to its topic then. */
+  hadLeft: boolean;
 }
 
 function before(after: Position | undefined): RawBuilder<unknown> {

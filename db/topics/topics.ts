@@ -179,7 +179,7 @@ export function hasLeftTopic(
       from topic where topic.id = ${topicId}), false) end`;
 }
 
-/** Whether a contact was not subscribed to a topic at a moment: the next change tells the state before. */
+/** Whether a contact was not subscribed to a topic at a moment. */
 export async function hadLeftTopicAt(
   db: Database,
   contactId: string,
@@ -187,12 +187,21 @@ export async function hadLeftTopicAt(
   at: Date,
 ): Promise<boolean> {
   if (topicId === null) return false;
-  const hasLeft = hasLeftTopic(sql`${contactId}::uuid`, sql`${topicId}::uuid`);
-  const { rows } = await sql<{ hadLeft: boolean }>`
-    select coalesce((select event.name = 'contact.topic.subscribed' from event
-        where event.contact_id = ${contactId} and event.recorded_at > ${at}
-          and event.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
-          and event.data ->> 'topic' = (select key from topic where id = ${topicId})
-        order by event.recorded_at limit 1), ${hasLeft}) as "hadLeft"`.execute(db);
+  const hadLeft = hadLeftTopic(sql`${contactId}::uuid`, sql`${topicId}::uuid`, sql`${at}`);
+  const { rows } = await sql<{ hadLeft: boolean }>`select ${hadLeft} as "hadLeft"`.execute(db);
   return rows[0]?.hadLeft ?? false;
+}
+
+/** The same as an expression: the next change tells the state before. False without a topic. */
+export function hadLeftTopic(
+  contactId: RawBuilder<unknown>,
+  topicId: RawBuilder<unknown>,
+  at: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`case when ${topicId} is null then false else coalesce((
+    select event.name = 'contact.topic.subscribed' from event
+      where event.contact_id = ${contactId} and event.recorded_at > ${at}
+        and event.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
+        and event.data ->> 'topic' = (select key from topic where id = ${topicId})
+      order by event.recorded_at limit 1), ${hasLeftTopic(contactId, topicId)}) end`;
 }

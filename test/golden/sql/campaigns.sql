@@ -346,22 +346,37 @@ select
 from expired
 
 with looked as (
-  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class
+  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class,
+      topic_id
   from campaign
   where project_id = $1 and frozen_at >= $2 and true
   order by frozen_at desc, id desc
   limit $3 )
 select id, name, subject, to_char(frozen_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
-    at, frozen_at, audience_type, segment_id, audience_condition, message_class, not coalesce((
-    select event.name = 'contact.unsubscribed'
-    from event
-    where contact_id = $4 and recorded_at > frozen_at and event.name in ('contact.subscribed',
-        'contact.unsubscribed')
-    order by recorded_at
-    limit 1), $5) and not exists (
+    at, frozen_at, audience_type, segment_id, audience_condition, message_class, not exists (
   select
   from email
-  where campaign_id = looked.id and contact_id = $6) as "isOut"
+  where campaign_id = looked.id and contact_id = $4) as "hasNone", not coalesce((
+    select event.name = 'contact.unsubscribed'
+    from event
+    where contact_id = $5 and recorded_at > frozen_at and event.name in ('contact.subscribed',
+        'contact.unsubscribed')
+    order by recorded_at
+    limit 1), $6) as "isOut", case when looked.topic_id is null then false else coalesce((
+    select event.name = 'contact.topic.subscribed'
+    from event
+    where event.contact_id = $7::uuid and event.recorded_at > looked.frozen_at and event.name in
+        ('contact.topic.subscribed', 'contact.topic.unsubscribed') and event.data ->> 'topic' = (
+      select key from topic
+      where id = looked.topic_id)
+    order by event.recorded_at
+    limit 1), case when looked.topic_id is null then false else coalesce((
+      select not coalesce((
+          select chosen.subscribed
+          from contact_topic chosen
+          where chosen.contact_id = $8::uuid and chosen.topic_id = topic.id), topic.by_default)
+      from topic
+      where topic.id = looked.topic_id), false) end) end as "hadLeft"
 from looked
 order by frozen_at desc, id desc
 

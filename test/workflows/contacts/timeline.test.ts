@@ -66,6 +66,27 @@ async function withHistory() {
 }
 
 describe('GET /contacts/{id}/timeline', () => {
+  it('tells of a campaign whose topic the contact had left', async () => {
+    const contactId = await createContact(engine, newAddress());
+    const topic = { key: 'offers', name: 'Offers', default: 'subscribed' };
+    const { body } = await engine.call('POST', '/topics', topic);
+    const choose = (offers: boolean) =>
+      engine.call('PUT', `/contacts/${contactId}/topics`, { topics: { offers } });
+    await choose(false);
+    await createContact(engine, newAddress());
+    const campaignId = await createCampaign(engine, { name: 'Offers', topicId: body.id });
+    await act(engine, campaignId, 'send');
+    await campaignIn(engine, campaignId, 'SENT');
+    // What it chooses later changes nothing of that.
+    await choose(true);
+    const [missed] = (await timelineOf(contactId)).filter(({ type }) => type === 'not_reached');
+    expect(missed).toMatchObject({
+      title: 'Offers',
+      detail: { reason: 'topic_unsubscribed_at_freeze' },
+      links: { campaign: campaignId },
+    });
+  });
+
   it('lists what happened and what did not reach the contact, newest first, with why', async () => {
     const known = await withHistory();
     const entries = await timelineOf(known.contactId);
