@@ -33,8 +33,8 @@ type Task = (tx: Database, erasure: Open, cipher: KeyCipher) => Promise<Page>;
 
 /** When to look again for mail that is being handed over, in milliseconds. */
 const settlingMs = 500;
-/** The position of a task that begins each page anew. */
-const again = 'again';
+/** The position of a task that begins each page anew, and of the first page of the others. */
+const again = '';
 
 /** In order: first what a mail under way may still write to, last what only names the address. */
 const tasks: Record<string, Task> = {

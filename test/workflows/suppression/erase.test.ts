@@ -143,6 +143,30 @@ describe('erasing a contact', () => {
     expect((await entryOf(email)).body).toMatchObject({ hashed: true, reason: 'erased' });
   });
 
+  it('waits for mail of others to the address that is being handed over', async () => {
+    const [email, other] = [newAddress(), newAddress()];
+    await track(email);
+    const sent = await send(other);
+    await engine.mailsTo(other, 1);
+    const [{ email: id }] = sent.body.data.emails;
+    const set = (status: string, leaseUntil: Date | null) =>
+      sql`update email set to_email = ${email}, status = ${status}, lease_until = ${leaseUntil}
+        where id = ${id}`.execute(api.db);
+    await set('SENDING', new Date(Date.now() + 60_000));
+    const begun = await call('POST', `/contacts/${(await found(email)).id}/erase`);
+    await waitFor('the run to wait for it', async () => {
+      const row = await api.db
+        .selectFrom('erasure')
+        .select('position')
+        .where('id', '=', begun.body.jobId)
+        .where('task', '=', 'otherEmails')
+        .executeTakeFirst();
+      return row?.position != null;
+    });
+    await set('DELIVERED', null);
+    expect((await completed(begun.body.jobId)).counts).toMatchObject({ otherEmails: 1 });
+  });
+
   it('leaves no entry where that is not wanted, and hashes the one that is there', async () => {
     const [email, listed] = [newAddress(), newAddress()];
     await track(email);
