@@ -2378,6 +2378,13 @@ export interface Api {
             outcome: 'send' | 'withheld' | 'held';
             reason: string | null;
             heldUntil: string | null;
+            /** At most 100 */
+            warnings: Array<{
+              code: 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
+              message: string;
+              line: number | null;
+              column: number | null;
+            }>;
           }>;
           webhooks: Array<{
             stepId: string;
@@ -2394,6 +2401,8 @@ export interface Api {
             data: Record<string, unknown>;
           };
           context: Record<string, unknown> | null;
+          /** What is hardly meant in the graph, at most 100 */
+          warnings: Array<WorkflowWarning>;
         };
       };
     };
@@ -5353,6 +5362,13 @@ export type MovedExecution = {
   stepExecutions: Array<StepExecution>;
 };
 
+export type WorkflowWarning = {
+  code: 'unreachable_step' | 'timeout_never' | 'unknown_field';
+  message: string;
+  /** Its id, or its key where the request has keys */
+  step: string;
+};
+
 export type Firing = {
   /** The planned time */
   at: string;
@@ -5726,6 +5742,8 @@ export type CountedWorkflow = {
   exitRules: Array<ExitRule>;
   /** Since then no step of its executions begins */
   pausedAt: string | null;
+  /** What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing */
+  warnings?: Array<WorkflowWarning>;
   projectId: string;
   createdAt: string;
   updatedAt: string;
@@ -5768,6 +5786,8 @@ export type Workflow = {
   exitRules: Array<ExitRule>;
   /** Since then no step of its executions begins */
   pausedAt: string | null;
+  /** What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing */
+  warnings?: Array<WorkflowWarning>;
   projectId: string;
   createdAt: string;
   updatedAt: string;
@@ -5794,6 +5814,8 @@ export type WorkflowGraph = {
   exitRules: Array<ExitRule>;
   /** Since then no step of its executions begins */
   pausedAt: string | null;
+  /** What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing */
+  warnings?: Array<WorkflowWarning>;
   projectId: string;
   createdAt: string;
   updatedAt: string;

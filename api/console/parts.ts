@@ -187,3 +187,17 @@ export function further(
   if (!cursor) return null;
   return html`<p><a href="?${new URLSearchParams({ ...query, cursor }).toString()}">Older</a></p>`;
 }
+
+/** Warnings of a template, or of a graph. */
+export function warningList(
+  warnings: readonly { code: string; message: string; line?: number | null }[],
+): Html {
+  return html`<ul>
+    ${warnings.map(
+      ({ code, message, line = null }) =>
+        html`<li>
+          ${state(code)} ${message}${line !== null && html` <span class="soft">line ${line}</span>`}
+        </li>`,
+    )}
+  </ul>`;
+}

@@ -1,4 +1,9 @@
-import { findDataKeys, isKeyInUse } from '../../db/contacts/fields.ts';
+import {
+  findDataKeys,
+  findUnknownKeys,
+  isKeyInUse,
+  newestContacts,
+} from '../../db/contacts/fields.ts';
 import type { Database } from '../../db/database.ts';
 import { type FieldProblem, Problem } from '../../domain/errors.ts';
 import type { BareName } from '../../domain/filter/filter.ts';
@@ -27,10 +32,31 @@ export async function refuseUnknownFields(
   const errors = names
     .filter(({ key }) => unknown.has(key))
     .map(({ field, key }): FieldProblem => {
-      const meant = nearest(key, known, lettersMax);
-      const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
-      const message = `No contact has the field "${key}".${hint}`;
+      const message = `No contact has the field "${key}".${hintOf(key, known)}`;
       return { field, code: 'unsupported_field', message, received: key };
     });
   throw new Problem('VALIDATION_ERROR', { errors });
+}
+
+/**
+ * What is to be said of keys of contact data that hardly any contact has, by key: nothing of those
+ * that one of the newest contacts has.
+ */
+export async function unknownKeyTexts(
+  db: Database,
+  projectId: string,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const unknown = keys.length === 0 ? [] : await findUnknownKeys(db, projectId, keys);
+  if (unknown.length === 0) return new Map();
+  const known = await findDataKeys(db, projectId);
+  const who = `None of the newest ${newestContacts.toLocaleString('en-US')} contacts has`;
+  return new Map(
+    unknown.map((key) => [key, `${who} the field "data.${key}".${hintOf(key, known)}`]),
+  );
+}
+
+function hintOf(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known, lettersMax);
+  return meant === undefined ? '' : ` Did you mean "${meant}"?`;
 }

@@ -11,7 +11,7 @@ import { completeMail, localeOf, optOutUrls } from '../../domain/mail/content.ts
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 import { compileTemplate, type TemplateVariables } from '../../domain/template/render.ts';
-import { mailWarnings, warningCodes } from '../../domain/template/warnings.ts';
+import { findMailWarnings, warningCodes } from '../../domain/template/warnings.ts';
 import { textFromHtml } from '../../providers/mail/mime.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -45,21 +45,24 @@ const WrittenTemplate = z
   })
   .refine(hasOneReader, twoReaders);
 
+/** What should be known of a mail before it is sent. */
+export const TemplateWarnings = z
+  .array(
+    z.object({
+      code: z.enum(warningCodes),
+      message: z.string(),
+      line: z.int().nullable(),
+      column: z.int().nullable(),
+    }),
+  )
+  .describe('At most 100');
+
 const Preview = named('TemplatePreview', {
   subject: z.string(),
   html: z.string().describe('The document as it would leave, without tracking'),
   text: z.string(),
   bytes: z.int().describe('Of the HTML'),
-  warnings: z
-    .array(
-      z.object({
-        code: z.enum(warningCodes),
-        message: z.string(),
-        line: z.int().nullable(),
-        column: z.int().nullable(),
-      }),
-    )
-    .describe('At most 100'),
+  warnings: TemplateWarnings,
 });
 
 const previewExample = {
@@ -153,11 +156,9 @@ async function previewOf(
     locale: localeOf({ ...contact.data, ...data }, project.language),
     urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
   };
-  const [subject, body, ...inspections] = await Promise.all([
+  const [subject, body] = await Promise.all([
     renderer.render('subject', compileTemplate(template.subject), variables),
     renderer.render('html', compileTemplate(template.body), variables),
-    renderer.inspect(template.subject, projectId),
-    renderer.inspect(template.body, projectId),
   ]);
   const messageClass = template.type as MessageClass;
   const content = completeMail(
@@ -172,18 +173,12 @@ async function previewOf(
   );
   const html = wrapDocument(content.body, variables.locale);
   const bytes = Buffer.byteLength(html);
-  const part = (name: 'subject' | 'body', inspection: (typeof inspections)[number]) => ({
-    name,
-    source: template[name],
-    inspection,
-    fault: { subject, body }[name].fault,
-  });
-  const warnings = mailWarnings({
-    parts: [part('subject', inspections[0]), part('body', inspections[1])],
+  const rendered = { subject, body };
+  const warnings = await findMailWarnings(renderer, template, {
+    rendered,
     variables,
     messageClass,
-    body: body.text,
-    bytes,
+    html,
   });
   return { subject: content.subject, html, text: textFromHtml(html), bytes, warnings };
 }

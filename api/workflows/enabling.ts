@@ -3,7 +3,15 @@ import { isScheduled, scheduleOf } from '../../db/schedules/schedules.ts';
 import { findTemplateSenders, readTemplates } from '../../db/templates/templates.ts';
 import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { found, Problem } from '../../domain/errors.ts';
-import { enablingProblems, type Graph } from '../../domain/workflow/graph.ts';
+import { stepFieldOf } from '../../domain/filter/filter.ts';
+import {
+  enablingProblems,
+  type Graph,
+  type GraphStep,
+  type GraphWarning,
+  graphWarnings,
+} from '../../domain/workflow/graph.ts';
+import { unknownKeyTexts } from '../contacts/known-fields.ts';
 import type { Services } from '../http/services.ts';
 import { findBrokenText } from '../templates/stored.ts';
 
@@ -70,4 +78,46 @@ export async function refuseBroken(
     new Map([...senders].map(([id, sender]) => [id, { ...sender, broken: broken.get(id) }])),
   );
   if (errors.length > 0) throw new Problem('WORKFLOW_INVALID', { errors });
+}
+
+/** Most warnings of one graph, as of one template. */
+const warningsMax = 100;
+
+/**
+ * What is hardly meant in a graph, at most 100. It may run all the same.
+ * @param givenKeys keys of contact data that are known although no contact may have them yet
+ */
+export async function findWarnings(
+  db: Database,
+  projectId: string,
+  graph: Graph,
+  givenKeys: Iterable<string> = [],
+): Promise<GraphWarning[]> {
+  const given = new Set([...givenKeys, ...graph.steps.flatMap(writtenKeys)]);
+  const read = graph.steps.flatMap((step) => {
+    const key = readKey(step);
+    return key === null || given.has(key) ? [] : [{ step: step.id, key }];
+  });
+  const keys = [...new Set(read.map(({ key }) => key))];
+  const texts = await unknownKeyTexts(db, projectId, keys);
+  const unknown = read.flatMap(({ step, key }): GraphWarning[] => {
+    const message = texts.get(key);
+    return message === undefined ? [] : [{ code: 'unknown_field', message, step }];
+  });
+  return [...graphWarnings(graph), ...unknown].slice(0, warningsMax);
+}
+
+/** The key of contact data that a step decides by or waits for; null: none. */
+function readKey({ type, config }: GraphStep): string | null {
+  const name = { CONDITION: 'field', DELAY: 'untilField' }[type as string];
+  const text = name === undefined ? undefined : config[name];
+  const place = typeof text === 'string' ? stepFieldOf(text) : null;
+  if (place?.root !== 'contact' || place.field.kind !== 'data') return null;
+  return place.field.path[0] ?? null;
+}
+
+/** The keys of contact data that a step may set. */
+function writtenKeys({ type, config }: GraphStep): string[] {
+  const { updates } = config;
+  return type === 'UPDATE_CONTACT' && typeof updates === 'object' ? Object.keys(updates ?? {}) : [];
 }

@@ -3,6 +3,7 @@ import { scheduleOf, type TriggerSchedule } from '../../db/schedules/schedules.t
 import { exitRulesOf } from '../../db/workflows/exits.ts';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
 import { valueOperators } from '../../domain/filter/filter.ts';
+import { graphWarningCodes, type GraphWarning } from '../../domain/workflow/graph.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { exampleOf, present } from '../http/record.ts';
@@ -30,6 +31,17 @@ const ExitRule = named('ExitRule', {
   reason: z.string().describe('Becomes the exitReason of the execution'),
 });
 
+/** What is hardly meant in a graph that can run. */
+export const GraphWarnings = z
+  .array(
+    named('WorkflowWarning', {
+      code: z.enum(graphWarningCodes),
+      message: z.string(),
+      step: z.string().describe('Its id, or its key where the request has keys'),
+    }),
+  )
+  .describe('What is hardly meant in the graph, at most 100');
+
 export const Workflow = named('Workflow', {
   id: z.uuid().meta({ examples: ['bb000000-0000-4000-8000-000000000001'] }),
   name: z.string().meta({ examples: ['Onboarding'] }),
@@ -54,6 +66,9 @@ export const Workflow = named('Workflow', {
   }),
   exitRules: z.array(ExitRule).describe('Events that end an execution, whatever it is doing'),
   pausedAt: Time.nullable().describe('Since then no step of its executions begins'),
+  warnings: GraphWarnings.optional().describe(
+    'What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing',
+  ),
   ...ofProject,
 });
 
@@ -71,6 +86,11 @@ export function presentWorkflow(row: WorkflowRow) {
     triggerConfig: triggerConfig(row),
     exitRules: exitRulesOf(row),
   });
+}
+
+/** The warnings of a workflow as a part of its record. */
+export function withWarnings(warnings: GraphWarning[]): { warnings?: GraphWarning[] } {
+  return warnings.length === 0 ? {} : { warnings };
 }
 
 export const workflowExample = exampleOf(Workflow);

@@ -14,8 +14,11 @@ import { eventData, planContactData } from '../../domain/contact/data.ts';
 import { found, invalidField, Problem } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
+import type { Inspection } from '../../domain/template/inspect.ts';
 import type { Renderer } from '../../domain/template/render.ts';
-import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import type { Inspector } from '../../domain/template/warnings.ts';
+import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
+import { findStep, type Graph, type GraphWarning } from '../../domain/workflow/graph.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import {
   type SimulatedContact,
@@ -30,9 +33,10 @@ import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
 import { withinEventData } from '../public/track.ts';
-import { refuseBroken } from './enabling.ts';
+import { TemplateWarnings } from '../templates/preview.ts';
+import { findWarnings, refuseBroken } from './enabling.ts';
 import { graphOf, ProposedGraph } from './proposed-graph.ts';
-import { tag, WorkflowById } from './record.ts';
+import { GraphWarnings, tag, WorkflowById } from './record.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
 const renderingMs = 5_000;
@@ -123,6 +127,7 @@ const Played = z.object({
       outcome: z.enum(['send', 'withheld', 'held']),
       reason: z.string().nullable(),
       heldUntil: Time.nullable(),
+      warnings: TemplateWarnings,
     }),
   ),
   webhooks: z.array(
@@ -142,6 +147,7 @@ const Played = z.object({
     data: z.record(z.string(), z.unknown()),
   }),
   context: z.record(z.string(), z.unknown()).nullable(),
+  warnings: GraphWarnings,
 });
 
 export const simulateExecution = endpoint({
@@ -154,7 +160,7 @@ export const simulateExecution = endpoint({
     'Nothing is stored, sent or called. Steps do what they do in an execution. `events` are what the ' +
     'contact does meanwhile, recorded as `/v1/track` does; `webhooks` what receivers answer, by ' +
     `default 200. The send policy holds mail back as it would then. It plays the workflow as it is drawn, a \`version\` of it, or a \`graph\`. At most ` +
-    `${simulatedStepsMax} steps and 5 seconds of rendering: else SIMULATION_TOO_LARGE.`,
+    `${simulatedStepsMax} steps and 5 seconds of rendering: else SIMULATION_TOO_LARGE. \`warnings\` name what is hardly meant in the graph, those of each mail what a preview of its template names.`,
   access: 'secret',
   wrapped: true,
   params: WorkflowById,
@@ -190,6 +196,7 @@ export const simulateExecution = endpoint({
         webhooks: [],
         contact: { email: 'ada@example.com', subscribed: true, data: { plan: 'pro' } },
         context: null,
+        warnings: [],
       },
     },
   },
@@ -237,8 +244,11 @@ export const simulateExecution = endpoint({
       newId: randomUUID,
       breathe: () => nextTurn(),
     };
+    const given = body.events.flatMap(({ data }) => Object.keys(data ?? {}));
+    const keys = [...Object.keys(contact.data ?? {}), ...given];
+    const warnings = await findWarnings(db, projectId, graph, keys);
     try {
-      return presented(await simulate(input, services));
+      return presented(await simulate(input, services), warnings);
     } catch (error) {
       if (error instanceof TooManySteps || error instanceof TooMuchRendering) {
         throw new Problem('SIMULATION_TOO_LARGE');
@@ -297,7 +307,8 @@ function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): Simul
 class TooMuchRendering extends Error {}
 
 /** Renders for as long as a simulation may. */
-function limited(renderer: Renderer): Renderer {
+function limited(renderer: TemplateRenderer): Renderer & Inspector {
+  const inspected = new Map<string, Promise<Inspection>>();
   let spentMs = 0;
   async function timed<T>(work: () => Promise<T>): Promise<T> {
     if (spentMs > renderingMs) throw new TooMuchRendering();
@@ -311,10 +322,15 @@ function limited(renderer: Renderer): Renderer {
   return {
     render: (kind, template, variables) => timed(() => renderer.render(kind, template, variables)),
     renderTexts: (sources, variables) => timed(() => renderer.renderTexts(sources, variables)),
+    inspect(source, owner) {
+      const known = inspected.get(source) ?? timed(() => renderer.inspect(source, owner));
+      inspected.set(source, known);
+      return known;
+    },
   };
 }
 
-function presented(played: Simulation): z.input<typeof Played> {
+function presented(played: Simulation, warnings: GraphWarning[]): z.input<typeof Played> {
   const answer = {
     ...played,
     startedAt: time(played.startedAt),
@@ -340,6 +356,7 @@ function presented(played: Simulation): z.input<typeof Played> {
       subscribed: played.contact.subscribed,
       data: played.contact.data ?? {},
     },
+    warnings,
   };
   if (Buffer.byteLength(JSON.stringify(answer)) <= answerBytesMax) return answer;
   const emails = answer.emails.map((mail) => ({ ...mail, body: null }));

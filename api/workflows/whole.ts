@@ -2,13 +2,16 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { findWorkflow, listSteps, listTransitions } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
+import type { StepType } from '../../domain/workflow/step-types.ts';
 import { named } from '../http/schemas.ts';
+import { findWarnings } from './enabling.ts';
 import {
   presentStep,
   presentTransition,
   presentWorkflow,
   Step,
   Transition,
+  withWarnings,
   Workflow,
 } from './record.ts';
 
@@ -33,7 +36,8 @@ export async function readWorkflow(
 ): Promise<z.input<typeof WholeWorkflow>> {
   const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
   const transitions = (await listTransitions(db, id)).map(presentTransition);
-  const steps = (await listSteps(db, id)).map((row) => ({
+  const rows = await listSteps(db, id);
+  const steps = rows.map((row) => ({
     ...presentStep(row),
     template:
       row.template_id === null || row.template_name === null
@@ -42,5 +46,14 @@ export async function readWorkflow(
     outgoingTransitions: transitions.filter(({ fromStepId }) => fromStepId === row.id),
     incomingTransitions: transitions.filter(({ toStepId }) => toStepId === row.id),
   }));
-  return { ...presentWorkflow(workflow), steps, transitions };
+  const graph = {
+    steps: rows.map(({ type, template_id: templateId, ...row }) => ({
+      ...row,
+      type: type as StepType,
+      templateId,
+    })),
+    transitions,
+  };
+  const warnings = await findWarnings(db, projectId, graph);
+  return { ...presentWorkflow(workflow), ...withWarnings(warnings), steps, transitions };
 }

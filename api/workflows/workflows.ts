@@ -16,10 +16,12 @@ import {
   recordWorkflowEdit,
   snapshotWorkflow,
   updateWorkflow as updateWorkflowRow,
+  type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
 import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll } from '../../domain/errors.ts';
+import type { GraphWarning } from '../../domain/workflow/graph.ts';
 import { ExitRules } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
@@ -37,7 +39,12 @@ import {
   pageQuery,
   presentPage,
 } from '../http/schemas.ts';
-import { findBrokenInWorkflow, findBrokenTemplates, refuseBroken } from './enabling.ts';
+import {
+  findBrokenInWorkflow,
+  findBrokenTemplates,
+  findWarnings,
+  refuseBroken,
+} from './enabling.ts';
 import { listWorkflowFields } from './fields.ts';
 import { transitionEndpoints } from './graph.ts';
 import {
@@ -45,6 +52,7 @@ import {
   WorkflowById,
   presentWorkflow,
   tag,
+  withWarnings,
   workflowExample,
   workflowGraphExample,
 } from './record.ts';
@@ -105,7 +113,9 @@ export const createWorkflow = endpoint({
     '`eventName` is the event that starts it; it can also be set later. With `allowReentry` a ' +
     'contact may go through it more than once. With `graph` it is made as a whole: its trigger counts ' +
     'instead of `eventName`, errors name a step by its key, and `enabled: true` enables it at once. ' +
-    'WORKFLOW_INVALID: it cannot be enabled, and `errors` lists everything that is in the way.',
+    'WORKFLOW_INVALID: it cannot be enabled, and `errors` lists everything that is in the way. ' +
+    '`warnings` name what can run and is hardly meant: steps that nobody comes to, a time-out that ' +
+    'never comes, a field that no contact has.',
   access: 'secret',
   status: 201,
   body: z.object({
@@ -164,11 +174,11 @@ export const createWorkflow = endpoint({
       };
       await insertGraph(tx, [trigger], []);
       if (!graph) return presentWorkflow(workflow);
-      const filled = await fillWorkflow(tx, workflow, graph, {
+      const { filled, warnings } = await fillWorkflow(tx, workflow, graph, {
         enabled: body.enabled ?? false,
         broken,
       });
-      return presentWorkflow(filled);
+      return { ...presentWorkflow(filled), ...withWarnings(warnings) };
     });
   },
 });
@@ -179,7 +189,9 @@ export const getWorkflow = endpoint({
   path: '/workflows/{id}',
   tag,
   summary: 'Get one workflow with its graph',
-  description: 'Each step names its transitions; `transitions` lists them once more, all together.',
+  description:
+    'Each step names its transitions; `transitions` lists them once more, all together. `warnings` name ' +
+    'what can run and is hardly meant.',
   access: 'secret',
   params: WorkflowById,
   response: WholeWorkflow,
@@ -212,7 +224,7 @@ export const updateWorkflow = endpoint({
     'graph and the `exitRules` they were started with. When an event is recorded, an active execution ' +
     'of its contact ends EXITED by the first rule that holds for it; a step at work finishes first. ' +
     'The event that started the execution never ends it. WORKFLOW_INVALID: it cannot be enabled, and `errors` lists ' +
-    'everything that is in the way. The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it ' +
+    'everything that is in the way; `warnings`, when it is enabled, what is hardly meant. The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it ' +
     'starts an execution for every contact of `segmentId` that meets `filter`, for every contact without ' +
     'both.',
   access: 'secret',
@@ -235,11 +247,17 @@ export const updateWorkflow = endpoint({
       ];
       if (paused !== undefined) await pauseWorkflow(tx, before, paused);
       const after = await updateWorkflowRow(tx, id, columnsFrom(fields));
-      if (body.enabled) await refuseBroken(tx, after, await findWorkflowGraph(tx, id), broken);
+      const warnings: GraphWarning[] = [];
+      if (body.enabled) {
+        const graph = await findWorkflowGraph(tx, id);
+        await refuseBroken(tx, after, graph, broken);
+        warnings.push(...(await findWarnings(tx, caller.projectId, graph)));
+      }
+      const shown = (row: WorkflowRow) => ({ ...presentWorkflow(row), ...withWarnings(warnings) });
       if (after.enabled !== before.enabled) await changeSchedule(tx, after);
-      if (changes.includes(true)) return presentWorkflow(await recordWorkflowEdit(tx, after));
+      if (changes.includes(true)) return shown(await recordWorkflowEdit(tx, after));
       if (after.enabled) await snapshotWorkflow(tx, id);
-      return presentWorkflow(after);
+      return shown(after);
     });
     // Very many go on within minutes after the answer.
     const end = Date.now() + releasingMs;

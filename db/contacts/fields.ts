@@ -21,7 +21,7 @@ export interface DataField {
 }
 
 /** The types of most fields are found among this many contacts. */
-const newestContacts = 5000;
+export const newestContacts = 5000;
 
 /**
  * The keys of the data of all contacts, sorted, with how many contacts have each. A key's type is
@@ -113,6 +113,25 @@ export async function isKeyInUse(db: Database, projectId: string, key: string): 
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/**
+ * Which of the keys none of the newest contacts has. At once for keys that many have, after a look at
+ * `newestContacts` for one that is unknown. None while there is no contact with data.
+ */
+export async function findUnknownKeys(
+  db: Database,
+  projectId: string,
+  keys: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    with newest as not materialized (
+      select data from contact where project_id = ${projectId} and data is not null
+        order by created_at desc, id desc limit ${sql.lit(newestContacts)})
+    select key from unnest(${keys}::text[]) key
+      where exists (select from newest)
+        and not exists (select from newest where newest.data ? key)`.execute(db);
+  return rows.map(({ key }) => key);
 }
 
 /** The keys among the data of the newest contacts. */

@@ -1,5 +1,10 @@
 import { limits } from '../limits.ts';
-import type { CompiledTemplate, Renderer, TemplateVariables } from '../template/render.ts';
+import type {
+  CompiledTemplate,
+  Rendered,
+  Renderer,
+  TemplateVariables,
+} from '../template/render.ts';
 import { escapeHtml, primaryLanguage } from '../template/html.ts';
 import { faultWarnings, type TemplateWarning } from '../template/warnings.ts';
 import { type Header, type MessageClass, type SourceType, classHeaders } from './headers.ts';
@@ -55,6 +60,8 @@ export interface MailToRender {
 /** A mail that was rendered. */
 export interface RenderedMail {
   content: MailContent;
+  /** Its texts without what its class adds. */
+  rendered: { subject: Rendered; body: Rendered };
   /** Why parts of it were not: there, placeholders were replaced and all else stays as written. */
   warnings: TemplateWarning[];
 }
@@ -70,6 +77,7 @@ export async function renderMailWith(
   ]);
   return {
     content: completeMail(mail, subject.text, body.text),
+    rendered: { subject, body },
     warnings: faultWarnings({ subject: subject.fault, body: body.fault }),
   };
 }

@@ -2,7 +2,9 @@ import { contactDataFault, planContactData } from '../contact/data.ts';
 import { evaluateStepCondition } from '../filter/step.ts';
 import { isJsonEqual } from '../filter/value.ts';
 import { localeOf, optOutUrls } from '../mail/content.ts';
+import { wrapDocument } from '../template/html.ts';
 import type { TemplateVariables } from '../template/render.ts';
+import { findMailWarnings, type TemplateWarning } from '../template/warnings.ts';
 import { delayEnd } from '../time/delay.ts';
 import {
   begin,
@@ -29,7 +31,7 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from './simulation.ts';
-import { composeStepMail, mailOutput } from '../workflow/step-mail.ts';
+import { composeStepMail, mailOutput, type StepMail } from '../workflow/step-mail.ts';
 import {
   exitOf,
   renderedUpdates,
@@ -347,7 +349,8 @@ class Player {
     const { renderer, billed, findMail } = this.#services;
     const found = step.templateId === null ? noMail : await findMail(step.templateId);
     const source = { contact: this.#contact, project: this.#input.project, ...found };
-    const mail = await composeStepMail(renderer, step, source, this.#variables(), billed);
+    const variables = this.#variables();
+    const mail = await composeStepMail(renderer, step, source, variables, billed);
     this.#emails.push({
       stepId: step.id,
       at: this.#now,
@@ -357,8 +360,20 @@ class Player {
       body: mail.content.body,
       messageClass: mail.messageClass,
       ...this.#judge(mail, this.#contact, this.#now),
+      warnings: await this.#warningsOf(mail, found.template, variables),
     });
     return mailOutput(mail, null, this.#now);
+  }
+
+  async #warningsOf(
+    { content, rendered, messageClass }: StepMail,
+    template: { subject: string; body: string } | null,
+    variables: TemplateVariables,
+  ): Promise<TemplateWarning[]> {
+    if (template === null) return [];
+    const html = wrapDocument(content.body, variables.locale);
+    const mail = { rendered, variables, messageClass, html };
+    return findMailWarnings(this.#services.renderer, template, mail);
   }
 
   async #updateContact({ config }: GraphStep): Promise<Record<string, unknown>> {

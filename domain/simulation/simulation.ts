@@ -1,5 +1,6 @@
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
+import type { Inspector, TemplateWarning } from '../template/warnings.ts';
 import type { Graph } from '../workflow/graph.ts';
 import type { StepMailSource } from '../workflow/step-mail.ts';
 import type { StepType } from '../workflow/step-types.ts';
@@ -64,7 +65,7 @@ export interface SimulationInput {
 
 export interface SimulationServices {
   apiUrl: string;
-  renderer: Renderer;
+  renderer: Renderer & Inspector;
   /** Whether this server bills. */
   billed: boolean;
   webhookAttemptsMax: number;
@@ -102,6 +103,8 @@ export interface SimulatedMail {
   outcome: 'send' | 'withheld' | 'held';
   reason: string | null;
   heldUntil: Date | null;
+  /** Those of a preview. */
+  warnings: TemplateWarning[];
 }
 
 export interface SimulatedWebhook {

@@ -20,6 +20,41 @@ export const warningCodes = [
   'http_link',
 ] as const;
 
+/** What reads a template without rendering it. */
+export interface Inspector {
+  inspect(source: string, owner?: string): Promise<Inspection>;
+}
+
+/**
+ * Reads both templates of a mail that was rendered, and gives all its warnings.
+ * @param mail.rendered its texts, without what its class adds to the body
+ * @param mail.html the document that would be sent
+ */
+export async function findMailWarnings(
+  inspector: Inspector,
+  template: { subject: string; body: string },
+  mail: {
+    rendered: Record<Part['name'], { text: string; fault: TemplateFault | null }>;
+    variables: TemplateVariables;
+    messageClass: string;
+    html: string;
+  },
+): Promise<TemplateWarning[]> {
+  const { rendered, variables, messageClass, html } = mail;
+  const parts = (['subject', 'body'] as const).map(async (name): Promise<Part> => {
+    const source = template[name];
+    const inspection = await inspector.inspect(source, variables.owner);
+    return { name, source, inspection, fault: rendered[name].fault };
+  });
+  return mailWarnings({
+    parts: await Promise.all(parts),
+    variables,
+    messageClass,
+    body: rendered.body.text,
+    bytes: new TextEncoder().encode(html).length,
+  });
+}
+
 /** A part of a mail: its template, what was read of it, and why it was rendered plainly. */
 interface Part {
   name: 'subject' | 'body';

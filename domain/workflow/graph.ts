@@ -259,3 +259,33 @@ function stepProblems(graph: Graph, step: GraphStep, templates: TemplateSenders)
   }
   return [];
 }
+
+export const graphWarningCodes = ['unreachable_step', 'timeout_never', 'unknown_field'] as const;
+
+/** What is hardly meant in a graph that can run: it is said, and refused nowhere. */
+export interface GraphWarning {
+  code: (typeof graphWarningCodes)[number];
+  message: string;
+  /** The id of the step. */
+  step: string;
+}
+
+/** What the shape of a graph does not let happen: steps that nobody comes to, ways that nobody takes. */
+export function graphWarnings(graph: Graph): GraphWarning[] {
+  const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
+  const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();
+  const ways = waysByStep(graph);
+  return graph.steps.flatMap(({ id: step, type, name, config }): GraphWarning[] => {
+    if (!reached.has(step)) {
+      const message = `No way leads from the trigger to "${name}": nobody comes to it.`;
+      return [{ code: 'unreachable_step', message, step }];
+    }
+    const endsNever = type === 'WAIT_FOR_EVENT' && config['timeout'] == null;
+    const hasTimeout = ways.get(step)?.some(({ branch }) => branch === waitBranches.TIMEOUT);
+    if (!endsNever || !hasTimeout) return [];
+    const message =
+      `"${name}" has no \`timeout\` (seconds, in its config) and waits for ever: its way for the ` +
+      'branch "timeout" is never taken.';
+    return [{ code: 'timeout_never', message, step }];
+  });
+}

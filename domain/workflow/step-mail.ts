@@ -52,7 +52,7 @@ export async function composeStepMail(
   const from = requireSender(template.fromEmail, domainStatus);
   const recipient = await recipientOf(step, contact.email, variables, renderer);
   const messageClass = template.type as MessageClass;
-  const { content, warnings } = await renderMailWith(renderer, {
+  const { content, rendered, warnings } = await renderMailWith(renderer, {
     subject: compileTemplate(template.subject),
     body: compileTemplate(template.body),
     messageClass,
@@ -68,6 +68,7 @@ export async function composeStepMail(
   const isTooLarge = isBodyTooLarge(content.body);
   return {
     content,
+    rendered,
     warnings,
     messageClass,
     templateId: template.id,

@@ -5,7 +5,17 @@ import { previewStoredTemplate } from '../../templates/preview.ts';
 import { ask } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
-import { count, facts, heading, moment, pager, section, state, table } from '../parts.ts';
+import {
+  count,
+  facts,
+  heading,
+  moment,
+  pager,
+  section,
+  state,
+  table,
+  warningList,
+} from '../parts.ts';
 
 type Template = z.output<typeof getTemplate.response>;
 
@@ -105,18 +115,5 @@ const showTemplate = projectPage({
     };
   },
 });
-
-function warningList(
-  warnings: readonly { code: string; message: string; line: number | null }[],
-): Html {
-  return html`<ul>
-    ${warnings.map(
-      ({ code, message, line }) =>
-        html`<li>
-          ${state(code)} ${message}${line !== null && html` <span class="soft">line ${line}</span>`}
-        </li>`,
-    )}
-  </ul>`;
-}
 
 export const templatePages = [showTemplates, showTemplate];

@@ -7,7 +7,17 @@ import { getWorkflow, listWorkflows, updateWorkflow } from '../../workflows/work
 import { ask, type MemberCall } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
-import { actForm, count, figures, heading, pager, section, state, table } from '../parts.ts';
+import {
+  actForm,
+  count,
+  figures,
+  heading,
+  pager,
+  section,
+  state,
+  table,
+  warningList,
+} from '../parts.ts';
 import { jobPath } from './jobs.ts';
 
 type ListedWorkflow = z.output<typeof listWorkflows.response>['data'][number];
@@ -61,13 +71,14 @@ const showWorkflow = projectPage({
       ask(call, getWorkflowStats, { params: { id } }),
       ask(call, dryRunEdit, { params: { id }, body: { examples: 0 } }),
     ]);
-    const { name, version, pausedAt } = workflow;
+    const { name, version, pausedAt, warnings = [] } = workflow;
     const pausing = pausedAt
       ? { action: path(`/workflows/${id}/resume`), label: 'Resume', weight: 'first' as const }
       : { action: path(`/workflows/${id}/pause`), label: 'Pause' };
     return {
       title: name,
       content: html`${heading(name, html`${workflowState(workflow)} <span class="soft">version ${version}</span>`, actForm(token, pausing))}
+      ${warnings.length > 0 && section('Warnings', warningList(warnings))}
       ${section('Executions', executionFigures(stats), html`<a href="${path(`/executions?workflowId=${id}`)}">All</a>`)}
       ${section('The graph', html`<div class="wide"><img class="picture" src="${path(`/workflows/${id}/graph.svg`)}" alt="The graph of ${name} with its numbers; the table of steps has the same." /></div>`)}
       ${section('Steps', stepTable(id, stats, path))}

@@ -9,14 +9,14 @@ import {
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
 import { invalidField } from '../../../domain/errors.ts';
-import type { Graph } from '../../../domain/workflow/graph.ts';
+import type { Graph, GraphWarning } from '../../../domain/workflow/graph.ts';
 import {
   type Drawing,
   type DrawnStep,
   isRedrawn,
   redrawing,
 } from '../../../domain/workflow/portable/redrawing.ts';
-import { refuseBroken } from '../enabling.ts';
+import { findWarnings, refuseBroken } from '../enabling.ts';
 import { outcomeOf, refuseTooLarge } from '../graph.ts';
 import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
 import { requireTopics } from '../../topics/references.ts';
@@ -158,7 +158,7 @@ function configOf(
 }
 
 /**
- * Fills a workflow that was just made with the graph of the request.
+ * Fills a workflow that was just made with the graph of the request. Its warnings name steps by keys.
  * @param options.enabled whether it is enabled at once
  * @param options.broken of `findBrokenTemplates`, if it is
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, WORKFLOW_INVALID
@@ -168,15 +168,16 @@ export async function fillWorkflow(
   workflow: WorkflowRow,
   given: Given,
   { enabled, broken }: { enabled: boolean; broken: ReadonlyMap<string, string> | undefined },
-): Promise<WorkflowRow> {
+): Promise<{ filled: WorkflowRow; warnings: GraphWarning[] }> {
   const path = ['graph'];
   await storeGraph(tx, workflow, given, path);
   await refuseTooLarge(tx, workflow.id);
   const filled = await updateWorkflow(tx, workflow.id, { enabled });
-  if (!enabled) return filled;
-  await changeSchedule(tx, filled);
   const keyed = keyedGraph(given, path);
+  const warnings = await findWarnings(tx, workflow.project_id, keyed);
+  if (!enabled) return { filled, warnings };
+  await changeSchedule(tx, filled);
   await inPlace(path, () => refuseBroken(tx, filled, keyed, broken));
   await snapshotWorkflow(tx, workflow.id);
-  return filled;
+  return { filled, warnings };
 }

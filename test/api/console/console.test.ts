@@ -104,6 +104,17 @@ describe('the console', () => {
     }
   });
 
+  it('shows what is hardly meant in the graph of a workflow', async () => {
+    const made = await call('POST', '/workflows', { name: 'Onboarding', eventName: 'joined' });
+    const page = `${home}/workflows/${made.body.id}`;
+    expect((await open(page)).html).not.toContain('Warnings');
+    const step = { type: 'EXIT', name: 'Lost <1>', config: {}, autoConnect: false };
+    await call('POST', `/workflows/${made.body.id}/steps`, step);
+    const { html } = await open(page);
+    expect(html).toContain('unreachable step');
+    expect(html).toContain('No way leads from the trigger to &quot;Lost &lt;1&gt;&quot;');
+  });
+
   it('takes no form without the token of its page and session', async () => {
     const made = await call('POST', '/workflows', { name: 'Onboarding', eventName: 'joined' });
     const path = `${home}/workflows/${made.body.id}/pause`;

@@ -122,6 +122,7 @@ describe('a simulation', () => {
         body: expect.stringContaining('<p>Hi</p>'),
         messageClass: 'TRANSACTIONAL',
         outcome: 'send',
+        warnings: [],
         reason: null,
         heldUntil: null,
       },

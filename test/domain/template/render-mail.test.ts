@@ -42,7 +42,7 @@ describe('the badge', () => {
 describe('the texts of a mail', () => {
   it('stay as they are in transactional and headless mail', async () => {
     for (const messageClass of ['TRANSACTIONAL', 'HEADLESS'] as const) {
-      expect(await renderMailWith(renderer, mail(messageClass))).toEqual({
+      expect(await renderMailWith(renderer, mail(messageClass))).toMatchObject({
         content: { subject: 'Hi Ada', body: '<html><body><p>Ada</p></body></html>', headers: [] },
         warnings: [],
       });
