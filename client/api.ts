@@ -2380,7 +2380,7 @@ export interface Api {
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{
-              code: 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
+              code: 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'filter_in_fallback' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
               message: string;
               line: number | null;
               column: number | null;
@@ -5706,7 +5706,7 @@ export type TemplatePreview = {
   bytes: number;
   /** At most 100 */
   warnings: Array<{
-    code: 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
+    code: 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'filter_in_fallback' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
     message: string;
     line: number | null;
     column: number | null;

@@ -130,12 +130,17 @@ function pageOf(slug: string, markdown: string, known: ReadonlySet<string>): Doc
 
 /** Markdown without its signs. */
 function plain(markdown: string): string {
-  return markdown
-    .replaceAll(/<!--[^<>]{0,300}-->/g, '')
-    .replaceAll(/!?\[([^[\]]{0,300})\]\([^()]{0,300}\)/g, '$1')
-    .replaceAll(/[*`#>|]+|\b_\B|\B_\b/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  return (
+    markdown
+      .replaceAll(/<!--[^<>]{0,300}-->/g, '')
+      // The language of a block of code, and the line between head and body of a table.
+      .replaceAll(/^```[^\n]*$/gm, '')
+      .replaceAll(/^\|[\s:|-]*$/gm, '')
+      .replaceAll(/!?\[([^[\]]{0,300})\]\([^()]{0,300}\)/g, '$1')
+      .replaceAll(/[*`#>|]+|\b_\B|\B_\b/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+  );
 }
 
 /** The id of a heading as GitHub makes it, so that links work in both places. */

@@ -190,6 +190,11 @@ export function isFilter(name: string): boolean {
   return Object.hasOwn(lenient.filters, name);
 }
 
+/** The names of all filters that a template can use. */
+export function filterNames(): string[] {
+  return Object.keys(lenient.filters).filter((name) => name !== 'fallback');
+}
+
 /** Renders the result of `parseLiquid`. Throws when a limit is exceeded. */
 export function renderLiquid(templates: Template[], scope: TemplateScope, target: Target): string {
   const context = new TracingContext(lenient, scope, target);

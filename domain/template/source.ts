@@ -9,6 +9,8 @@ export interface TemplatePiece {
   path?: readonly string[];
   /** Text after `??`, used when the value is missing, null or an empty string. */
   fallback?: string;
+  /** What stands behind a bar in that text, where it looks like a filter and is none: `upcase`. */
+  barred?: string;
 }
 
 /** Liquid's own word characters: letters, digits, `_`, `-`, `?` and everything beyond ASCII. */
@@ -68,7 +70,9 @@ function placeholder(written: string): TemplatePiece {
   const body = decodeEntities(written.slice(2 + left.length, written.length - 2 - right.length));
   const mark = outsideQuotes(body, '??');
   const expression = (mark === -1 ? body : body.slice(0, mark)).replaceAll('\u00a0', ' ').trim();
-  const fallback = mark === -1 ? undefined : unquote(body.slice(mark + 2).trim());
+  const literal = mark === -1 ? undefined : body.slice(mark + 2).trim();
+  const fallback = literal === undefined ? undefined : unquote(literal);
+  const bar = literal === undefined ? -1 : outsideQuotes(literal, '|');
   const pipe = outsideQuotes(expression, '|');
   const operand = (pipe === -1 ? expression : expression.slice(0, pipe)).trim();
   const filters = pipe === -1 ? '' : ` ${expression.slice(pipe)}`;
@@ -79,6 +83,7 @@ function placeholder(written: string): TemplatePiece {
     liquid: `{{${left} ${key?.liquid ?? operand}${filters}${otherwise} ${right}}}`,
     ...(key && pipe === -1 ? { path: key.path } : {}),
     ...(fallback === undefined ? {} : { fallback }),
+    ...(bar === -1 ? {} : { barred: literal!.slice(bar + 1).trim() }),
   };
 }
 

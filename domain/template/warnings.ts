@@ -13,6 +13,7 @@ export const warningCodes = [
   'liquid_syntax',
   'liquid_limit',
   'unknown_filter',
+  'filter_in_fallback',
   'unknown_variable',
   'missing_unsubscribe_link',
   'large_message',
@@ -98,6 +99,15 @@ export function mailWarnings(mail: {
       ...inspection.unknownFilters.map(({ name: filter, ...place }) => ({
         code: 'unknown_filter' as const,
         message: inPart(name, `There is no filter "${filter}": the value stays as it is.`),
+        ...place,
+      })),
+      ...inspection.textFilters.map(({ name: filter, ...place }) => ({
+        code: 'filter_in_fallback' as const,
+        message: inPart(
+          name,
+          `"| ${filter}" is a part of the text behind "??", and is sent with it: filters stand before "??", ` +
+            `or behind "default": {{ name | default: "friend" | ${filter} }}.`,
+        ),
         ...place,
       })),
       ...inspection.names

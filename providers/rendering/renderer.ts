@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { type Inspection, inspectTemplate } from '../../domain/template/inspect.ts';
+import { type Inspection, inspectTemplate, uninspected } from '../../domain/template/inspect.ts';
 import { stopped as stoppedRendering, unread } from '../../domain/template/faults.ts';
 import {
   type CompiledTemplate,
@@ -123,7 +123,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
       if (isQuicklyRead(source)) return inspectTemplate(source);
       const found = await checks.run(owner, { kind: 'inspect', source }, checkMs);
       if (typeof found === 'object') return found as Inspection;
-      return { fault: unread, unknownFilters: [], names: [] };
+      return uninspected(unread);
     },
     async close() {
       await Promise.all([renderings.close(), checks.close()]);

@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { docsPages, groups } from '../../../api/docs/library.ts';
+import { filterNames } from '../../../domain/template/liquid.ts';
+import { docsFolder, docsPages, groups } from '../../../api/docs/library.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();
@@ -40,6 +43,25 @@ it('finds the pages that have all the words, the fittest first', async () => {
   expect((await get('/docs?q=zebra+quagga')).body).toContain('No page has all these words.');
   expect((await get('/docs?q=%3Cscript%3E')).body).not.toContain('<script');
   expect((await get(`/docs?q=${'x'.repeat(201)}`)).status).toBe(422);
+});
+
+it('shows what it has found as text, without the signs of Markdown', async () => {
+  for (const query of ['PATCH+wait', 'untilField', 'liquid+filters', 'shorthands']) {
+    const { body } = await get(`/docs?q=${query}`);
+    expect(body).toContain('<dd>');
+    const excerpts = [...body.matchAll(/<dd>([\s\S]*?)<\/dd>/g)].map(([, text]) => text);
+    for (const excerpt of excerpts) expect(excerpt).not.toMatch(/-{3}|\bsh until\b|\*\*|```/);
+  }
+  const text = pages.get('guides/journeys-in-ten-minutes')?.text;
+  expect(text).not.toMatch(/-{3}| sh (?:until )?/);
+});
+
+it('lists the filters that a template has', async () => {
+  const guide = await readFile(join(docsFolder, 'guides/sending.md'), 'utf8');
+  const list = guide.slice(guide.indexOf('### Liquid filters'), guide.indexOf('Times are in UTC'));
+  const named = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(named.toSorted()).toEqual(filterNames().toSorted());
+  expect((await get('/docs?q=liquid+filters')).body).toContain('<a href="/docs/guides/sending">');
 });
 
 it.each([

@@ -60,6 +60,10 @@ describe('warnings', () => {
   it.each([
     '{{ nmae ?? you }}',
     '{{ nmae ?? you }}{% assign x = 1 %}{{ x }}',
+    '{{ nmae | default: "friend" | upcase }}{{ nmae | strip | default: "you" }}',
+    '{% assign who = nmae | default: "you" %}{{ who }}',
+    '{% if nmae == blank %}Hi{% elsif data.nmae %}Ho{% endif %}{% unless nmae %}{% endunless %}',
+    '{% if nmae %}Hi {{ nmae }}{% endif %}{% case plna %}{% when "pro" %}Pro{% endcase %}',
     '{% for item in items %}{{ item.name }}{{ forloop.index }}{% endfor %}',
     '{% capture c %}x{% endcapture %}{{ c }}',
     '{{id}}{{svc_id}}{{email}}{{svc_email}}{{subscribed}}{{locale}}{{unsubscribeUrl}}{{manageUrl}}',
@@ -71,13 +75,27 @@ describe('warnings', () => {
     expect(warningsOf(source, { items: [{ name: 'a' }], address: { city: 'Oslo' } })).toEqual([]);
   });
 
-  it('look into objects, conditions and arguments', () => {
-    const source = '{{ address.zip }}{% if vip %}{% endif %}{{ 1 | plus: more }}';
+  it('look into objects, branches and arguments', () => {
+    const source = '{{ address.zip }}{% if vip %}{{ plna }}{% endif %}{{ 1 | plus: more }}';
     expect(warningsOf(source, { address: { city: 'Oslo' } })).toEqual([
       'unknown_variable 1:1',
-      'unknown_variable 1:18',
-      'unknown_variable 1:41',
+      'unknown_variable 1:30',
+      'unknown_variable 1:51',
     ]);
+  });
+
+  it('name what stands behind default', () => {
+    expect(warningsOf('{{ nick | default: nmae }}')).toEqual(['unknown_variable 1:1']);
+    expect(warningsOf('{{ nick | upcase }}\n{{ nick | default: "x" }}')).toEqual([
+      'unknown_variable 1:1',
+    ]);
+  });
+
+  it('name filters that are a part of the text behind ??', () => {
+    const source = 'Hi {{ nick ?? friend | upcase }}\n{{ nick ?? "friend" | default: "x" }}';
+    expect(warningsOf(source)).toEqual(['filter_in_fallback 1:4', 'filter_in_fallback 2:1']);
+    expect(warningsOf('{{ nick | upcase ?? FRIEND }}{{ nick ?? "a | upcase" }}')).toEqual([]);
+    expect(warningsOf('{{ nick ?? us | them }}')).toEqual([]);
   });
 
   it('name unknown filters, broken syntax and limits', () => {
