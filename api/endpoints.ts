@@ -6,6 +6,7 @@ import { analyticsEndpoints } from './activity/analytics.ts';
 import { bulkEndpoints } from './contacts/bulk.ts';
 import { campaignEndpoints } from './campaigns/campaigns.ts';
 import { consentLogEndpoints } from './consent/log.ts';
+import { consentPolicyEndpoints } from './consent/policy.ts';
 import { contactEndpoints } from './contacts/contacts.ts';
 import { erasureEndpoints } from './contacts/erasures.ts';
 import { exportEndpoints } from './contacts/export.ts';
@@ -42,6 +43,7 @@ import { setupEndpoints } from './projects/setup.ts';
 import { verificationEndpoints } from './accounts/verification.ts';
 import { mailboxEndpoints } from './emails/mailbox.ts';
 import { metaEndpoints } from './meta/meta.ts';
+import { confirmPages } from './pages/confirm.ts';
 import { managePages } from './pages/manage.ts';
 import { optOutPages } from './pages/opt-out.ts';
 import { send } from './public/send.ts';
@@ -88,6 +90,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...publicContactEndpoints,
   ...optOutPages,
   ...managePages,
+  ...confirmPages,
   ...trackingEndpoints,
   ...snsEndpoints,
   ...eventEndpoints,
@@ -123,6 +126,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...mailboxEndpoints,
   ...secretEndpoints,
   ...sendPolicyEndpoints,
+  ...consentPolicyEndpoints,
   ...suppressionEndpoints,
   ...segmentEndpoints,
   ...templateEndpoints,

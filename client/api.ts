@@ -17,6 +17,8 @@ export interface Api {
           email?: string;
           /** Only those who are subscribed, or only those who are not */
           subscribed?: 'true' | 'false';
+          /** The state of the newest opt-in request */
+          consent?: 'pending' | 'confirmed' | 'expired';
           /** What the list is ordered by */
           sort?: 'createdAt' | 'email';
           /** By default asc for email, desc otherwise */
@@ -1121,6 +1123,11 @@ export interface Api {
       request: {};
       answer: SendPolicy;
     };
+    /** See how the project asks for consent */
+    '/consent-policy': {
+      request: {};
+      answer: ConsentPolicy;
+    };
     /** List the addresses that the project must not send to, newest first */
     '/suppression-list': {
       request: {
@@ -1498,6 +1505,8 @@ export interface Api {
           event: string;
           subscribed?: boolean;
           data?: Record<string, unknown> | null;
+          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+          confirm?: boolean;
           /** Keys of topics that the contact is subscribed to; with a public key, public ones */
           topics?: Array<string>;
           /** For the consent log; of a public key only `text` counts */
@@ -1552,6 +1561,8 @@ export interface Api {
           email: string;
           subscribed?: boolean;
           data?: Record<string, unknown> | null;
+          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+          confirm?: boolean;
           /** Keys of topics that the contact is subscribed to; with a public key, public ones */
           topics?: Array<string>;
           /** For the consent log; of a public key only `text` counts */
@@ -1569,6 +1580,8 @@ export interface Api {
         email: string;
         subscribed: boolean;
         data: Record<string, unknown> | null;
+        /** The state of the newest opt-in request; absent: there was none */
+        consent?: 'pending' | 'confirmed' | 'expired';
         projectId: string;
         createdAt: string;
         updatedAt: string;
@@ -1928,6 +1941,8 @@ export interface Api {
           event: string;
           subscribed?: boolean;
           data?: Record<string, unknown> | null;
+          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+          confirm?: boolean;
           /** Keys of topics that the contact is subscribed to; with a public key, public ones */
           topics?: Array<string>;
           /** For the consent log; of a public key only `text` counts */
@@ -3641,6 +3656,27 @@ export interface Api {
       };
       answer: SendPolicy;
     };
+    /** Set how the project asks for consent */
+    '/consent-policy': {
+      request: {
+        body?: {
+          /** Public keys, received mail and pages subscribe nobody who has not confirmed */
+          requireConfirmation?: boolean;
+          /** Of the confirmation mail; it uses `confirmUrl`. null: the built-in text */
+          templateId?: string | null;
+          /** Sender of the confirmation mail if its template has none */
+          from?: string | null;
+          fromName?: string | null;
+          /** Seconds from the first mail to the reminder; null: there is none */
+          remindAfter?: number | null;
+          /** Seconds from the last mail to the end of the request */
+          expireAfter?: number;
+          /** What mail an address does not get after a permanent bounce */
+          bounceScope?: 'marketing' | 'all';
+        };
+      };
+      answer: ConsentPolicy;
+    };
     /** Replace the graph of a workflow, in one change */
     '/workflows/{id}/graph': {
       request: {
@@ -4347,7 +4383,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -4412,6 +4448,8 @@ export type Contact = {
   email: string;
   subscribed: boolean;
   data: Record<string, unknown> | null;
+  /** The state of the newest opt-in request; absent: there was none */
+  consent?: 'pending' | 'confirmed' | 'expired';
   projectId: string;
   createdAt: string;
   updatedAt: string;
@@ -5605,6 +5643,24 @@ export type SendPolicy = {
   }>;
   /** What becomes of mail that would pass a cap: it is not sent, or later */
   onCap: 'skip' | 'delay';
+  /** null: it was never set */
+  updatedAt: string | null;
+};
+
+export type ConsentPolicy = {
+  /** Public keys, received mail and pages subscribe nobody who has not confirmed */
+  requireConfirmation: boolean;
+  /** Of the confirmation mail; null: the built-in text */
+  templateId: string | null;
+  /** Sender of the confirmation mail if its template has none */
+  from: string | null;
+  fromName: string | null;
+  /** Seconds from the first mail to the reminder; null: there is none */
+  remindAfter: number | null;
+  /** Seconds from the last mail to the end of the request */
+  expireAfter: number;
+  /** What mail an address does not get after a permanent bounce */
+  bounceScope: 'marketing' | 'all';
   /** null: it was never set */
   updatedAt: string | null;
 };

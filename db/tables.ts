@@ -182,6 +182,10 @@ export interface Consent {
 }
 
 export interface Contact {
+  /**
+   * The state of its newest opt-in request; null: there was none.
+   */
+  consent: string | null;
   created_at: Generated<Timestamp>;
   data: Json | null;
   email: string;
@@ -257,6 +261,10 @@ export interface Email {
   message_id: string | null;
   opened_at: Timestamp | null;
   opens: Generated<number>;
+  /**
+   * The request that it asks to confirm: its link gets the token when it leaves.
+   */
+  opt_in_id: string | null;
   project_id: string;
   reply_to: string | null;
   /**
@@ -542,6 +550,29 @@ export interface Membership {
   user_id: string;
 }
 
+export interface OptIn {
+  asked_at: Generated<Timestamp>;
+  contact_id: string;
+  counted_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  email: string;
+  ended_at: Timestamp | null;
+  expire_after: number;
+  first_mail_at: Timestamp | null;
+  id: Generated<string>;
+  last_mail_at: Timestamp | null;
+  look_at: Generated<Timestamp>;
+  mail_wanted: boolean;
+  mails: number;
+  of_mail: boolean;
+  project_id: string;
+  remind_after: number | null;
+  reminded_at: Timestamp | null;
+  state: Generated<string>;
+  token_hash: Buffer | null;
+  topic_ids: string[];
+}
+
 export interface OrphanRun {
   dispatch_at: Generated<Timestamp>;
   execution_id: string;
@@ -575,6 +606,10 @@ export interface Project {
    * The scope of entries of permanent bounces; null: marketing.
    */
   bounce_scope: string | null;
+  /**
+   * When the consent policy was last set.
+   */
+  consent_policy_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   customer: string | null;
   disabled_reason: string | null;
@@ -582,6 +617,21 @@ export interface Project {
   language: Generated<string>;
   name: string;
   next_look_at: Timestamp | null;
+  /**
+   * Seconds from the last mail of a request to its end.
+   */
+  opt_in_expire_after: Generated<number>;
+  opt_in_from_email: string | null;
+  opt_in_from_name: string | null;
+  /**
+   * Seconds from the first mail of a request to its reminder; null: there is none.
+   */
+  opt_in_remind_after: number | null;
+  opt_in_required: Generated<boolean>;
+  /**
+   * Of the confirmation mail; null: the built-in text.
+   */
+  opt_in_template_id: string | null;
   public_id: string | null;
   public_key: string;
   removal: string | null;
@@ -834,6 +884,10 @@ export interface Watermark {
 
 export interface WorkerProcess {
   id: string;
+  /**
+   * 2: it knows mail whose link gets a token when it leaves.
+   */
+  mail_format: Generated<number>;
   provider: string;
   rate_per_project_per_second: number;
   rate_per_second: number;
@@ -954,6 +1008,7 @@ export interface DB {
   job_batch: JobBatch;
   mailbox_message: MailboxMessage;
   membership: Membership;
+  opt_in: OptIn;
   orphan_run: OrphanRun;
   outbox: Outbox;
   payment_receipt: PaymentReceipt;
@@ -1004,10 +1059,10 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
-  contact: ["created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
+  contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
@@ -1026,10 +1081,11 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],
+  opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "look_at", "mail_wanted", "mails", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   orphan_run: ["dispatch_at", "execution_id", "project_id"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
@@ -1054,7 +1110,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   usage_report: ["customer", "email_id", "sent_at", "units"],
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
-  worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
+  worker_process: ["id", "mail_format", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
   workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],

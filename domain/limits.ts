@@ -60,6 +60,8 @@ export const limits = {
   /** What a customer says of how somebody has consented. */
   proofTextChars: 2000,
   proofAgentChars: 500,
+  /** Of the reminder and the end of an opt-in request: a year. */
+  optInSeconds: 31_536_000,
   /** Topics of a project, and of one call. */
   topics: 100,
   /** Lines of a contact's consent log that are listed. */

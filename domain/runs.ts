@@ -23,6 +23,7 @@ export interface RunInputs {
   /** Open as long as the subscription exists. A reset of the project changes neither id. */
   eventSubscription: { projectId: string; subscriptionId: string };
   contactErasure: { projectId: string; erasureId: string };
+  optInRequest: { projectId: string; requestId: string };
   /** The public id: the run removes all rows that had it. */
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
@@ -78,6 +79,7 @@ export const runIds = {
   domainPoller: ({ domainId }) => `domain-${domainId}`,
   eventSubscription: ({ subscriptionId }) => `${subscriptionPrefix}${subscriptionId}`,
   contactErasure: ({ erasureId }) => `erase-${erasureId}`,
+  optInRequest: ({ requestId }) => `consent-${requestId}`,
   projectReset: ({ projectId }) => `project-reset-${projectId}`,
   projectDelete: ({ projectId }) => `project-delete-${projectId}`,
   systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,

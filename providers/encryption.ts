@@ -153,6 +153,20 @@ export function isSigned(
   });
 }
 
+/**
+ * The tokens that a server can derive from the id of a row, of 64 hex digits: that of its current secret first,
+ * then those of former ones.
+ */
+export function derivedTokens(
+  { jwtSecret, jwtSecretsPrevious }: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
+  purpose: string,
+  id: string,
+): string[] {
+  return [jwtSecret, ...jwtSecretsPrevious].map((secret) =>
+    Buffer.from(createSigner(secret, purpose)(id), 'base64url').toString('hex'),
+  );
+}
+
 /** A public id of a secret: always the same, and it reveals nothing. */
 export function keyId(secret: string | Buffer): string {
   return keyIdBytes(secret).toString('hex');

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { onCommitted } from '../db/commits.ts';
 import { insertMailboxMessage } from '../db/emails/mailbox.ts';
 import type { Metrics } from '../providers/metrics.ts';
-import { createSigner } from '../providers/encryption.ts';
+import { createSigner, derivedTokens } from '../providers/encryption.ts';
 import type { Mailer } from '../providers/mail/mailer.ts';
 import { createMailer } from '../providers/mail/create-mailer.ts';
 import {
@@ -48,6 +48,7 @@ export async function createServices(
       config.mail.tracking === 'own'
         ? { apiUrl: config.apiUrl, sign: createSigner(config.jwtSecret, 'tracking links') }
         : null,
+    optInTokensOf: (requestId) => derivedTokens(config, 'confirmation links', requestId),
     eventDelivery: config.eventDelivery,
     webhookAttemptsMax: config.webhook.attemptsMax,
     rates: {

@@ -24,9 +24,10 @@ import {
   type ExecutionJobServices,
 } from '../activities/execution-jobs.ts';
 import type { SendingServices } from '../activities/mail/deliver.ts';
-import { createDeliveryActivities } from '../activities/mail/delivery.ts';
+import { createDeliveryActivities, type DeliveryServices } from '../activities/mail/delivery.ts';
 import { createSeats } from '../activities/mail/seats.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
+import { createOptInActivities, type OptInServices } from '../activities/opt-in.ts';
 import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
 import {
   createSystemMailActivities,
@@ -74,6 +75,8 @@ export interface WorkersOptions {
     ReplayServices &
     ScheduleServices &
     DomainServices &
+    OptInServices &
+    Omit<DeliveryServices, 'seats'> &
     RemovalServices &
     SystemMailServices &
     SubscriptionServices &
@@ -192,6 +195,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createCampaignControl(services),
         ...withHeartbeats(createScheduleActivities(services)),
         ...withHeartbeats(createDomainActivities(services)),
+        ...withHeartbeats(createOptInActivities(services)),
       },
       maxConcurrentWorkflowTaskExecutions: workflowTasksMax,
       maxConcurrentActivityTaskExecutions: options.workflowConcurrency,

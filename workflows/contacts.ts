@@ -12,6 +12,7 @@ import {
 import type { ErasureActivities } from '../activities/erasure.ts';
 import type { BulkActivities } from '../activities/contacts/bulk-contacts.ts';
 import type { ImportActivities } from '../activities/contacts/contact-import.ts';
+import type { OptInActivities } from '../activities/opt-in.ts';
 import { sliceOptions, workInSlices } from './job.ts';
 
 /** Subscribes, unsubscribes or deletes many contacts. */
@@ -48,5 +49,33 @@ export async function contactErasure(erasure: {
     // An unknown outcome settles after minutes.
     const waitMs = Math.min(pauseMs * 2 ** Math.min(pauses, 6), 30_000);
     if (pauseMs > 0) await sleep(waitMs, { summary: 'Wait for mail that is being handed over' });
+  }
+}
+
+/** Mails an opt-in request, reminds of it, and ends it, until it is confirmed or over. */
+export async function optInRequest(request: {
+  projectId: string;
+  requestId: string;
+}): Promise<void> {
+  const { ADVANCE_OPT_IN } = proxyActivities<OptInActivities>({
+    startToCloseTimeout: '2 minutes',
+    heartbeatTimeout: '30 seconds',
+    retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+    priority: { fairnessKey: request.projectId },
+  });
+  let changed = false;
+  setHandler(defineSignal('changed'), () => {
+    changed = true;
+  });
+  for (;;) {
+    changed = false;
+    const rest = await ADVANCE_OPT_IN(request.requestId);
+    if (rest === null) return;
+    setCurrentDetails(`Waits for the confirmation. Next: ${rest.next}`);
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      await continueAsNew<typeof optInRequest>(request);
+    }
+    await condition(() => changed, rest.waitMs, { summary: `Next: ${rest.next}` });
   }
 }

@@ -1,7 +1,7 @@
 export { customerWorkflow } from './execution.ts';
 export { deliveryQueue, deliveryQueue as deliveryLane } from './delivery.ts';
 export { sweep } from './sweep.ts';
-export { bulkContacts, contactErasure, contactImport } from './contacts.ts';
+export { bulkContacts, contactErasure, contactImport, optInRequest } from './contacts.ts';
 export { executionJob } from './execution-job.ts';
 export { eventReplay } from './event-replay.ts';
 export { eventSubscription } from './event-subscription.ts';

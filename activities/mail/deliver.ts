@@ -55,6 +55,8 @@ export interface Sendable extends ClaimedShare {
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
   topic_left: boolean;
+  /** Of the request that it asks to confirm; null and absent: it asks nothing. */
+  opt_in_state?: string | null;
   /** Why it is not to be sent, as was decided with its claim. */
   withheld?: string;
   project_tracking: TrackingSetting;
@@ -315,7 +317,9 @@ async function deliver<E extends Sendable>(
   progress: Progress<E>,
 ): Promise<DeliveryOutcome> {
   const emailId = email.id;
-  const tracked = isTracked(email.project_tracking, email.message_class as MessageClass);
+  // The link of a confirmation mail is for its reader alone.
+  const tracked =
+    !email.opt_in_state && isTracked(email.project_tracking, email.message_class as MessageClass);
   let composed: Composed;
   try {
     composed = await compose(email, tracked ? tracking : null);

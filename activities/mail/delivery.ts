@@ -7,8 +7,10 @@ import {
   mayRunLanes,
   releaseClaim,
 } from '../../db/emails/emails.ts';
+import { readOptInTokens } from '../../db/consent/opt-in-runs.ts';
 import { claimUnheldEmails } from '../../db/delivery/looks.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { fillConfirmLinks } from '../../domain/consent/confirm-link.ts';
 import { dateOf } from '../../domain/mail/hold.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
@@ -43,6 +45,8 @@ export interface Rest {
 
 export interface DeliveryServices extends SendingServices {
   seats: Seats;
+  /** The tokens that can be made of the id of an opt-in request, the current one first. */
+  optInTokensOf: (requestId: string) => readonly string[];
 }
 
 /** Messages delivered together. */
@@ -178,10 +182,12 @@ async function deliverDue(
       max: given.max,
       claim: (attempt) => claimUnheldEmails(db, { ...given, ...attempt }),
       release: (attemptId) => releaseClaim(db, attemptId),
-      async prepare() {
+      async prepare(emails) {
         const filesOf = createFileReader(db);
+        const asked = emails.flatMap((email) => email.opt_in_id ?? []);
+        const tokens = await readOptInTokens(db, asked, services.optInTokensOf);
         return async (email, tracking) => ({
-          raw: await compose(email, await filesOf(email), tracking),
+          raw: await compose(withToken(email, tokens), await filesOf(email), tracking),
         });
       },
     },
@@ -206,6 +212,14 @@ function createFileReader(db: Database) {
       throw new ContentUnavailable('The files of a message cannot be read.', { cause: error });
     }
   };
+}
+
+/** A confirmation mail with the token in its link, which its row does not have. */
+function withToken<E extends ClaimedEmail>(email: E, tokens: ReadonlyMap<string, string>): E {
+  const token = email.opt_in_id && tokens.get(email.opt_in_id);
+  if (!token) return email;
+  const subject = fillConfirmLinks(email.subject, token);
+  return { ...email, subject, body: email.body && fillConfirmLinks(email.body, token) };
 }
 
 /** The message as it is sent. The stored body and the text part have no tracking. */

@@ -21,6 +21,7 @@ import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
 import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
+import { signalStalledOptIns } from '../../db/consent/opt-in-runs.ts';
 import { signalStalledErasures } from '../../db/erasure/erasures.ts';
 import { deleteEndedSuppressions } from '../../db/suppression/list.ts';
 import { type Dispatcher, notedSubscription } from '../../domain/runs.ts';
@@ -127,6 +128,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await signalStalledPollers(db, pageSize);
       await signalRemovals(db, pageSize);
       await signalStalledErasures(db, pageSize);
+      await signalStalledOptIns(db, pageSize);
       await signalStalledSystemMail(db, pageSize);
       await keepDueSchedules(db, pageSize);
       await wakeSubscriptions(services);

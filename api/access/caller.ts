@@ -16,6 +16,8 @@ export interface Project {
   /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
+  /** Nobody is subscribed by a public key without having confirmed. */
+  requiresConfirmation: boolean;
 }
 
 /** A call inside one project, by key or by a member's session. */

@@ -1,13 +1,25 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { listTopicsByKey } from '../../db/topics/topics.ts';
-import { invalidField } from '../../domain/errors.ts';
+import { fault, invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 
 /** What requests that make contacts say of consent. */
 
+interface Asked {
+  subscribed?: boolean | undefined;
+  confirm: boolean;
+  topics?: readonly string[] | undefined;
+}
+
 export const consentFields = {
+  confirm: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed',
+    ),
   topics: z
     .array(z.string())
     .min(1)
@@ -23,6 +35,44 @@ export const consentFields = {
     .optional()
     .describe('For the consent log; of a public key only `text` counts'),
 };
+
+/** The rule that nobody is to confirm and to be unsubscribed, as the arguments of a refinement. */
+export const noContradiction = [
+  ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
+  {
+    path: ['confirm'] as PropertyKey[],
+    ...fault('custom', 'A contact that is to be unsubscribed confirms nothing.'),
+  },
+] as const;
+
+/** What a request means for the subscription of its contact. */
+export interface ConsentWish {
+  /** It is an opt-in request: nothing is granted before it is confirmed. */
+  isOptIn: boolean;
+  /** Of a contact that exists; undefined: it stays as it is. */
+  subscribed: boolean | undefined;
+  subscribedWhenNew: boolean;
+  /** Keys of the topics that are asked for. */
+  topics: readonly string[] | undefined;
+}
+
+/** Where a project requires confirmations, its public key subscribes nobody. */
+export function consentWishOf(
+  { isPublic, project }: ProjectCaller,
+  { confirm, subscribed, topics }: Asked,
+): ConsentWish {
+  const isRequired = isPublic && project.requiresConfirmation;
+  if (isRequired && subscribed === false) {
+    return { isOptIn: false, subscribed, subscribedWhenNew: false, topics: undefined };
+  }
+  const isOptIn = confirm || (isRequired && (subscribed === true || topics !== undefined));
+  return {
+    isOptIn,
+    subscribed: isOptIn ? undefined : subscribed,
+    subscribedWhenNew: !isOptIn && !isRequired,
+    topics,
+  };
+}
 
 /**
  * The ids of topics by their keys. Private ones are unknown to public keys.

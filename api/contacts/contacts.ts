@@ -9,13 +9,13 @@ import {
   updateContact as updateRow,
 } from '../../db/contacts/contacts.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { joinTopics } from '../../db/topics/choices.ts';
+import { recordWish } from '../../db/consent/wishes.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, type Position, decodeCursor } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
-import { consentFields, requireKeys } from '../consent/input.ts';
+import { consentFields, consentWishOf, noContradiction, requireKeys } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import {
@@ -28,7 +28,7 @@ import {
   queryInt,
   time,
 } from '../http/schemas.ts';
-import { Contact, contactExample, presentContact, tag } from './record.ts';
+import { ConsentState, Contact, contactExample, presentContact, tag } from './record.ts';
 
 const ById = z.object({ id: Uuid });
 
@@ -66,6 +66,9 @@ export const listContacts = endpoint({
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional(),
+    consent: ConsentState.optional().meta({
+      description: 'The state of the newest opt-in request',
+    }),
     sort: z.enum(['createdAt', 'email']).default('createdAt'),
     dir: z
       .enum(['asc', 'desc'])
@@ -75,9 +78,9 @@ export const listContacts = endpoint({
   response: cursorListOf(Contact),
   example: { response: { data: [contactExample], hasMore: false, total: 1 } },
   async handle({ db, caller: { projectId }, query }) {
-    const { limit, cursor, search, email, subscribed, sort } = query;
+    const { limit, cursor, search, email, subscribed, consent, sort } = query;
     const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
-    const filter = { search, email, subscribed };
+    const filter = { search, email, subscribed, consent };
     const after = cursor === undefined ? null : await readCursor(db, projectId, sort, cursor);
     const total = after ? 0 : await countContacts(db, projectId, filter);
     // One more than asked for shows whether there is a next page.
@@ -123,15 +126,19 @@ export const upsertContact = endpoint({
     'Answers 201 for a new contact, which is subscribed unless `subscribed` is false, and 200 ' +
     'for a known one, whose `subscribed` stays unless it is sent. `data` is merged key by ' +
     'key: null removes a key, an empty text is skipped. Merged, it has at most 500 keys and ' +
-    '64 KB as JSON.',
+    '64 KB as JSON. With `confirm` the contact is asked by mail to confirm first. ' +
+    'CONSENT_SENDER_REQUIRED: the consent policy names nobody who sends that mail.',
   access: 'secret',
+  problems: ['CONSENT_SENDER_REQUIRED'],
   otherAnswers: [{ status: 201, description: 'The contact is new' }],
-  body: z.object({
-    email: Email,
-    subscribed: z.boolean().optional(),
-    data: ContactData,
-    ...consentFields,
-  }),
+  body: z
+    .object({
+      email: Email,
+      subscribed: z.boolean().optional(),
+      data: ContactData,
+      ...consentFields,
+    })
+    .refine(...noContradiction),
   response: Contact.extend({
     _meta: z.object({ isNew: z.boolean(), isUpdate: z.boolean() }),
   }),
@@ -141,18 +148,27 @@ export const upsertContact = endpoint({
   },
   async handle({ db, caller, request, body }) {
     const origin = { source: 'api' as const, ...evidenceOf(caller, request, body.proof) };
-    const topics = await requireKeys(db, caller, body.topics);
+    const { isOptIn, topics: keys, ...wish } = consentWishOf(caller, body);
+    const topics = await requireKeys(db, caller, keys);
     const { contact, isNew } = await transact(db, async (tx) => {
       const recorded = await recordContact(tx, caller.projectId, {
+        ...wish,
         email: body.email,
-        subscribed: body.subscribed,
-        subscribedWhenNew: true,
         data: planContactData(body.data),
         origin,
       });
-      const cause = { origin, isNew: recorded.isNew, keepsLeft: false };
-      await joinTopics(tx, recorded.contact, topics, cause);
-      return recorded;
+      await recordWish(
+        tx,
+        recorded.contact,
+        { isOptIn, topics, keepsLeft: false },
+        { ...recorded, origin },
+      );
+      if (!isOptIn) return recorded;
+      const { id } = recorded.contact;
+      return {
+        ...recorded,
+        contact: found('CONTACT', id, await findContact(tx, caller.projectId, id)),
+      };
     });
     return answer(
       { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },

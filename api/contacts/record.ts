@@ -7,6 +7,9 @@ import { JsonObject, named, ofProject } from '../http/schemas.ts';
 
 export const tag = 'Contacts';
 
+/** The state of an opt-in request. */
+export const ConsentState = z.enum(['pending', 'confirmed', 'expired']);
+
 export const Contact = named('Contact', {
   id: z.uuid().meta({ examples: ['5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11'] }),
   email: z.string().meta({ examples: ['ada@shop.example'] }),
@@ -17,11 +20,15 @@ export const Contact = named('Contact', {
     additionalProperties: true,
     examples: [{ plan: 'pro', seats: 4 }],
   }),
+  consent: ConsentState.optional().describe(
+    'The state of the newest opt-in request; absent: there was none',
+  ),
   ...ofProject,
 });
 
 export function presentContact(row: ContactRow) {
-  return present(Contact, row);
+  const consent = (row.consent ?? undefined) as z.input<typeof ConsentState> | undefined;
+  return present(Contact, row, { consent });
 }
 
 export const contactExample = exampleOf(Contact);

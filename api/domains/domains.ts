@@ -141,7 +141,7 @@ const removeDomain = endpoint({
   summary: 'Remove a sender domain',
   description:
     'DOMAIN_IN_USE: `details` lists the templates, and the campaigns not yet sent, that send ' +
-    'from it.',
+    'from it; `consentPolicy: true` says that confirmation mail does.',
   access: 'project',
   role: 'ADMIN',
   params: z.object({ id: Uuid }),
@@ -153,8 +153,10 @@ const removeDomain = endpoint({
     const domain = await requireDomain(call, params.id);
     await transact(db, async (tx) => {
       const users = await listDomainUsers(tx, domain);
-      if (users.templates.length + users.campaigns.length > 0) {
-        throw new Problem('DOMAIN_IN_USE', { details: users });
+      const { consentPolicy, ...listed } = users;
+      if (consentPolicy || users.templates.length + users.campaigns.length > 0) {
+        const details = { ...listed, ...(consentPolicy && { consentPolicy }) };
+        throw new Problem('DOMAIN_IN_USE', { details });
       }
       await deleteDomains(tx, { id: domain.id });
     });

@@ -61,7 +61,7 @@ export const trackEvent = endpoint({
   otherAnswers: [{ status: 201, description: 'An event by its name' }],
   body: EventBody,
   response: z.union([z.object({ success: z.literal(true), data: TrackAnswer }), EventAnswer]),
-  problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND'],
+  problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND', 'CONSENT_SENDER_REQUIRED'],
   example: trackExample,
   async handle(call) {
     const { body, keyUse } = call;

@@ -131,6 +131,12 @@ const subscribe = endpoint({
     const texts = textsFor(call, contact);
     const { done, doneText } = texts.subscribe;
     const topic = topicOfLink(contact, call.query);
+    // Who has to confirm first, or is erased, is as before.
+    if (!contact.subscribed || topic?.subscribed === false) {
+      const { title, subscribed, unsubscribed } = texts.manage;
+      const state = contact.subscribed ? subscribed : unsubscribed;
+      return contactPage(texts, contact, { title, text: state, form: null });
+    }
     const text = topic ? texts.topics.joined : doneText;
     return contactPage(texts, contact, { title: done, text, topic, form: null });
   },

@@ -27,6 +27,8 @@ export interface PageContent {
   language: string;
   title: string;
   text: string | null;
+  /** Below the sentence. */
+  list?: readonly string[];
   form: PageForm | null;
 }
 
@@ -39,7 +41,7 @@ const style = `
 body { margin: 0; background: var(--page); color: var(--text); font: 1.125rem/1.6 system-ui, sans-serif; }
 main { max-width: 34rem; margin: 12vh auto; padding: 0 1.5rem; }
 h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 1rem; }
-p { margin: 0 0 1.5rem; overflow-wrap: anywhere; }
+p, ul { margin: 0 0 1.5rem; overflow-wrap: anywhere; }
 button { font: inherit; font-weight: 600; min-height: 2.75rem; padding: .5rem 1.5rem; cursor: pointer;
   border: 2px solid var(--button); border-radius: .375rem; background: var(--button); color: var(--label);
   max-width: 100%; overflow-wrap: anywhere; margin: 0 .5rem .75rem 0; }
@@ -103,8 +105,15 @@ function boxHtml({ name, value, label, description, isTicked }: PageBox, about: 
     >${description !== null && html` <p id="${about}">${description}</p>`}`;
 }
 
-function pageHtml({ language, title, text, form }: PageContent): string {
+function pageHtml({ language, title, text, list = [], form }: PageContent): string {
   const shownText = text === null ? '' : `<p id="text">${escapeHtml(text)}</p>\n`;
+  const items = list.map((item) => html`<li>${item}</li>`);
+  const shownList =
+    items.length > 0
+      ? html`<ul>
+          ${items}
+        </ul>`.text
+      : '';
   const shownForm = form ? formHtml(form).text : '';
   return `<!doctype html>
 <html lang="${language}">
@@ -118,7 +127,7 @@ function pageHtml({ language, title, text, form }: PageContent): string {
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-${shownText}${shownForm}</main>
+${shownText}${shownList}${shownForm}</main>
 </body>
 </html>
 `;

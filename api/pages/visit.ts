@@ -77,7 +77,11 @@ export function contactPage(
 }
 
 /** A text with the contact's masked address, the name of its project and that of a topic. */
-export function filledFor(contact: PublicContact, text: string, topic?: ContactTopic): string {
+export function filledFor(
+  contact: Pick<PublicContact, 'email' | 'project_name'>,
+  text: string,
+  topic?: ContactTopic,
+): string {
   const values = {
     address: maskEmail(contact.email),
     project: contact.project_name,
@@ -89,13 +93,16 @@ export function filledFor(contact: PublicContact, text: string, topic?: ContactT
   );
 }
 
-export function unknownPage(call: PageCall): Answer<string> {
+export function unknownPage(call: Pick<PageCall, 'request'>): Answer<string> {
   const { language, unknown } = textsFor(call, undefined);
   return showPage({ language, ...unknown, form: null }, 404);
 }
 
 /** In the contact's language; without a contact, in one that the browser accepts. */
-export function textsFor({ request }: PageCall, contact: PublicContact | undefined): OptOutTexts {
+export function textsFor(
+  { request }: Pick<PageCall, 'request'>,
+  contact: Pick<PublicContact, 'data' | 'project_language'> | undefined,
+): OptOutTexts {
   return contact
     ? optOutTexts(localeOf(contact.data, contact.project_language))
     : optOutTexts(...request.header('accept-language').split(','));
@@ -110,13 +117,17 @@ export function actionOf(
   page: 'subscribe' | 'unsubscribe' | 'manage',
   { topic }: { topic: boolean },
 ): string {
-  const base = new URL(config.apiUrl).pathname.replace(/\/$/, '');
   const carried = new URLSearchParams();
   if (isUuid(query.e)) carried.set('e', query.e);
   const key = topicKeyOf(query);
   if (topic && key !== null) carried.set('t', key);
   const link = carried.size > 0 ? `?${carried.toString()}` : '';
-  return `${base}/${page}/${params.contactId}${link}`;
+  return `${pathOf(config)}/${page}/${params.contactId}${link}`;
+}
+
+/** The path below which the pages are. */
+export function pathOf({ apiUrl }: PageCall['config']): string {
+  return new URL(apiUrl).pathname.replace(/\/$/, '');
 }
 
 /** The fields of a form, in either encoding; none when it is broken. */

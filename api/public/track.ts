@@ -3,7 +3,7 @@ import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tr
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { limits } from '../../domain/limits.ts';
-import { consentFields, requireKeys } from '../consent/input.ts';
+import { consentFields, consentWishOf, noContradiction, requireKeys } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
@@ -35,13 +35,15 @@ export const withinEventData = [
   fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
 ] as const;
 
-export const TrackBody = z.object({
-  email: Email,
-  event: TrackedEventName,
-  subscribed: z.boolean().optional(),
-  data: ContactData.refine(...withinEventData),
-  ...consentFields,
-});
+export const TrackBody = z
+  .object({
+    email: Email,
+    event: TrackedEventName,
+    subscribed: z.boolean().optional(),
+    data: ContactData.refine(...withinEventData),
+    ...consentFields,
+  })
+  .refine(...noContradiction);
 
 export const TrackAnswer = named('TrackedEvent', {
   contact: z.uuid(),
@@ -71,11 +73,13 @@ export const track = endpoint({
     'Creates the contact, subscribed unless `subscribed` is false, or merges `data` into it, ' +
     'and records the event, in one transaction. `data` is at most 64 KB as JSON. Names of the ' +
     "system's own events, such as those that begin with `email.`, are refused with the field " +
-    'code `reserved_event`. The public key is enough.',
+    'code `reserved_event`. The public key is enough. With `confirm` the contact is asked by mail to ' +
+    'confirm first. CONSENT_SENDER_REQUIRED: the consent policy names nobody who sends that mail.',
   access: 'either',
   wrapped: true,
   body: TrackBody,
   response: TrackAnswer,
+  problems: ['CONSENT_SENDER_REQUIRED'],
   example: trackExample,
   async handle(call) {
     const complete = call.keyUse?.completeIn;
@@ -98,14 +102,15 @@ export async function recordTracking(
   complete?: (tx: Database, answered: z.input<typeof TrackAnswer>) => Promise<void>,
 ): Promise<z.input<typeof TrackAnswer>> {
   const { projectId } = caller;
+  const { topics, ...wish } = consentWishOf(caller, body);
   const event = {
+    ...wish,
     email: body.email,
-    subscribed: body.subscribed,
     change: planContactData(body.data),
     name: body.event,
     data: eventData(body.data),
     evidence: evidenceOf(caller, request, body.proof),
-    topics: await requireKeys(db, caller, body.topics),
+    topics: await requireKeys(db, caller, topics),
     keepsLeft: caller.isPublic,
   };
   if (!complete && isPlain(event)) return present(await tracking.record(projectId, event));

@@ -4,6 +4,8 @@ import { findContact } from '../../db/contacts/contacts.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
 import { findTopic } from '../../db/topics/topics.ts';
+import { confirmUrl } from '../../domain/consent/confirm-link.ts';
+import { usesConfirmUrl } from '../../domain/consent/policy.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -155,6 +157,11 @@ async function previewOf(
     given: data,
     locale: localeOf({ ...contact.data, ...data }, project.language),
     urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
+    // As the template of a confirmation mail.
+    ...(template.type === 'TRANSACTIONAL' &&
+      usesConfirmUrl(template.body) && {
+        optIn: { confirmUrl: confirmUrl(config.apiUrl, '***'), confirmTopics: [] },
+      }),
   };
   const [subject, body] = await Promise.all([
     renderer.render('subject', compileTemplate(template.subject), variables),

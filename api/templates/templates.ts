@@ -10,8 +10,10 @@ import {
   listTemplates as listTemplateRows,
   lockTemplates,
   readTemplates,
+  type TemplateRow,
   updateTemplate as updateTemplateRow,
 } from '../../db/templates/templates.ts';
+import { isPolicyTemplate, readConsentPolicy } from '../../db/consent/policy.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
@@ -202,9 +204,10 @@ export const updateTemplate = endpoint({
     const changes = valuesOf(body);
     if (Object.keys(changes).length === 0) return presentTemplate(before);
     const row = await transact(db, async (tx) => {
-      if (body.topicId !== undefined || body.type !== undefined) {
+      if (body.topicId !== undefined || body.type !== undefined || body.from === null) {
         await lockTemplates(tx, projectId, [id]);
         const stored = found('TEMPLATE', id, await findTemplate(tx, projectId, id));
+        await requireForPolicy(tx, stored, body);
         const { topicId = stored.topic_id, type = stored.type } = body;
         refuseTopic(topicId, type);
         await requireTopics(tx, projectId, [body.topicId]);
@@ -223,7 +226,7 @@ export const deleteTemplate = endpoint({
   summary: 'Delete a template',
   description:
     'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
-    'steps that send it.',
+    'steps that send it; `consentPolicy: true` says that the confirmation mail is made of it.',
   access: 'secret',
   status: 204,
   params: ById,
@@ -330,6 +333,29 @@ export const bulkUpdateTemplates = endpoint({
 });
 
 /**
+ * Refuses a change of a locked template that the confirmation mail of its project is made of.
+ * @throws Problem VALIDATION_ERROR
+ */
+async function requireForPolicy(
+  tx: Database,
+  { id, project_id: projectId, type, from_email: from }: TemplateRow,
+  change: { type?: string | undefined; from?: unknown },
+): Promise<void> {
+  const isOther = change.type !== undefined && change.type !== type;
+  const losesSender = change.from === null && from !== null;
+  if (!isOther && !losesSender) return;
+  const policy = await readConsentPolicy(tx, projectId);
+  if (policy.templateId !== id) return;
+  if (isOther) {
+    const message = 'The confirmation mail is made of this template: it stays TRANSACTIONAL.';
+    throw invalidField('type', 'not_allowed', message);
+  }
+  if (policy.requireConfirmation && policy.from === null) {
+    throw invalidField('from', 'required', 'The confirmation mail has no other sender.');
+  }
+}
+
+/**
  * Deletes templates, or none.
  * @param options.delete false: only checks that all exist.
  * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE naming the steps that use any of them.
@@ -344,8 +370,10 @@ async function removeTemplates(
     foundAll('TEMPLATE', ids, await lockTemplates(tx, projectId, ids));
     if (!options.delete) return;
     const workflowSteps = await listTemplateSteps(tx, ids);
-    if (workflowSteps.length > 0) {
-      throw new Problem('TEMPLATE_IN_USE', { details: { workflowSteps } });
+    const consentPolicy = await isPolicyTemplate(tx, projectId, ids);
+    if (workflowSteps.length > 0 || consentPolicy) {
+      const details = { workflowSteps, ...(consentPolicy && { consentPolicy }) };
+      throw new Problem('TEMPLATE_IN_USE', { details });
     }
     await deleteTemplates(tx, ids);
   });

@@ -9,6 +9,7 @@ import type {
 import { limits } from '../../domain/limits.ts';
 import { deleteContactHistory, deleteContacts } from './deletion.ts';
 import { actionOf, noEvidence, recordConsent } from '../consent/log.ts';
+import { endOptIns } from '../consent/opt-ins.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { findErased } from '../suppression/erased.ts';
@@ -190,7 +191,7 @@ async function applyTo(
   const wanted = operation === 'subscribe';
   const contacts = await tx
     .selectFrom('contact')
-    .select(['id', 'email', 'subscribed'])
+    .select(['id', 'email', 'subscribed', 'consent'])
     .where('project_id', '=', projectId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
@@ -207,6 +208,14 @@ async function applyTo(
   const kept = others.filter(({ email }) => erased.has(email));
   const changed = others.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
   await recordChanges(tx, { projectId, actor }, wanted, changed);
+  const pending = wanted ? [] : contacts.filter(({ consent }) => consent === 'pending');
+  const ended = pending.map(({ id: contactId, subscribed }) => ({
+    contactId,
+    projectId,
+    source: 'bulk' as const,
+    isLogged: subscribed,
+  }));
+  await endOptIns(tx, ended, { ...noEvidence, actor });
   const known = contacts.map(({ id }) => id);
   const success = known.length - kept.length;
   const error = 'The person has opted out and was erased: only they can subscribe again.';

@@ -5,6 +5,7 @@ import type { Position } from '../../domain/cursor.ts';
 import { invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
+import { endOptIns } from '../consent/opt-ins.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { findErased, refuseErased, unsubscribeErased } from '../suppression/erased.ts';
@@ -57,6 +58,8 @@ export interface ContactFilter {
   /** The whole address, in its stored form. */
   email?: string | undefined;
   subscribed?: boolean | undefined;
+  /** The state of the newest opt-in request. */
+  consent?: string | undefined;
 }
 
 export interface ContactsQuery {
@@ -69,13 +72,14 @@ export interface ContactsQuery {
 }
 
 function matching(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
-  const { search, email, subscribed } = filter;
+  const { search, email, subscribed, consent } = filter;
   const conditions = [
     sql`project_id = ${projectId}`,
     ...(email === undefined ? [] : [sql`email = ${email}`]),
     // Stored addresses are in lower case.
     ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
+    ...(consent === undefined ? [] : [sql`consent = ${consent}`]),
   ];
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
@@ -200,7 +204,13 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
     const { origin, executionId } = change;
     await recordSubscription(tx, contact, origin, { executionId });
   }
-  return withinLimits(contact);
+  const hasChanged = change.subscribed === false || contact.email !== before.email;
+  if (before.consent !== 'pending' || !hasChanged) return withinLimits(contact);
+  const { source, ...evidence } = change.origin;
+  const isLogged = before.subscribed && !contact.subscribed;
+  const ended = { contactId: contact.id, projectId: contact.project_id, source, isLogged };
+  await endOptIns(tx, [ended], evidence);
+  return withinLimits({ ...contact, consent: 'expired' });
 }
 
 /** Whether a contact may become subscribed as a change wants it: not while its address is erased. */

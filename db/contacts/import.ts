@@ -4,6 +4,7 @@ import type { ImportRow } from '../../domain/contact/csv.ts';
 import type { ImportData, ImportResult, RowError } from '../../domain/contact/job.ts';
 import { limits } from '../../domain/limits.ts';
 import { actionOf, type ConsentOrigin, noEvidence, recordConsent } from '../consent/log.ts';
+import { endOptIns } from '../consent/opt-ins.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { findErased, type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
@@ -32,6 +33,7 @@ interface LockedContact {
   id: string;
   email: string;
   subscribed: boolean;
+  consent: string | null;
   /** Size of its data as the database writes it: at least its size as JSON elsewhere. */
   bytes: number;
   keys: number;
@@ -184,7 +186,7 @@ async function lockContacts(
 ): Promise<Map<string, LockedContact>> {
   const contacts = await tx
     .selectFrom('contact')
-    .select(['id', 'email', 'subscribed'])
+    .select(['id', 'email', 'subscribed', 'consent'])
     .select(sql<number>`coalesce(octet_length(data::text), 0)`.as('bytes'))
     .select(sql<number>`(select count(*)::int from jsonb_object_keys(data))`.as('keys'))
     .where('project_id', '=', projectId)
@@ -265,6 +267,16 @@ async function mergeRows(
     topic: null,
   }));
   await recordConsent(tx, projectId, lines, origin);
+  const { source, ...evidence } = origin;
+  const ended = merged
+    .filter((row) => row.subscribed === false && row.contact.consent === 'pending')
+    .map(({ contact: { id: contactId, subscribed: isLogged } }) => ({
+      contactId,
+      projectId,
+      source,
+      isLogged,
+    }));
+  await endOptIns(tx, ended, evidence);
   return { created: 0, updated: merged.length, errors };
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { recordSubscription } from './contacts.ts';
 import type { ConsentOrigin } from '../consent/log.ts';
+import { endOptIns, requestOptIn } from '../consent/opt-ins.ts';
 import { findErased, liftSuppression } from '../suppression/erased.ts';
 import type { Database } from '../database.ts';
 import { type ContactTopic, listContactTopics, recordTopicChoices } from '../topics/choices.ts';
@@ -11,9 +12,13 @@ export interface PublicContact {
   project_id: string;
   email: string;
   subscribed: boolean;
+  /** The state of its newest opt-in request; null: there was none. */
+  consent: string | null;
   data: Record<string, unknown> | null;
   project_language: string;
   project_name: string;
+  /** Whoever asks for mail confirms it, unless a mail to the contact shows who they are. */
+  opt_in_required: boolean;
 }
 
 /** The contact of any project; undefined when there is none. */
@@ -39,8 +44,8 @@ function publicContact(db: Database, id: string) {
     .selectFrom('contact')
     .innerJoin('project', 'project.id', 'contact.project_id')
     .select(['contact.id', 'contact.project_id', 'contact.email', 'contact.subscribed'])
-    .select(['contact.data', 'project.language as project_language'])
-    .select('project.name as project_name')
+    .select(['contact.data', 'contact.consent', 'project.language as project_language'])
+    .select(['project.name as project_name', 'project.opt_in_required'])
     .where('contact.id', '=', id)
     .where('project.removal', 'is', null);
 }
@@ -64,8 +69,8 @@ export interface LinkWish {
 /**
  * Changes subscriptions as a mail's link asks, in the caller's transaction. It records events
  * only for actual changes, with the message, if that was sent to this contact. An opt-out is
- * stored in the message, and counted once for its campaign. Answers the contact as it is then;
- * undefined when there is no such contact.
+ * stored in the message, and counted once for its campaign. What would be granted to somebody unknown may have
+ * to be confirmed first. Answers the contact as it is then; undefined when there is no such contact.
  */
 export async function recordLinkChange(
   tx: Database,
@@ -87,9 +92,11 @@ export async function recordLinkChange(
   if (!row) return undefined;
   const found = row as PublicContact;
   const before = { ...found, topics: change.hasTopics ? await listContactTopics(tx, found) : [] };
-  const wish = change.wishOf(before);
-  const { subscribed: wished = before.subscribed, choices = new Map<string, boolean>() } = wish;
+  const asked = change.wishOf(before);
   const emailId = change.emailId && (await ownEmailId(tx, before.id, change.emailId));
+  const isConfirmed = emailId !== null || !before.opt_in_required;
+  const wish = isConfirmed ? asked : withoutGrants(asked);
+  const { subscribed: wished = before.subscribed, choices = new Map<string, boolean>() } = wish;
   const isKept = wish.subscribed === true && !(await maySubscribe(tx, before, emailId));
   const contact = { ...before, subscribed: isKept ? before.subscribed : wished };
   const origin = { ...change.origin, text: wish.text };
@@ -102,12 +109,40 @@ export async function recordLinkChange(
     await recordSubscription(tx, contact, origin, { emailId });
   }
   await recordTopicChoices(tx, contact, choices, { origin, emailId });
+  if (!isConfirmed && asksForGrants(asked)) {
+    const topicIds = [...(asked.choices ?? [])].flatMap(([id, isJoined]) => (isJoined ? [id] : []));
+    await requestOptIn(tx, contact, { topicIds, origin });
+  }
+  const isOver = wish.subscribed === false && before.consent === 'pending';
+  if (isOver) await endOpen(tx, before, origin);
   if (wish.isOptOut && emailId) await noteOptOut(tx, emailId);
   const topics = before.topics.map((topic) => ({
     ...topic,
     subscribed: choices.get(topic.id) ?? topic.subscribed,
   }));
   return { ...contact, topics };
+}
+
+/** Whether somebody asks for mail that the contact may not get yet. */
+function asksForGrants({ subscribed, choices }: LinkWish): boolean {
+  return subscribed === true || [...(choices?.values() ?? [])].includes(true);
+}
+
+/** What holds at once of what somebody asks for who has to confirm it. */
+function withoutGrants({ subscribed, choices, ...wish }: LinkWish): LinkWish {
+  return {
+    ...wish,
+    ...(subscribed === false && { subscribed }),
+    ...(choices && { choices: new Map([...choices].filter(([, isJoined]) => !isJoined)) }),
+  };
+}
+
+async function endOpen(
+  tx: Database,
+  { id: contactId, project_id: projectId, subscribed: isLogged }: PublicContact,
+  { source, ...evidence }: ConsentOrigin,
+): Promise<void> {
+  await endOptIns(tx, [{ contactId, projectId, source, isLogged }], evidence);
 }
 
 /**

@@ -23,8 +23,8 @@ export async function recordWorker(
   isFirst: boolean,
 ): Promise<void> {
   await sql`
-    insert into worker_process (id, provider, rate_per_second, rate_per_project_per_second)
-      values (${id}, ${provider}, ${rates.perSecond}, ${rates.perProjectPerSecond})
+    insert into worker_process (id, provider, rate_per_second, rate_per_project_per_second, mail_format)
+      values (${id}, ${provider}, ${rates.perSecond}, ${rates.perProjectPerSecond}, 2)
       on conflict (id) do update set seen_at = now()`.execute(db);
   if (!isFirst) return;
   await sql`delete from worker_process where seen_at < now() - interval '1 day'`.execute(db);

@@ -325,13 +325,14 @@ export async function findDomainDue(
   return row && { status: row.status as DomainStatus, dueMs: row.dueMs };
 }
 
-/** What sends from a domain: templates, and campaigns that may still send. */
+/** What sends from a domain: templates, campaigns that may still send, and confirmation mail. */
 export async function listDomainUsers(
   db: Database,
   { project_id, name }: Pick<DomainRow, 'project_id' | 'name'>,
 ): Promise<{
   templates: { id: string; name: string }[];
   campaigns: { id: string; name: string }[];
+  consentPolicy: boolean;
 }> {
   const usersIn = (table: 'template' | 'campaign') =>
     db
@@ -341,13 +342,19 @@ export async function listDomainUsers(
       .where(sql<boolean>`split_part(from_email, '@', 2) = ${name}`)
       .orderBy('created_at')
       .orderBy('id');
-  const [templates, campaigns] = await Promise.all([
+  const [templates, campaigns, policies] = await Promise.all([
     usersIn('template').execute(),
     usersIn('campaign')
       .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
       .execute(),
+    db
+      .selectFrom('project')
+      .select('id')
+      .where('id', '=', project_id)
+      .where(sql<boolean>`split_part(opt_in_from_email, '@', 2) = ${name}`)
+      .execute(),
   ]);
-  return { templates, campaigns };
+  return { templates, campaigns, consentPolicy: policies.length > 0 };
 }
 
 /**

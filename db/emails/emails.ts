@@ -46,7 +46,7 @@ export type NewEmail = Omit<
   headers: MailHeader[];
   attachments?: StoredAttachment[];
   /** Set when it must not be sent: it fails at once. */
-  withheld?: 'contact_unsubscribed' | 'message_too_large';
+  withheld?: 'contact_unsubscribed' | 'message_too_large' | 'domain_not_verified' | 'billing_limit';
   /** Set when its template could not be rendered: why. */
   renderedPlainly?: PlainRendering | undefined;
 };
@@ -221,6 +221,7 @@ const claimedColumns = [
   'held_until',
   'billed_units',
   'allowance_month',
+  'opt_in_id',
 ] as const satisfies (keyof EmailRow)[];
 
 /** A claimed message, with what is checked again right before it is sent. */
@@ -233,6 +234,8 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_gone: boolean;
   has_suppressions: boolean;
   topic_left: boolean;
+  /** Of the request that it asks to confirm; null: it asks nothing. */
+  opt_in_state: string | null;
   /** Only of a claim that `isPoliced`. */
   contact_data: Record<string, unknown> | null;
   /** Which mail the project tracks. */
@@ -289,6 +292,8 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
         contact.project_id <> claimed.project_id as contact_gone,
         ${hasAddressKey(given.projectId)} as has_suppressions,
         ${hasLeftTopic(sql`claimed.contact_id`, sql`claimed.topic_id`)} as topic_left,
+        case when claimed.opt_in_id is not null then coalesce(
+          (select state from opt_in where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state,
         project.tracking as project_tracking,
         case when ${given.isPoliced ?? false} then contact.data end as contact_data,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale

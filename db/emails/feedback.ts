@@ -11,6 +11,7 @@ import {
 import type { Measure } from '../../domain/sender/reputation.ts';
 import { cutText } from '../../domain/text-rules.ts';
 import { noEvidence, recordConsentOfProjects } from '../consent/log.ts';
+import { endOptIns } from '../consent/opt-ins.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -325,19 +326,23 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
 async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
   const gone = changes.filter(({ unsubscribes }) => unsubscribes);
   if (gone.length === 0) return;
-  const { rows } = await sql<{
-    contactId: string;
-    projectId: string;
-    source: 'bounce' | 'complaint';
-  }>`
-    update contact set subscribed = false, updated_at = now()
-      from unnest(${gone.map(({ email }) => email.contact_id)}::uuid[],
+  type Gone = { contactId: string; projectId: string; source: 'bounce' | 'complaint' };
+  const own = sql`
+    unnest(${gone.map(({ email }) => email.contact_id)}::uuid[],
         ${gone.map(({ email }) => email.to_email)}::text[],
         ${gone.map(({ unsubscribes }) => unsubscribes)}::text[]) as gone(id, email, source)
-      where contact.id = gone.id and contact.email = gone.email and subscribed
-      returning contact.id as "contactId", project_id as "projectId", gone.source`.execute(tx);
-  const lines = rows.map((row) => ({ ...row, action: 'withdrawn' as const, topic: null }));
+      where contact.id = gone.id and contact.email = gone.email`;
+  const row = sql`contact.id as "contactId", project_id as "projectId", gone.source`;
+  const { rows } = await sql<Gone>`
+    update contact set subscribed = false, updated_at = now() from ${own} and subscribed
+      returning ${row}`.execute(tx);
+  const lines = rows.map((one) => ({ ...one, action: 'withdrawn' as const, topic: null }));
   await recordConsentOfProjects(tx, lines, noEvidence);
+  const { rows: pending } = await sql<Gone>`
+    select ${row} from contact, ${own} and consent = 'pending'`.execute(tx);
+  const logged = new Set(rows.map(({ contactId }) => contactId));
+  const ended = pending.map((one) => ({ ...one, isLogged: logged.has(one.contactId) }));
+  await endOptIns(tx, ended, noEvidence);
 }
 
 function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {

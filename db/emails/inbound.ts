@@ -28,10 +28,14 @@ export interface InboundMail {
  * it already are left out.
  */
 export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<void> {
-  for (const { project_id: projectId, to } of await findReceivers(tx, mail.recipients)) {
+  for (const { project_id: projectId, opt_in_required: isAsked, to } of await findReceivers(
+    tx,
+    mail.recipients,
+  )) {
     const { contact } = await recordContact(tx, projectId, {
       email: mail.from,
-      subscribedWhenNew: true,
+      // Who has only written has not confirmed that they want mail.
+      subscribedWhenNew: !isAsked,
       data: planContactData(undefined),
       origin: { ...noEvidence, source: 'inbound' },
     });
@@ -55,15 +59,16 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
 async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')
-    .select(['project_id', 'host_name as name'])
+    .innerJoin('project', 'project.id', 'domain.project_id')
+    .select(['project_id', 'host_name as name', 'project.opt_in_required'])
     .where('status', '=', 'verified')
     .where('host_name', '=', anyOf(recipients.map(domainOf), 'text'))
     .execute();
-  const projects = new Map(domains.map(({ name, project_id: id }) => [name, id]));
+  const projects = new Map(domains.map(({ name, ...project }) => [name, project]));
   return [...new Set(recipients)]
     .flatMap((to) => {
-      const projectId = projects.get(domainOf(to));
-      return projectId ? [{ project_id: projectId, to }] : [];
+      const project = projects.get(domainOf(to));
+      return project ? [{ ...project, to }] : [];
     })
     .sort((a, b) => (`${a.project_id} ${a.to}` < `${b.project_id} ${b.to}` ? -1 : 1));
 }

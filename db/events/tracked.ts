@@ -8,13 +8,16 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
 import { hasAddressKey } from '../suppression/keys.ts';
-import { joinTopics } from '../topics/choices.ts';
+import { recordWish } from '../consent/wishes.ts';
 import { recordEvents } from './events.ts';
 
 /** An event, and what it changes of its contact, which it creates if need be. */
 export interface TrackedEvent {
   email: string;
   subscribed: boolean | undefined;
+  subscribedWhenNew: boolean;
+  /** Nothing is granted before the owner of the address has confirmed it. */
+  isOptIn: boolean;
   change: ContactDataChange;
   name: string;
   data: Record<string, unknown> | null;
@@ -33,24 +36,23 @@ export interface RecordedTracked {
 }
 
 /**
- * Records one event, in the caller's transaction. A new contact is subscribed unless it says
- * otherwise.
- * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
+ * Records one event, in the caller's transaction.
+ * @throws Problem PROJECT_NOT_FOUND; CONSENT_SENDER_REQUIRED; VALIDATION_ERROR when merged data exceed a limit.
  */
 export async function recordTracked(
   tx: Database,
   projectId: string,
-  { email, subscribed, change, name, data, evidence, topics, keepsLeft }: TrackedEvent,
+  { email, change, name, data, evidence, ...wish }: TrackedEvent,
 ): Promise<RecordedTracked> {
   const origin = { source: 'api' as const, ...evidence };
   const { contact, isNew } = await recordContact(tx, projectId, {
     email,
-    subscribed,
-    subscribedWhenNew: true,
+    subscribed: wish.subscribed,
+    subscribedWhenNew: wish.subscribedWhenNew,
     data: change,
     origin,
   });
-  await joinTopics(tx, contact, topics, { origin, isNew, keepsLeft });
+  await recordWish(tx, contact, wish, { origin, isNew });
   const contactId = contact.id;
   const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
     contactsLocked: true,
@@ -60,8 +62,9 @@ export async function recordTracked(
 }
 
 /** Whether an event can be recorded together with others: it only adds to its contact's data. */
-export function isPlain({ subscribed, change, topics }: TrackedEvent): boolean {
-  return subscribed === undefined && change.remove.length === 0 && topics.length === 0;
+export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): boolean {
+  const asksNothing = subscribed === undefined && !isOptIn && topics.length === 0;
+  return asksNothing && change.remove.length === 0;
 }
 
 /**
@@ -137,22 +140,23 @@ async function writeContacts(
   known: ReadonlyMap<string, string>,
 ): Promise<{ id: string; email: string }[]> {
   const given = JSON.stringify(
-    events.map(({ email, change, evidence: { userAgent: user_agent, ...evidence } }) => ({
+    events.map(({ email, change, subscribedWhenNew, evidence: { userAgent, ...evidence } }) => ({
       id: randomUUID(),
       email,
+      subscribed: subscribedWhenNew,
       set: change.set,
-      ...(known.has(email) ? {} : { user_agent, ...evidence }),
+      ...(known.has(email) ? {} : { user_agent: userAgent, ...evidence }),
     })),
   );
   const merged = mergedData(sql`coalesce(excluded.data, '{}')`, []);
   const { rows } = await sql<MadeContact & { data: Record<string, unknown> | null }>`
     with given as (
-      select id, email, set, ip, user_agent, text, actor
-        from jsonb_to_recordset(${given}::jsonb) as given(id uuid, email text, set jsonb,
-        ip text, user_agent text, text text, actor text)
+      select id, email, subscribed, set, ip, user_agent, text, actor
+        from jsonb_to_recordset(${given}::jsonb) as given(id uuid, email text, subscribed boolean,
+        set jsonb, ip text, user_agent text, text text, actor text)
     ), written as (
       insert into contact (id, project_id, email, subscribed, data)
-        select id, ${projectId}, email, true, nullif(set, '{}') from given
+        select id, ${projectId}, email, subscribed, nullif(set, '{}') from given
           -- In one order: two transactions may create the same contacts.
           order by email
         on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
@@ -162,9 +166,10 @@ async function writeContacts(
       projectId,
       'api',
       sql`
-        select id, ip, user_agent, text, actor from given join written using (id)`,
+        select id, ip, user_agent, text, actor from given join written using (id)
+          where given.subscribed`,
     )})
-    select id, written.email, data, given.email is not null as subscribed,
+    select id, written.email, data, coalesce(given.subscribed, false) as subscribed,
         ${hasAddressKey(projectId)} as has_list
       from written left join given using (id)`.execute(tx);
   await unsubscribeErased(tx, projectId, rows);

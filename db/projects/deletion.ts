@@ -47,8 +47,8 @@ export const keptOnReset = [
 ] as const;
 
 /**
- * Empties a project: keeps settings, keys, members, domains, secrets, event subscriptions, billing and the
- * send policy. As above.
+ * Empties a project: keeps settings, keys, members, domains, secrets, event subscriptions, billing, the send
+ * policy and the consent policy. As above.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
@@ -62,7 +62,13 @@ export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const { id: _, removal: __, ...kept } = before;
   const after = await tx
     .insertInto('project')
-    .values({ ...kept, public_id: publicId, updated_at: sql<Date>`now()` })
+    // Its template is deleted: the confirmation mail has the built-in text.
+    .values({
+      ...kept,
+      opt_in_template_id: null,
+      public_id: publicId,
+      updated_at: sql<Date>`now()`,
+    })
     .returning('id')
     .executeTakeFirstOrThrow();
   for (const table of keptOnReset) {
@@ -185,6 +191,7 @@ export const goneWithParent = [
   'removal',
   'consent',
   'contact_topic',
+  'opt_in',
   'step_execution',
   'wait',
   'workflow_step',

@@ -14,6 +14,8 @@ export interface ProjectState {
   /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
+  /** Nobody is subscribed by a public key without having confirmed. */
+  requiresConfirmation: boolean;
 }
 
 const publicId = sql<string>`coalesce(project.public_id, project.id)`;
@@ -94,6 +96,7 @@ export async function findProjectsByKeys(
   const hashes = keys.flatMap((key) => ('secretKeyHash' in key ? [hex(key.secretKeyHash)] : []));
   const { rows } = await sql<ProjectState & { publicKey: string; secretKeyHash: Buffer }>`
     select id, ${publicId} as "publicId", disabled_reason as "disabledReason",
+        opt_in_required as "requiresConfirmation",
         public_key as "publicKey", secret_key_hash as "secretKeyHash"
       from project
       where public_key = any(${[...publicKeys]}::text[])
@@ -124,6 +127,7 @@ export async function findMembership(
     .innerJoin('project', 'project.id', 'membership.project_id')
     .select(['project.id', publicId.as('publicId')])
     .select(['project.disabled_reason as disabledReason', 'membership.role'])
+    .select('project.opt_in_required as requiresConfirmation')
     .where(
       sql<boolean>`(project.id = ${projectId} or coalesce(project.public_id, project.id) = ${projectId})`,
     )

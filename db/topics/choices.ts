@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
+import { leaveAskedTopics } from '../consent/opt-ins.ts';
 import type { Database } from '../database.ts';
 import { recordEvents } from '../events/events.ts';
 
@@ -56,16 +57,17 @@ export interface ChoiceCause {
 
 /**
  * Stores a contact's choices, which the caller has locked, with the events and the consent of what they
- * really change. Topics that are gone are left out.
+ * really change. Topics that are gone are left out. One that is left is not asked for any more, either.
  * @param choices by the ids of topics of the contact's project
+ * @returns the keys of the topics that have really changed
  */
 export async function recordTopicChoices(
   tx: Database,
   contact: { id: string; project_id: string },
   choices: ReadonlyMap<string, TopicChoice>,
   { origin, emailId = null, isNew = false }: ChoiceCause,
-): Promise<void> {
-  if (choices.size === 0) return;
+): Promise<string[]> {
+  if (choices.size === 0) return [];
   const { id: contactId, project_id: projectId } = contact;
   const given = JSON.stringify([...choices].map(([id, subscribed]) => ({ id, subscribed })));
   const { rows: changed } = await sql<{ key: string; subscribed: boolean }>`
@@ -92,9 +94,12 @@ export async function recordTopicChoices(
     )
     select key, after as subscribed from given where after <> before
       order by created_at, id`.execute(tx);
-  if (changed.length === 0) return;
   const { source } = origin;
-  if (!isNew) {
+  const left = [...choices].flatMap(([id, subscribed]) => (subscribed === false ? [id] : []));
+  const asked = left.length > 0 && !isNew ? await leaveAskedTopics(tx, contactId, left) : [];
+  const keys = changed.map(({ key }) => key);
+  const unasked = asked.filter(({ key }) => !keys.includes(key));
+  if (!isNew && changed.length > 0) {
     const events = changed.map(({ key, subscribed }) => ({
       contactId,
       emailId,
@@ -103,12 +108,11 @@ export async function recordTopicChoices(
     }));
     await recordEvents(tx, projectId, events, { contactsLocked: true });
   }
-  const lines = changed.map(({ key, subscribed }) => ({
-    contactId,
-    action: actionOf(subscribed, source),
-    topic: key,
-  }));
+  const lines = [...changed, ...unasked.map(({ key }) => ({ key, subscribed: false }))].map(
+    ({ key, subscribed }) => ({ contactId, action: actionOf(subscribed, source), topic: key }),
+  );
   await recordConsent(tx, projectId, lines, origin);
+  return keys;
 }
 
 /**

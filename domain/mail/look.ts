@@ -1,7 +1,7 @@
 import { contactZone } from '../time/zones.ts';
 import { needsSubscription } from './headers.ts';
 import { quietUntil } from './quiet-hours.ts';
-import { isSuppressed, type Suppression } from './suppression.ts';
+import { isSuppressed, refusesConfirmation, type Suppression } from './suppression.ts';
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
@@ -34,6 +34,8 @@ export interface LookedAt {
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
   topic_left: boolean;
+  /** The state of the opt-in request that it asks to confirm; null and absent: it asks nothing. */
+  opt_in_state?: string | null;
   created_at: Date;
   scheduled_for: Date | null;
 }
@@ -81,7 +83,9 @@ export function suppressionReason(
   const isMeant = needsSubscription(mail.message_class, mail.source_type) && isToContact(mail);
   if (isMeant && !mail.contact_subscribed) return 'contact_unsubscribed';
   if (isMeant && mail.topic_left) return 'topic_unsubscribed';
-  return isSuppressed(mail.suppression, mail.message_class) ? 'suppressed' : null;
+  if (mail.opt_in_state && mail.opt_in_state !== 'pending') return 'cancelled';
+  const isUnwanted = mail.opt_in_state && refusesConfirmation(mail.suppression);
+  return isUnwanted || isSuppressed(mail.suppression, mail.message_class) ? 'suppressed' : null;
 }
 
 /** Whether the send policy concerns a message. */

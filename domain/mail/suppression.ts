@@ -23,3 +23,8 @@ export interface Suppression {
 export function isSuppressed(entry: Suppression | null, messageClass: string): boolean {
   return entry !== null && (entry.scope === 'all' || messageClass === 'MARKETING');
 }
+
+/** Whether an address is not even asked to confirm: its owner, or the customer, has said so. */
+export function refusesConfirmation(entry: Suppression | null): boolean {
+  return entry?.reason === 'complaint' || entry?.reason === 'manual';
+}

@@ -45,7 +45,7 @@ function signedText(emailId: string, target: string): string {
 
 /**
  * The HTML with its web links tracked and a pixel at its end. Nothing else changes. Opt-out links
- * are left alone, and so are all but `http(s)`, and those with `data-track="false"`.
+ * and those that confirm are left alone, and so are all but `http(s)`, and those with `data-track="false"`.
  * Parses tags as browsers do (HTML standard, 13.2.5), so that text, comments and scripts that look
  * like links are not changed, and broken HTML stays as it was.
  */
@@ -70,7 +70,8 @@ export function withTracking(html: string, links: TrackingLinks): string {
   return tracked + html.slice(done);
 }
 
-const optOutLink = /\/(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-/i;
+const ownLink =
+  /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
 
 /**
  * A longer address is not tracked, in characters: proxies that accept lines of at most 8 KB (nginx,
@@ -85,7 +86,7 @@ function trackedTarget(value: string): string | null {
   const target = withoutBlanks(decoded).replace(/[\t\n\r]/g, '');
   if (target.length > trackedCharsMax) return null;
   if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return null;
-  return optOutLink.test(target) ? null : target;
+  return ownLink.test(target) ? null : target;
 }
 
 /** Trims what the URL standard strips from both ends: control characters and spaces. */

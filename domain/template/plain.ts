@@ -17,6 +17,7 @@ interface PlainVariables {
   contact: { id: string; email: string; subscribed: boolean; data: Record<string, unknown> | null };
   given?: unknown;
   context?: unknown;
+  optIn?: unknown;
   locale: string;
   urls: Record<string, string>;
 }
@@ -56,7 +57,7 @@ export function renderPlain(
   variables: PlainVariables,
   target: Target,
 ): string | null {
-  if (variables.given || variables.context) return null;
+  if (variables.given || variables.context || variables.optIn) return null;
   let text = texts[0] ?? '';
   for (const [index, { name, fallback }] of names.entries()) {
     const system = systemValue(name, variables);

@@ -75,8 +75,9 @@ function nameOf(
   templates: readonly CompiledTemplate[],
   variables: TemplateVariables,
 ): string {
-  const { contact, given, context, locale, urls } = variables;
+  const { contact, given, context, locale, urls, optIn } = variables;
   const { id, email, subscribed, data } = contact;
   const sources = templates.map(({ source }) => source);
-  return JSON.stringify([kind, sources, id, email, subscribed, data, given, context, locale, urls]);
+  const values = [id, email, subscribed, data, given, context, locale, urls, optIn];
+  return JSON.stringify([kind, sources, ...values]);
 }

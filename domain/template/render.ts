@@ -37,6 +37,8 @@ export interface TemplateVariables {
   /** `data.locale` of the contact, else the language of the project. */
   locale: string;
   urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
+  /** Of a confirmation mail: its link, and the names of the topics that it asks about. */
+  optIn?: { confirmUrl: string; confirmTopics: readonly string[] };
 }
 
 /** A template that can be rendered many times; it is parsed on first use. */
@@ -262,13 +264,25 @@ export function templateScope({
   context,
   locale,
   urls,
+  optIn,
 }: TemplateVariables): TemplateScope {
   const data = Object.fromEntries([
     ...Object.entries(contact.data ?? {}),
     ...Object.entries(given ?? {}),
   ]);
-  const stored = { email: contact.email, svc_email: contact.email, locale };
-  const system = { ...urls, id: contact.id, svc_id: contact.id, subscribed: contact.subscribed };
+  const stored = {
+    email: contact.email,
+    svc_email: contact.email,
+    locale,
+    ...(optIn && { confirmTopics: optIn.confirmTopics }),
+  };
+  const system = {
+    ...urls,
+    ...(optIn && { confirmUrl: optIn.confirmUrl }),
+    id: contact.id,
+    svc_id: contact.id,
+    subscribed: contact.subscribed,
+  };
   const values: Record<string, unknown> = Object.create(null);
   const namespaces = context ? { data, event: context } : { data };
   const { id, email, subscribed } = contact;

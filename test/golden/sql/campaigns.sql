@@ -133,9 +133,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
     email.from_name, email.handed_over_at, email.headers, email.held_until, email.hold_reason,
     email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
-    email.opens, email.project_id, email.reply_to, email.retry_at, email.scheduled_for,
-    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
+    email.opens, email.opt_in_id, email.project_id, email.reply_to, email.retry_at,
+    email.scheduled_for, email.sent_at, email.source_type, email.subject, email.template_id,
+    email.to_email, email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
     email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
     'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
@@ -156,9 +156,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
     email.from_name, email.handed_over_at, email.headers, email.held_until, email.hold_reason,
     email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
-    email.opens, email.project_id, email.reply_to, email.retry_at, email.scheduled_for,
-    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
+    email.opens, email.opt_in_id, email.project_id, email.reply_to, email.retry_at,
+    email.scheduled_for, email.sent_at, email.source_type, email.subject, email.template_id,
+    email.to_email, email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
     email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
     'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)

@@ -21,8 +21,8 @@ set data = nullif((coalesce(contact.data, '{}') || coalesce(excluded.data, '{}')
     '{}'), updated_at = now()
 where contact.data is distinct from nullif((coalesce(contact.data, '{}') || coalesce(excluded.data,
     '{}')) - $7::text[], '{}')
-returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at, (
+returning contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at, (
   select exists (
     select
     from suppression_key where owner_id = (
@@ -33,8 +33,8 @@ returning contact.created_at, contact.data, contact.email, contact.id, contact.p
 insert into contact (id, project_id, email, subscribed, data)
 values ($1, $2, $3, $4, $5)
 on conflict (project_id, email) do nothing
-returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at, (
+returning contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at, (
   select exists (
     select
     from suppression_key where owner_id = (
@@ -58,8 +58,8 @@ returning id, email, subscribed, (
 insert into contact (project_id, email, subscribed, data)
 values ($1, $2, $3, $4)
 on conflict (project_id, email) do nothing
-returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at, (
+returning contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at, (
   select exists (
     select
     from suppression_key where owner_id = (
@@ -73,8 +73,8 @@ values ($1, $2, $3)
 insert into job (id, project_id, kind, workflow_id, subscription_id, data, actor, request)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
 
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at
 from (
   select id
   from contact as listed
@@ -84,8 +84,8 @@ from (
 join contact using (id)
 order by contact.created_at desc, contact.id desc
 
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at
 from (
   select id
   from contact as listed
@@ -95,8 +95,8 @@ from (
 join contact using (id)
 order by contact.email asc
 
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at
 from (
   select id
   from contact as listed
@@ -106,24 +106,24 @@ from (
 join contact using (id)
 order by contact.created_at desc, contact.id desc
 
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at
 from contact
 where contact.project_id = $1 and coalesce(contact.data @> $2::jsonb, false)
 order by contact.created_at desc, contact.id desc
 limit $3 offset $4
 
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at
 from contact
 where project_id = $1 and id = $2
 
-select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at, project.name as project_name, project.language as
-    project_language, project.subscription as project_subscription, template.id as template_id,
-    template.type as template_type, template.subject as template_subject, template.body as
-    template_body, template.from_email as template_from_email, template.from_name as
-    template_from_name, template.reply_to as template_reply_to, domain.status as domain_status,
+select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at, project.name as project_name,
+    project.language as project_language, project.subscription as project_subscription, template.id
+    as template_id, template.type as template_type, template.subject as template_subject,
+    template.body as template_body, template.from_email as template_from_email, template.from_name
+    as template_from_name, template.reply_to as template_reply_to, domain.status as domain_status,
     topic.id as topic_id, topic.key as topic_key from contact
 inner join project on project.id = contact.project_id
 left join template on template.project_id = contact.project_id and template.id = $1
@@ -138,6 +138,10 @@ from contact
 inner join execution on execution.contact_id = contact.id
 where execution.id = $1
 for no key update of contact
+
+select contact.id as "contactId", project_id as "projectId", gone.source
+from contact, unnest($1::uuid[], $2::text[], $3::text[]) as gone(id, email, source)
+where contact.id = gone.id and contact.email = gone.email and consent = 'pending'
 
 select contact.id, coalesce(contact.data @> $1::jsonb, false) as holds
 from contact
@@ -180,7 +184,7 @@ where id in (
 order by id
 for no key update
 
-select id, email, subscribed, coalesce(octet_length(data::text), 0) as bytes, (
+select id, email, subscribed, consent, coalesce(octet_length(data::text), 0) as bytes, (
   select count(*)::int
   from jsonb_object_keys(data)) as keys
 from contact
@@ -222,8 +226,8 @@ set email = $1, data = nullif((coalesce(contact.data, '{}') || $2::jsonb) - $3::
     subscribed = $4, updated_at = now()
 where id = $5 and (data is distinct from nullif((coalesce(contact.data, '{}') || $6::jsonb) -
     $7::text[], '{}') or subscribed <> $8 or email <> $9)
-returning contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-    contact.subscribed, contact.updated_at
+returning contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+    contact.project_id, contact.subscribed, contact.updated_at
 
 update contact
 set subscribed = false, updated_at = now()
@@ -305,12 +309,12 @@ join counted using (key)
 order by key collate "C"
 
 with given as (
-  select id, email,
+  select id, email, subscribed,
   set, ip, user_agent, text, actor
-  from jsonb_to_recordset($1::jsonb) as given(id uuid, email text,
+  from jsonb_to_recordset($1::jsonb) as given(id uuid, email text, subscribed boolean,
     set jsonb, ip text, user_agent text, text text, actor text) ), written as (
   insert into contact (id, project_id, email, subscribed, data)
-  select id, $2, email, true, nullif(
+  select id, $2, email, subscribed, nullif(
     set, '{}')
   from given
   order by email
@@ -325,8 +329,9 @@ with given as (
   from (
     select id, ip, user_agent, text, actor
     from given
-    join written using (id)) made)
-select id, written.email, data, given.email is not null as subscribed, (
+    join written using (id)
+    where given.subscribed) made)
+select id, written.email, data, coalesce(given.subscribed, false) as subscribed, (
   select exists (
     select
     from suppression_key where owner_id = (

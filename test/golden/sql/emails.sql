@@ -263,17 +263,17 @@ with due as (
       email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
       email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
       email.scheduled_for, email.held_until, email.billed_units, email.allowance_month,
-      email.due_at, email.topic_id, case when email.attempts > 1 then
+      email.opt_in_id, email.due_at, email.topic_id, case when email.attempts > 1 then
       jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
       first_attempt_at )
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
     claimed.attempts, claimed.created_at, claimed.scheduled_for, claimed.held_until,
-    claimed.billed_units, claimed.allowance_month, claimed.first_attempt_at, contact.subscribed as
-    contact_subscribed, contact.email as contact_email, project.disabled_reason is not null as
-    project_disabled, ((claimed.scheduled_for is not null or claimed.held_until is not null) and not
-    exists (
+    claimed.billed_units, claimed.allowance_month, claimed.opt_in_id, claimed.first_attempt_at,
+    contact.subscribed as contact_subscribed, contact.email as contact_email,
+    project.disabled_reason is not null as project_disabled, ((claimed.scheduled_for is not null or
+    claimed.held_until is not null) and not exists (
     select
     from domain
     where domain.project_id = claimed.project_id and domain.status = 'verified' and domain.host_name
@@ -292,7 +292,11 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
         where chosen.contact_id = claimed.contact_id and chosen.topic_id = topic.id),
             topic.by_default)
     from topic
-    where topic.id = claimed.topic_id), false) end as topic_left, project.tracking as
+    where topic.id = claimed.topic_id), false) end as topic_left, case when claimed.opt_in_id is not
+        null then coalesce( (
+    select state
+    from opt_in
+    where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state, project.tracking as
         project_tracking, case when $9 then contact.data end as contact_data,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
 from claimed
@@ -362,8 +366,8 @@ select count(*)::int as looked_at
 from page
 
 with page as materialized (
-  select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-      contact.subscribed, contact.updated_at
+  select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+      contact.project_id, contact.subscribed, contact.updated_at
   from contact
   where project_id = $1 and created_at <= $2 and true
   order by created_at, id

@@ -87,6 +87,17 @@ where id in (
   for update skip locked)
 returning id, rows_of
 
+update opt_in
+set look_at = clock_timestamp() + interval '10 minutes'
+where id in (
+  select id
+  from opt_in
+  where state = 'pending' and look_at < now()
+  order by look_at
+  limit $1
+  for update skip locked)
+returning id, project_id
+
 update worker_process
 set seen_at = now(), stopped_at = now()
 where id = $1

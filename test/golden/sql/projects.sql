@@ -45,7 +45,8 @@ limit (
   where next_probe_at is not null)
 
 select id, coalesce(project.public_id, project.id) as "publicId", disabled_reason as
-    "disabledReason", public_key as "publicKey", secret_key_hash as "secretKeyHash"
+    "disabledReason", opt_in_required as "requiresConfirmation", public_key as "publicKey",
+    secret_key_hash as "secretKeyHash"
 from project
 where public_key = any($1::text[]) or secret_key_hash = any($2::bytea[])
 
@@ -56,10 +57,12 @@ select owner_id, key from suppression_key where owner_id = (
 
 select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.billing_limit_transactional, project.billing_limit_workflows, project.bounce_scope,
-    project.created_at, project.customer, project.disabled_reason, project.id, project.language,
-    project.name, project.next_look_at, project.public_id, project.public_key, project.removal,
-    project.secret_key_hash, project."secret_key_last4", project.subscription, project.tracking,
-    project.updated_at, project.webhook_signing_secret
+    project.consent_policy_at, project.created_at, project.customer, project.disabled_reason,
+    project.id, project.language, project.name, project.next_look_at, project.opt_in_expire_after,
+    project.opt_in_from_email, project.opt_in_from_name, project.opt_in_remind_after,
+    project.opt_in_required, project.opt_in_template_id, project.public_id, project.public_key,
+    project.removal, project.secret_key_hash, project."secret_key_last4", project.subscription,
+    project.tracking, project.updated_at, project.webhook_signing_secret
 from project
 where id = $1
 
@@ -92,14 +95,14 @@ with held as (
   from project
   where id = $1 and removal is null
   for key share ), locked as (
-  select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-      contact.subscribed, contact.updated_at
+  select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+      contact.project_id, contact.subscribed, contact.updated_at
   from contact
   where project_id = (
     select id
     from held) and email = $2
   for no key update )
-select locked.created_at, locked.data, locked.email, locked.id, locked.project_id,
+select locked.consent, locked.created_at, locked.data, locked.email, locked.id, locked.project_id,
     locked.subscribed, locked.updated_at
 from held
 left join locked on true
@@ -109,14 +112,14 @@ with held as (
   from project
   where id = $1 and removal is null
   for key share ), locked as (
-  select contact.created_at, contact.data, contact.email, contact.id, contact.project_id,
-      contact.subscribed, contact.updated_at
+  select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
+      contact.project_id, contact.subscribed, contact.updated_at
   from contact
   where project_id = (
     select id
     from held) and id = $2
   for no key update )
-select locked.created_at, locked.data, locked.email, locked.id, locked.project_id,
+select locked.consent, locked.created_at, locked.data, locked.email, locked.id, locked.project_id,
     locked.subscribed, locked.updated_at
 from held
 left join locked on true

@@ -6,6 +6,7 @@ import { executionRunId, deliveryRunId } from '../../../domain/workflow/executio
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
 import { askForJob, insertFailed } from './execution-jobs.ts';
+import { beginOptIn } from './opt-in-cases.ts';
 import { beginExecution, createContact, createWorkflow, startByHand } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { importFile } from '../projects/upload.ts';
@@ -137,6 +138,13 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
     async play(engine) {
       const { jobId } = await beginErasing(engine, { isUnderWay: true });
       return continued(engine, `erase-${jobId}`);
+    },
+  },
+  'opt-in-continued': {
+    afterEvents: 8,
+    async play(engine) {
+      const { runId, signal } = await beginOptIn(engine, {});
+      return continued(engine, runId, signal);
     },
   },
   'execution-job-continued': {

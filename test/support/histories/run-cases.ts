@@ -6,6 +6,7 @@ import { plannedInstants } from '../../../domain/time/cron.ts';
 import { deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { campaignHistoryCases } from './campaign-cases.ts';
 import type { Engine } from '../engine.ts';
+import { optInHistoryCases } from './opt-in-cases.ts';
 import { insertBacklog } from '../projects/mails.ts';
 import { askForJob, endOfExecutionJob, insertFailed } from './execution-jobs.ts';
 import { createWorkflow } from './executions.ts';
@@ -135,6 +136,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
   'contact-erasure-waits': (engine) => erased(engine, { isUnderWay: true }),
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
+  ...optInHistoryCases,
   ...campaignHistoryCases,
 };
 

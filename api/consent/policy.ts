@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import {
+  lockConsentPolicy,
+  readConsentPolicy,
+  type StoredConsentPolicy,
+  updateConsentPolicy,
+} from '../../db/consent/policy.ts';
+import { type Database, transact } from '../../db/database.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
+import { findTemplate, holdTemplates } from '../../db/templates/templates.ts';
+import { type ConsentPolicy, usesConfirmUrl } from '../../domain/consent/policy.ts';
+import { found, invalidField } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { suppressionScopes } from '../../domain/mail/suppression.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { named, SenderName, SenderText, senderColumns, Time, time, Uuid } from '../http/schemas.ts';
+
+/** How a project asks for consent: the confirmation mail, and what needs one. */
+
+const tag = 'Projects';
+
+const Seconds = z.int().min(1).max(limits.optInSeconds);
+
+const fields = {
+  requireConfirmation: z
+    .boolean()
+    .describe('Public keys, received mail and pages subscribe nobody who has not confirmed'),
+  templateId: Uuid.nullable().describe(
+    'Of the confirmation mail; it uses `confirmUrl`. null: the built-in text',
+  ),
+  from: SenderText.nullable().describe('Sender of the confirmation mail if its template has none'),
+  fromName: SenderName.nullable(),
+  remindAfter: Seconds.nullable().describe(
+    'Seconds from the first mail to the reminder; null: there is none',
+  ),
+  expireAfter: Seconds.describe('Seconds from the last mail to the end of the request'),
+  bounceScope: z
+    .enum(suppressionScopes)
+    .describe('What mail an address does not get after a permanent bounce'),
+};
+
+const ConsentPolicyAnswer = named('ConsentPolicy', {
+  ...fields,
+  templateId: z.uuid().nullable().describe('Of the confirmation mail; null: the built-in text'),
+  from: z.string().nullable().describe('Sender of the confirmation mail if its template has none'),
+  fromName: z.string().nullable(),
+  updatedAt: Time.nullable().describe('null: it was never set'),
+});
+
+function present({ updatedAt, ...policy }: StoredConsentPolicy) {
+  return { ...policy, updatedAt: time(updatedAt) };
+}
+
+const example: z.input<typeof ConsentPolicyAnswer> = {
+  requireConfirmation: true,
+  templateId: null,
+  from: 'team@shop.example',
+  fromName: 'The Shop',
+  remindAfter: 86_400,
+  expireAfter: 604_800,
+  bounceScope: 'marketing',
+  updatedAt: '2026-11-20T10:00:00.000Z',
+};
+
+const getConsentPolicy = endpoint({
+  id: 'getConsentPolicy',
+  method: 'GET',
+  path: '/consent-policy',
+  tag,
+  summary: 'See how the project asks for consent',
+  description:
+    'Double opt-in: the confirmation mail, and what needs a confirmation. Defaults and ' +
+    '`updatedAt: null` until it is set.',
+  access: 'secret',
+  response: ConsentPolicyAnswer,
+  example: { response: example },
+  async handle({ db, caller }) {
+    return present(await readConsentPolicy(db, caller.projectId));
+  },
+});
+
+const putConsentPolicy = endpoint({
+  id: 'setConsentPolicy',
+  method: 'PUT',
+  path: '/consent-policy',
+  tag,
+  summary: 'Set how the project asks for consent',
+  description:
+    'Fields that are left out keep their value. `requireConfirmation` needs a sender: `from`, or that ' +
+    'of the template. The template is of type TRANSACTIONAL and uses `confirmUrl`; while it is named ' +
+    'here, it keeps its type and cannot be deleted. Times hold for requests that are made from then on.',
+  access: 'secret',
+  role: 'ADMIN',
+  body: z.object(fields).partial(),
+  response: ConsentPolicyAnswer,
+  problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
+  example: {
+    body: { requireConfirmation: true, from: 'The Shop <team@shop.example>', remindAfter: 86_400 },
+    response: example,
+  },
+  async handle({ db, caller: { projectId }, body }) {
+    const { from, fromName, ...given } = body;
+    const sender = senderColumns(from, fromName);
+    if (sender.fromEmail) await requireVerifiedSender(db, projectId, sender.fromEmail);
+    const change = { ...given, from: sender.fromEmail, fromName: sender.fromName };
+    return transact(db, async (tx) => {
+      const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
+      const policy = { ...before, ...defined(change) };
+      await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
+      return present(await updateConsentPolicy(tx, projectId, policy));
+    });
+  },
+});
+
+function defined(change: { [K in keyof ConsentPolicy]?: ConsentPolicy[K] | undefined }) {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<ConsentPolicy>;
+}
+
+/**
+ * Refuses a policy that cannot be followed, and keeps its template from being deleted until the transaction
+ * ends.
+ * @throws Problem TEMPLATE_NOT_FOUND, VALIDATION_ERROR
+ */
+async function requireUsable(
+  tx: Database,
+  projectId: string,
+  { requireConfirmation, templateId, from, remindAfter, expireAfter }: ConsentPolicy,
+  { isNewTemplate }: { isNewTemplate: boolean },
+): Promise<void> {
+  if (remindAfter !== null && remindAfter >= expireAfter) {
+    throw invalidField('remindAfter', 'custom', 'Must be less than expireAfter.');
+  }
+  if (templateId !== null) await holdTemplates(tx, projectId, [templateId]);
+  const template = templateId === null ? undefined : await findTemplate(tx, projectId, templateId);
+  if (templateId !== null && isNewTemplate) {
+    const { type, body } = found('TEMPLATE', templateId, template);
+    if (type !== 'TRANSACTIONAL') {
+      throw invalidField('templateId', 'not_allowed', 'Must be a template of type TRANSACTIONAL.');
+    }
+    if (!usesConfirmUrl(body)) {
+      throw invalidField('templateId', 'custom', 'Its body must have the link {{confirmUrl}}.');
+    }
+  }
+  if (requireConfirmation && !from && !template?.from_email) {
+    const message =
+      'A confirmation mail needs a sender: neither the policy nor its template has one.';
+    throw invalidField('from', 'required', message);
+  }
+}
+
+export const consentPolicyEndpoints = [getConsentPolicy, putConsentPolicy];

@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import { expiryOf, type OpenOptIn } from '../../domain/consent/opt-in.ts';
+import { lockContact, recordSubscription } from '../contacts/contacts.ts';
+import type { Database } from '../database.ts';
+import { liftSuppression } from '../suppression/erased.ts';
+import { recordTopicChoices } from '../topics/choices.ts';
+import { type ConsentOrigin, recordConsent } from './log.ts';
+import { closeOptIns } from './opt-ins.ts';
+
+/** What the link of a confirmation mail leads to. */
+export interface OptInOfLink {
+  id: string;
+  contact_id: string;
+  project_id: string;
+  email: string;
+  subscribed: boolean;
+  data: Record<string, unknown> | null;
+  project_language: string;
+  project_name: string;
+  isOfMail: boolean;
+  /** Of topics that still exist, oldest first. */
+  topics: { id: string; name: string }[];
+  /** It was confirmed before. */
+  isConfirmed: boolean;
+}
+
+/** The hash by which a token is stored and looked up. */
+export function hashToken(token: string): Buffer {
+  return Buffer.from(hash('sha256', token, 'hex'), 'hex');
+}
+
+/** The request of a token; undefined when there is none, or it is over. */
+export async function findOptInOfLink(
+  db: Database,
+  token: string,
+): Promise<OptInOfLink | undefined> {
+  const { rows } = await sql<
+    OptInOfLink & OpenOptIn & { state: string; now: Date; topics: { id: string; name: string }[] }
+  >`
+    select opt_in.id, opt_in.contact_id, opt_in.project_id, opt_in.state, opt_in.email,
+        opt_in.of_mail as "isOfMail", opt_in.mail_wanted, opt_in.last_mail_at, opt_in.created_at,
+        opt_in.expire_after, contact.subscribed, contact.data,
+        project.language as project_language, project.name as project_name,
+        clock_timestamp() as now,
+        (select coalesce(jsonb_agg(jsonb_build_object('id', topic.id, 'name', topic.name)
+            order by topic.created_at, topic.id), '[]')
+          from topic where topic.id = any(opt_in.topic_ids)) as topics
+      from opt_in
+      join contact on contact.id = opt_in.contact_id and contact.project_id = opt_in.project_id
+      join project on project.id = opt_in.project_id and project.removal is null
+      where opt_in.token_hash = ${hashToken(token)}`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const isOver = row.state === 'pending' ? isPast(row) : row.state !== 'confirmed';
+  return isOver ? undefined : { ...row, isConfirmed: row.state === 'confirmed' };
+}
+
+/** Whether the time of an open request is over, although its run has not noted that yet. */
+function isPast(request: OpenOptIn & { now: Date }): boolean {
+  return !request.mail_wanted && expiryOf(request) <= request.now;
+}
+
+/**
+ * Confirms the request of a token, in the caller's transaction: the contact is subscribed, and gets the topics
+ * that it has asked for. Confirming again changes nothing. Returns the request as it is then; undefined when
+ * there is none, or it is over.
+ */
+export async function confirmOptIn(
+  tx: Database,
+  token: string,
+  /** What it is known by; the text is what the page has asked. */
+  originOf: (request: OptInOfLink) => ConsentOrigin,
+): Promise<OptInOfLink | undefined> {
+  const found = await findOptInOfLink(tx, token);
+  if (!found) return undefined;
+  const before = await lockContact(tx, found.project_id, { id: found.contact_id });
+  // What was open before somebody else had the contact may be over now.
+  const request = before && (await findOptInOfLink(tx, token));
+  if (!request || request.isConfirmed) return request;
+  const { id: contactId, project_id: projectId, email } = before;
+  const origin = originOf(request);
+  const [asked] = await closeOptIns(tx, [contactId], 'confirmed');
+  const isSubscribed = request.isOfMail && !before.subscribed;
+  const contact = { ...before, subscribed: before.subscribed || request.isOfMail };
+  if (isSubscribed) {
+    await sql`
+      update contact set subscribed = true, updated_at = now() where id = ${contactId}`.execute(tx);
+    await recordSubscription(tx, contact, origin);
+  }
+  const choices = new Map(request.topics.map(({ id }) => [id, true]));
+  const changed = await recordTopicChoices(tx, contact, choices, { origin });
+  // What the contact had got meanwhile without a confirmation is confirmed, too.
+  const line = { contactId, action: 'confirmed' as const };
+  const lines = [
+    ...(request.isOfMail && !isSubscribed ? [{ ...line, topic: null }] : []),
+    ...(asked?.topicKeys ?? [])
+      .filter((key) => !changed.includes(key))
+      .map((topic) => ({ ...line, topic })),
+  ];
+  await recordConsent(tx, projectId, lines, origin);
+  await liftSuppression(tx, projectId, email);
+  return { ...request, subscribed: contact.subscribed, isConfirmed: true };
+}

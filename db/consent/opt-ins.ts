@@ -1,0 +1,289 @@
+import { type Selectable, sql } from 'kysely';
+import { isLately, mayMail, type OptInCounts } from '../../domain/consent/opt-in.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
+import { enqueue } from '../outbox/outbox.ts';
+import type { OptIn } from '../tables.ts';
+import { hasLeftTopic } from '../topics/topics.ts';
+import {
+  type ConsentOrigin,
+  type ConsentSource,
+  type Evidence,
+  recordConsent,
+  recordConsentOfProjects,
+} from './log.ts';
+
+/**
+ * Opt-in requests: who asks for mail, and has to confirm it. All is written by those who hold the contact,
+ * which has at most one open request.
+ */
+
+export type OptInRow = Selectable<OptIn>;
+
+/** A contact, which the caller has locked. */
+export interface AskingContact {
+  id: string;
+  project_id: string;
+  email: string;
+  subscribed: boolean;
+  consent: string | null;
+}
+
+/** Ended requests of a contact that are kept: their links still answer, and what was sent counts. */
+const endedMax = 10;
+
+const summary = 'Opt-in request';
+
+/** A topic that is asked for. */
+interface AskedTopic {
+  id: string;
+  key: string;
+}
+
+/**
+ * Records that a contact is to get mail once the owner of the address has confirmed it: mail as a whole, if it
+ * is unsubscribed, and topics that it does not get. An open request grows. Without anything to ask for, nothing
+ * happens.
+ * @throws Problem CONSENT_SENDER_REQUIRED
+ */
+export async function requestOptIn(
+  tx: Database,
+  contact: AskingContact,
+  { topicIds, origin }: { topicIds: readonly string[]; origin: ConsentOrigin },
+): Promise<void> {
+  const { id: contactId, project_id: projectId } = contact;
+  const { now, hasSender, remindAfter, expireAfter } = await findTerms(tx, projectId);
+  if (!hasSender) throw new Problem('CONSENT_SENDER_REQUIRED');
+  const topics = await askedTopics(tx, contact, topicIds);
+  const isOfMail = !contact.subscribed;
+  if (!isOfMail && topics.length === 0) return;
+  const open = contact.consent === 'pending' ? await findOpen(tx, contactId) : undefined;
+  const added = topics.filter(({ id }) => !open?.topic_ids.includes(id));
+  const addsMail = isOfMail && !open?.of_mail;
+  const counts = open ?? (await countsOf(tx, contact));
+  const isMailed = mayMail(counts, now);
+  const isNews = !open || addsMail || added.length > 0;
+  if (!isNews && !isMailed && isLately(open.asked_at, now)) return;
+  // Of a repeat that is not mailed, only what is new.
+  const isWhole = !open || isMailed || !isNews;
+  const line = { contactId, action: 'requested' as const };
+  const lines = [
+    ...((isWhole ? isOfMail : addsMail) ? [{ ...line, topic: null }] : []),
+    ...(isWhole ? topics : added).map(({ key }) => ({ ...line, topic: key })),
+  ];
+  await recordConsent(tx, projectId, lines, origin);
+  const counted = {
+    mails: counts.mails + (isMailed ? 1 : 0),
+    counted_at: isMailed ? now : counts.counted_at,
+  };
+  if (open) {
+    await tx
+      .updateTable('opt_in')
+      .set({
+        ...counted,
+        of_mail: open.of_mail || isOfMail,
+        topic_ids: [...open.topic_ids, ...added.map(({ id }) => id)],
+        mail_wanted: open.mail_wanted || isMailed,
+        asked_at: now,
+        look_at: sql<Date>`clock_timestamp() + interval '1 minute'`,
+      })
+      .where('id', '=', open.id)
+      .execute();
+    if (isMailed) await signalRun(tx, open);
+    return;
+  }
+  await forgetEnded(tx, contactId);
+  const made = await tx
+    .insertInto('opt_in')
+    .values({
+      ...counted,
+      project_id: projectId,
+      contact_id: contactId,
+      email: contact.email,
+      of_mail: isOfMail,
+      topic_ids: topics.map(({ id }) => id),
+      mail_wanted: isMailed,
+      remind_after: remindAfter,
+      expire_after: expireAfter,
+    })
+    .returning(['id', 'project_id'])
+    .executeTakeFirstOrThrow();
+  await noteState(tx, [contactId], 'pending');
+  await signalRun(tx, made);
+}
+
+/** What the policy of a project says of new requests. */
+async function findTerms(
+  tx: Database,
+  projectId: string,
+): Promise<{ now: Date; hasSender: boolean; remindAfter: number | null; expireAfter: number }> {
+  const { rows } = await sql<Awaited<ReturnType<typeof findTerms>>>`
+    select clock_timestamp()::timestamptz(3) as now,
+        coalesce(template.from_email, opt_in_from_email) is not null as "hasSender",
+        opt_in_remind_after as "remindAfter", opt_in_expire_after as "expireAfter"
+      from project
+      left join template on template.id = opt_in_template_id and template.project_id = project.id
+      where project.id = ${projectId}`.execute(tx);
+  const [terms] = rows;
+  if (!terms) throw new Problem('PROJECT_NOT_FOUND');
+  return terms;
+}
+
+/** Those of these topics that exist, oldest first; of a subscribed contact those that it does not get. */
+async function askedTopics(
+  tx: Database,
+  { id, project_id: projectId, subscribed }: AskingContact,
+  topicIds: readonly string[],
+): Promise<AskedTopic[]> {
+  if (topicIds.length === 0) return [];
+  const { rows } = await sql<AskedTopic>`
+    select id, key from topic
+      where project_id = ${projectId} and id = ${anyOf(topicIds)}
+        and (not ${subscribed} or ${hasLeftTopic(sql`${id}::uuid`, sql`topic.id`)})
+      order by created_at, id`.execute(tx);
+  return rows;
+}
+
+async function findOpen(tx: Database, contactId: string) {
+  return tx
+    .selectFrom('opt_in')
+    .select(['id', 'project_id', 'of_mail', 'topic_ids', 'mail_wanted', 'asked_at'])
+    .select(['mails', 'counted_at'])
+    .where('contact_id', '=', contactId)
+    .where('state', '=', sql.lit('pending'))
+    .executeTakeFirst();
+}
+
+/** What was sent to the address of a contact, by its newest request. */
+async function countsOf(
+  tx: Database,
+  { project_id: projectId, email }: AskingContact,
+): Promise<OptInCounts> {
+  const last = await tx
+    .selectFrom('opt_in')
+    .select(['state', 'mails', 'counted_at'])
+    .where('project_id', '=', projectId)
+    .where('email', '=', email)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!last) return { mails: 0, counted_at: null };
+  return last.state === 'confirmed' ? { ...last, mails: 0 } : last;
+}
+
+async function forgetEnded(tx: Database, contactId: string): Promise<void> {
+  await sql`
+    delete from opt_in where id in (select id from opt_in
+      where contact_id = ${contactId} and state <> 'pending'
+      order by created_at desc offset ${endedMax - 1})`.execute(tx);
+}
+
+/** What the contacts say of their newest request. Not a change of the contact: `updated_at` stays. */
+export async function noteState(
+  tx: Database,
+  contactIds: readonly string[],
+  state: 'pending' | 'confirmed' | 'expired',
+): Promise<void> {
+  await tx
+    .updateTable('contact')
+    .set({ consent: state })
+    .where('id', '=', anyOf(contactIds))
+    .execute();
+}
+
+/** Tells the run of a request that its row has changed, or starts it. */
+export async function signalRun(
+  tx: Database,
+  { id: requestId, project_id: projectId }: Pick<OptInRow, 'id' | 'project_id'>,
+): Promise<void> {
+  await enqueue(tx, { kind: 'optInRequest', input: { projectId, requestId }, summary });
+}
+
+/** A contact whose request ends before it was confirmed. */
+export interface EndedBefore {
+  contactId: string;
+  projectId: string;
+  source: ConsentSource;
+  /** The log says already that it gets no mail any more. */
+  isLogged: boolean;
+}
+
+/**
+ * Ends the open requests of contacts that do not want mail after all, which the caller has locked: their links
+ * are dead. Those without an open request are left as they are. The caller bounds how many.
+ */
+export async function endOptIns(
+  tx: Database,
+  contacts: readonly EndedBefore[],
+  evidence: Evidence,
+): Promise<void> {
+  if (contacts.length === 0) return;
+  const by = new Map(contacts.map((contact) => [contact.contactId, contact]));
+  const ended = await closeOptIns(tx, [...by.keys()], 'expired');
+  const lines = ended.flatMap(({ contactId, isOfMail, topicKeys }) => {
+    const { isLogged, source, projectId } = by.get(contactId)!;
+    const line = { contactId, projectId, source, action: 'withdrawn' as const };
+    return [
+      ...(isOfMail && !isLogged ? [{ ...line, topic: null }] : []),
+      ...topicKeys.map((topic) => ({ ...line, topic })),
+    ];
+  });
+  await recordConsentOfProjects(tx, lines, evidence);
+}
+
+/** What a request has asked for. */
+export interface AskedFor {
+  contactId: string;
+  isOfMail: boolean;
+  /** Of topics that still exist, oldest first. */
+  topicKeys: string[];
+}
+
+/** Closes the open requests of contacts, whose runs then end. */
+export async function closeOptIns(
+  tx: Database,
+  contactIds: readonly string[],
+  state: 'confirmed' | 'expired',
+): Promise<AskedFor[]> {
+  const { rows } = await sql<AskedFor & { id: string; project_id: string }>`
+    update opt_in set state = ${state}, mail_wanted = false, ended_at = clock_timestamp()
+      where contact_id = ${anyOf(contactIds)} and state = 'pending'
+      returning id, project_id, contact_id as "contactId", of_mail as "isOfMail",
+        array(select key from topic where topic.id = any(opt_in.topic_ids)
+          order by topic.created_at, topic.id) as "topicKeys"`.execute(tx);
+  if (rows.length === 0) return [];
+  const ids = rows.map(({ contactId }) => contactId);
+  await noteState(tx, ids, state);
+  for (const row of rows) await signalRun(tx, row);
+  return rows;
+}
+
+/**
+ * Takes topics out of the open request of a contact that has left them; with nothing left to ask for it ends.
+ * Returns those that it has asked for.
+ */
+export async function leaveAskedTopics(
+  tx: Database,
+  contactId: string,
+  topicIds: readonly string[],
+): Promise<AskedTopic[]> {
+  const left = anyOf(topicIds);
+  const { rows } = await sql<{ of_mail: boolean; isEmpty: boolean; topics: AskedTopic[] }>`
+    with before as (
+      select id, topic_ids from opt_in
+        where contact_id = ${contactId} and state = 'pending' and topic_ids && ${topicIds}::uuid[]
+    )
+    update opt_in set topic_ids = array(select asked from unnest(opt_in.topic_ids) as asked
+        where not asked = ${left})
+      from before where opt_in.id = before.id
+      returning of_mail, opt_in.topic_ids = '{}' as "isEmpty",
+        (select coalesce(jsonb_agg(jsonb_build_object('id', topic.id, 'key', topic.key)
+            order by topic.created_at, topic.id), '[]')
+          from topic where topic.id = any(before.topic_ids) and topic.id = ${left}) as topics
+    `.execute(tx);
+  const [row] = rows;
+  if (!row) return [];
+  if (!row.of_mail && row.isEmpty) await closeOptIns(tx, [contactId], 'expired');
+  return row.topics;
+}

@@ -1,0 +1,63 @@
+/** When an opt-in request is mailed, reminded of and over. */
+
+/** Mails to one address since its last confirmation, with reminders. */
+export const optInMailsMax = 5;
+/** Two mails to one address that are no reminders are so far apart, in milliseconds. */
+const apartMs = 3_600_000;
+
+/** What was sent to an address. */
+export interface OptInCounts {
+  /** Since its last confirmation, with reminders. */
+  mails: number;
+  /** When a mail was last asked for that is no reminder; null: never. */
+  counted_at: Date | null;
+}
+
+/** What decides about the next step of a request that is open. */
+export interface OpenOptIn extends OptInCounts {
+  mail_wanted: boolean;
+  first_mail_at: Date | null;
+  last_mail_at: Date | null;
+  reminded_at: Date | null;
+  /** In seconds; null: there is no reminder. */
+  remind_after: number | null;
+  /** In seconds. */
+  expire_after: number;
+  created_at: Date;
+}
+
+/** Whether a moment is so recent that the same is not done again. */
+export function isLately(at: Date | null, now: Date): boolean {
+  return at !== null && now.getTime() - at.getTime() < apartMs;
+}
+
+/** Whether an address may get one more mail that is no reminder. */
+export function mayMail({ mails, counted_at: countedAt }: OptInCounts, now: Date): boolean {
+  return mails < optInMailsMax && !isLately(countedAt, now);
+}
+
+/** When an open request is over. */
+export function expiryOf({ last_mail_at, created_at, expire_after }: OpenOptIn): Date {
+  return new Date((last_mail_at ?? created_at).getTime() + expire_after * 1000);
+}
+
+export type OptInStep =
+  | { kind: 'mail' | 'remind' | 'expire' }
+  | { kind: 'wait'; until: Date; what: 'reminder' | 'end' };
+
+/** What comes next of an open request. */
+export function nextOptInStep(request: OpenOptIn, now: Date): OptInStep {
+  if (request.mail_wanted) return { kind: 'mail' };
+  const expiresAt = expiryOf(request);
+  if (expiresAt <= now) return { kind: 'expire' };
+  const remindAt = reminderOf(request);
+  if (!remindAt || remindAt > expiresAt) return { kind: 'wait', until: expiresAt, what: 'end' };
+  if (remindAt <= now) return { kind: 'remind' };
+  return { kind: 'wait', until: remindAt, what: 'reminder' };
+}
+
+function reminderOf(request: OpenOptIn): Date | null {
+  const { remind_after: after, first_mail_at: first, reminded_at: reminded, mails } = request;
+  if (after === null || !first || reminded || mails >= optInMailsMax) return null;
+  return new Date(first.getTime() + after * 1000);
+}
