@@ -4,8 +4,14 @@ import { promisify } from 'node:util';
 import { SignJWT } from 'jose';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { readOptInTokens } from '../../../db/consent/opt-in-runs.ts';
 import { reEncrypt, encryptedColumns } from '../../../db/projects/re-encryption.ts';
-import { createCipher, createSigner, type Secrets } from '../../../providers/encryption.ts';
+import {
+  createCipher,
+  createSigner,
+  derivedTokens,
+  type Secrets,
+} from '../../../providers/encryption.ts';
 import { trackingLinks } from '../../../domain/mail/tracking.ts';
 import { useApi, type TestApi } from '../../support/api.ts';
 
@@ -134,6 +140,42 @@ describe('after the secrets were replaced', () => {
   });
 });
 
+it('the link of an opt-in request stays the same as long as its secret is known', async () => {
+  const { db } = before;
+  const values = { project_id: project.id, email: 'ada@x.test', subscribed: false };
+  const { id: contactId } = await db
+    .insertInto('contact')
+    .values(values)
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const { id } = await db
+    .insertInto('opt_in')
+    .values({
+      project_id: project.id,
+      contact_id: contactId,
+      email: values.email,
+      of_mail: true,
+      topic_ids: [],
+      mail_wanted: false,
+      mails: 1,
+      expire_after: 60,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const tokenOn = async ({ services: { config } }: TestApi) =>
+    (
+      await readOptInTokens(db, [id], (one) => derivedTokens(config, 'confirmation links', one))
+    ).get(id);
+  const token = await tokenOn(before);
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  expect(await tokenOn(after)).toBe(token);
+  expect((await after.request('GET', `/confirm/${token}`)).status).toBe(200);
+  const other = await tokenOn(careless);
+  expect(other).not.toBe(token);
+  expect((await careless.request('GET', `/confirm/${other}`)).status).toBe(200);
+  expect((await careless.request('GET', `/confirm/${token}`)).status).toBe(404);
+});
+
 it('every encrypted column is re-encrypted', async () => {
   // What else is kept as bytes: hashes, files, and answers that are gone in a day.
   const others = [
@@ -143,6 +185,7 @@ it('every encrypted column is re-encrypted', async () => {
     'idempotency.response',
     'import_file.content',
     'mailbox_message.raw',
+    'opt_in.token_hash',
     'project.secret_key_hash',
     'suppression.address_hash',
   ];
