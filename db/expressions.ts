@@ -77,3 +77,9 @@ export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<numbe
   const until = sql`ceil(extract(epoch from ${moment} - clock_timestamp()) * 1000)::float8`;
   return sql<number | null>`case when ${moment} is not null then greatest(0, ${until}) end`;
 }
+
+/** SQL of the milliseconds since a moment; 0 before it, and without one. */
+export function millisecondsSince(moment: RawBuilder<unknown>): RawBuilder<number> {
+  const since = sql`extract(epoch from clock_timestamp() - ${moment}) * 1000`;
+  return sql<number>`coalesce(greatest(0, ${since}), 0)::float8`;
+}

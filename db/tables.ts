@@ -203,6 +203,14 @@ export interface ContactTopic {
   topic_id: string;
 }
 
+export interface DerivedEventLog {
+  email_ids: string[];
+  id: Generated<string>;
+  project_id: string;
+  recorded_at: Generated<Timestamp>;
+  tx: Generated<string>;
+}
+
 export interface Domain {
   created_at: Generated<Timestamp>;
   dkim_tokens: string[];
@@ -358,6 +366,7 @@ export interface EventSubscription {
   backlog: Json | null;
   batch_max: number | null;
   batch_turn: Generated<number>;
+  clear_at: Generated<Timestamp>;
   covered_from: Timestamp | null;
   created_at: Generated<Timestamp>;
   description: string | null;
@@ -374,6 +383,7 @@ export interface EventSubscription {
   hold_until: Timestamp | null;
   id: Generated<string>;
   lease: string | null;
+  look_at: Generated<Timestamp>;
   paused: Generated<boolean>;
   previous_secret: Buffer | null;
   previous_secret_expires_at: Timestamp | null;
@@ -988,6 +998,7 @@ export interface DB {
   consent: Consent;
   contact: Contact;
   contact_topic: ContactTopic;
+  derived_event_log: DerivedEventLog;
   domain: Domain;
   email: Email;
   erasure: Erasure;
@@ -1061,13 +1072,14 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
+  derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
-  event_subscription: ["backlog", "batch_max", "batch_turn", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "look_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],

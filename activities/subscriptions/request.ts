@@ -30,6 +30,7 @@ import {
 import type { Cipher } from '../../providers/encryption.ts';
 import { sendSigned } from '../../providers/web/signed-request.ts';
 import type { WebhookSender } from '../../providers/web/webhook.ts';
+import type { Pace } from './pace.ts';
 
 export interface RequestServices {
   db: Database;
@@ -73,7 +74,7 @@ function sentEvent(target: Target, { eventId, contactId, event }: ReadyEvent): S
 
 /** Makes a request and records what came of it. */
 export async function sendDeliveries(
-  services: RequestServices,
+  services: RequestServices & { pace: Pace },
   target: Target,
   request: EventRequest,
 ): Promise<void> {
@@ -102,22 +103,26 @@ export async function sendDeliveries(
     ms: Math.round(now.getTime() - startedAt.getTime()),
   };
   const last = deliveries.flatMap(({ attempts }) => attempts.at(-1)?.at ?? []).toSorted();
-  await transact(db, async (tx) => {
-    await settle(tx, target.id, {
-      deliveries: deliveries.map(({ eventId, turn, attempts }) => ({
-        eventId,
-        turn,
-        attempts: withAttempt(attempts, attempt),
-      })),
-      batch,
-      lastAttemptAt: last.length === 0 ? null : new Date(last.at(-1) ?? ''),
-      startedAt,
-      failure: isDelivered(outcome)
-        ? null
-        : { ...waitsOf(services, outcome, { target, request, now }), response: text },
-    });
-    if (!isDelivered(outcome)) await giveUp(services, tx, target, outcome);
-  });
+  const settled = {
+    deliveries: deliveries.map(({ eventId, turn, attempts }) => ({
+      eventId,
+      turn,
+      attempts: withAttempt(attempts, attempt),
+    })),
+    batch,
+    lastAttemptAt: last.length === 0 ? null : new Date(last.at(-1) ?? ''),
+    startedAt,
+    failure: isDelivered(outcome)
+      ? null
+      : { ...waitsOf(services, outcome, { target, request, now }), response: text },
+  };
+  // Never late: whoever rests is who begins the next request.
+  await services.pace.work(() =>
+    transact(db, async (tx) => {
+      await settle(tx, target.id, settled);
+      if (!isDelivered(outcome)) await giveUp(services, tx, target, outcome);
+    }),
+  );
 }
 
 /** How long what waits after a failure. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
 import { readBacklogPage } from '../../db/subscriptions/backlog.ts';
 import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../db/subscriptions/due.ts';
 import {
   deleteDeliveries,
+  endLease,
   findNextDue,
   findTarget,
   releasePage,
@@ -22,6 +22,7 @@ import { limits } from '../../domain/limits.ts';
 import { chooseDue, requestsMax, type Unit } from '../../domain/subscription/choice.ts';
 import { batchFit } from '../../domain/subscription/request.ts';
 import { pause, timeBoxed } from '../time-box.ts';
+import { createPaces, type Pace } from './pace.ts';
 import {
   batchItems,
   type EventRequest,
@@ -67,6 +68,7 @@ export function createSubscriptionActivities(
   places: number,
 ): SubscriptionActivities {
   const share = createShare(places);
+  const paces = createPaces(services.db);
   return {
     SEND_EVENTS: (id) =>
       timeBoxed(async (goesOn, stop) => {
@@ -74,7 +76,13 @@ export function createSubscriptionActivities(
         const mayStay = () => goesOn() && (!share.isFull() || Date.now() < others);
         share.enter();
         try {
-          return await sendEvents(services, id, { goesOn: mayStay, stop, places: share.places });
+          const pace = paces.of(share.sharing, stop);
+          return await sendEvents(services, id, {
+            goesOn: mayStay,
+            stop,
+            places: share.places,
+            pace,
+          });
         } finally {
           share.leave();
         }
@@ -91,6 +99,7 @@ function createShare(places: number) {
   return {
     enter: () => void (sharing += 1),
     leave: () => void (sharing -= 1),
+    sharing: () => sharing,
     /** Others may wait for a slot. */
     isFull: () => sharing >= places,
     places: () => Math.max(1, Math.min(requestsMax, Math.floor(places / Math.max(1, sharing)))),
@@ -102,6 +111,7 @@ interface Slice {
   stop: AbortSignal;
   /** How many requests may be under way. */
   places: () => number;
+  pace: Pace;
 }
 
 /** A request under way. */
@@ -119,8 +129,9 @@ async function sendEvents(
   slice: Slice,
 ): Promise<SubscriptionRest> {
   const { db } = services;
-  const lease = randomUUID();
-  if (!(await takeLease(db, id, lease))) {
+  const { pace } = slice;
+  const lease = await takeLease(db, id);
+  if (!lease) {
     while (!(await deleteDeliveries(db, id))) {
       if (!slice.goesOn()) return { state: 'disabled', nextDueMs: 0, requests: 0 };
     }
@@ -131,26 +142,31 @@ async function sendEvents(
   let target: Target | null = null;
   try {
     for (;;) {
+      // Before it is looked at what is sent: a change is not seen late.
+      await pace.rest(target?.lagMs ?? 0);
       if (!slice.goesOn()) return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
       const isBehind = await catchUp(db, id, slice);
-      target = await findTarget(db, id, lease);
+      const found = await findTarget(db, id, lease.id);
+      target = found;
       // Whoever has taken over goes on, or finds that it is gone.
-      if (!target) return { state: 'disabled', nextDueMs: 0, requests };
-      const free = slice.places() - sending.size;
-      const { units, isProbe } = await chooseNext(db, target, sending, free);
-      for (const unit of units) {
-        const read = await readUnit(db, target, unit);
-        if (read.deliveries.length === 0) continue;
+      if (!found) return { state: 'disabled', nextDueMs: 0, requests };
+      const places = slice.places() - sending.size;
+      const free = pace.share(places);
+      const { units, ready } = await pace.work(() => readNext(db, found, sending, free));
+      for (const { unit, request } of ready) {
         requests += 1;
-        const request = { ...read, batchId: unit.batchId, isProbe };
-        const entry = underWay(services, target, { unit, request });
+        const entry = underWay({ ...services, pace }, found, { unit, request });
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
       // Of contacts with many there may be others behind them.
-      if (units.length > 0 && units.length < free) continue;
+      if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
-      if (sending.size === 0) return { ...(await restOf(db, target)), requests };
+      if (sending.size === 0) {
+        const rest = await restOf(db, found);
+        await endLease(db, found, lease, rest.nextDueMs);
+        return { ...rest, requests };
+      }
       const waitMs = sending.size < slice.places() ? lookMs : fullLookMs;
       await untilFirst(
         [...sending].map(({ end }) => end),
@@ -167,15 +183,19 @@ async function sendEvents(
  * Reads the log, and does what a change of the subscription has left. Returns true while there is more
  * to read of the time before the subscription: one page at a time, to send meanwhile.
  */
-async function catchUp(db: Database, id: string, { goesOn }: Slice): Promise<boolean> {
+async function catchUp(db: Database, id: string, { goesOn, pace }: Slice): Promise<boolean> {
   const work = await findWork(db, id);
   const inPages = async (page: (db: Database, id: string) => Promise<boolean>) => {
-    while (goesOn() && !(await page(db, id)));
+    while (goesOn() && !(await pace.work(() => page(db, id)))) await pace.rest(0);
   };
   if (work.isReleased) await inPages(releasePage);
   // New ones come after them.
-  if (work.hasBacklog && !(await readBacklogPage(db, id))) return true;
-  if (work.hasUnread) await inPages(readPage);
+  if (work.hasBacklog && !(await pace.work(() => readBacklogPage(db, id)))) return true;
+  while (work.hasUnread && goesOn()) {
+    const { isOver, lagMs } = await pace.work(() => readPage(db, id));
+    if (isOver) break;
+    await pace.rest(lagMs);
+  }
   if (work.hasOutdated) await inPages(skipOutdated);
   return false;
 }
@@ -209,6 +229,23 @@ async function chooseNext(
   return probe === null ? none : { units: [probe], isProbe: true };
 }
 
+/** The requests that are made next, with what they have. */
+async function readNext(
+  db: Database,
+  target: Target,
+  sending: Sending,
+  places: number,
+): Promise<{ units: number; ready: { unit: Unit; request: EventRequest }[] }> {
+  const { units, isProbe } = await chooseNext(db, target, sending, places);
+  const ready = [];
+  for (const unit of units) {
+    const read = await readUnit(db, target, unit);
+    if (read.deliveries.length === 0) continue;
+    ready.push({ unit, request: { ...read, batchId: unit.batchId, isProbe } });
+  }
+  return { units: units.length, ready };
+}
+
 /** What a request has; deliveries whose event is gone are skipped. */
 async function readUnit(
   db: Database,
@@ -229,7 +266,7 @@ async function readUnit(
 }
 
 function underWay(
-  services: RequestServices,
+  services: RequestServices & { pace: Pace },
   target: Target,
   { unit, request }: { unit: Unit; request: EventRequest },
 ): UnderWay {

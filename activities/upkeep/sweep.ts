@@ -26,10 +26,13 @@ import { signalStalledErasures } from '../../db/erasure/erasures.ts';
 import { deleteEndedSuppressions } from '../../db/suppression/list.ts';
 import { type Dispatcher, notedSubscription } from '../../domain/runs.ts';
 import {
-  allSubscriptions,
   clearLostDeliveries,
   clearOldDeliveries,
+  clearOldLog,
   listForgotten,
+  listToClear,
+  noteCleared,
+  noteRecorded,
 } from '../../db/subscriptions/upkeep.ts';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
@@ -154,9 +157,13 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     async CLEAR_EVENT_DELIVERIES() {
       const isLate = after(clearingMs);
       while (!isLate() && !(await clearLostDeliveries(db)));
-      for await (const id of allSubscriptions(db)) {
-        while (!isLate() && !(await clearOldDeliveries(db, id)));
-        if (isLate()) return;
+      while (!isLate() && !(await clearOldLog(db)));
+      for (let ids = await listToClear(db); ids.length > 0; ids = await listToClear(db)) {
+        for (const id of ids) {
+          while (!isLate() && !(await clearOldDeliveries(db, id)));
+          if (isLate()) return;
+          await noteCleared(db, id);
+        }
       }
     },
     async CLEAR_IDEMPOTENCY_KEYS() {
@@ -196,6 +203,7 @@ function after(ms: number): () => boolean {
 }
 
 async function wakeSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
+  await noteRecorded.execute(db);
   for (let last: string | null = null; ;) {
     const page = await listForgotten(db, last);
     const due = page.filter(({ isDue }) => isDue);

@@ -6,13 +6,21 @@ import { type ChunkOrigin, type Claim, claimOf } from './claims.ts';
 import { recordCampaignProgress, recordPlainRenderings } from './campaign-progress.ts';
 import { endChunk, lockChunk } from '../campaigns/chunks.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
+import { notedSubscription } from '../../domain/runs.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
 import { references } from '../columns.ts';
+import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import type { MailHeader } from './emails.ts';
-import { derivedEvents, findDerivable, tallying } from '../events/derived.ts';
+import {
+  type Derivable,
+  derivedEvents,
+  findDerivable,
+  loggingDerived,
+  tallying,
+} from '../events/derived.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
 import {
   emailEventData,
@@ -102,9 +110,14 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
       chunkIds && campaign
         ? await recordPlainRenderings(tx, outcomes, campaign.chunk.claimedAt)
         : 0;
-    const derivable = chunkIds ? await findDerivable(tx, projectId, contactIds) : 0;
-    const claim = claimOf(attempt.attemptIds, chunkIds && campaign?.chunk, derivable);
-    const emails = await updateSettled(tx, attempt, claim);
+    const derivable = chunkIds ? await findDerivable(tx, projectId, contactIds) : noneDerivable;
+    const { bits, subscriptionIds } = derivable;
+    const claim = claimOf(attempt.attemptIds, chunkIds && campaign?.chunk, bits);
+    const emails = await updateSettled(tx, attempt, claim, subscriptionIds.length > 0);
+    noteRuns(
+      tx,
+      subscriptionIds.map((id) => notedSubscription(projectId, id)),
+    );
     await reopenRetention(
       tx,
       outcomes.map(({ emailId }) => emailId),
@@ -134,6 +147,8 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
     await recordReports(tx, simulated);
   });
 }
+
+const noneDerivable: Derivable = { bits: 0, subscriptionIds: [] };
 
 /** What remains of the chunk of an attempt when these outcomes are recorded. */
 async function endAttemptsChunk(
@@ -183,7 +198,13 @@ const contentOfOutcome = sql`
   body_values = case when outcome.subject is null
     then email.body_values else outcome.body_values end`;
 
-async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Promise<SentEmail[]> {
+/** @param isLogged subscriptions want the events that are not stored */
+async function updateSettled(
+  tx: Database,
+  attempt: Attempt,
+  claim: Claim,
+  isLogged: boolean,
+): Promise<SentEmail[]> {
   const outcomes = storableJson(attempt.outcomes.map(outcomeOf));
   const { rows } = await sql<SentEmail>`
     with settled as (
@@ -229,7 +250,7 @@ async function updateSettled(tx: Database, attempt: Attempt, claim: Claim): Prom
       returning ${references(sentColumns, 'email')}
     ), counted as (
       ${tallying('settled')}
-    )
+    ) ${isLogged ? sql`, logged as (${loggingDerived(attempt.projectId, 'settled')})` : sql``}
     select id, contact_id, status, subject, from_email, from_name, message_id, template_id,
         campaign_id, source_type, ${isoTime(sql`sent_at`)} as sent_at,
         ${isoTime(sql`delivered_at`)} as delivered_at, derived_events

@@ -1,15 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
+import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { isoTime } from '../expressions.ts';
 import { itemsMatch } from '../subscriptions/matching.ts';
 
 /**
  * Events of campaign mail that are not stored: the row of the message says when it was sent and
- * delivered. They are stored where a workflow, a wait, an exit rule or an event subscription needs
- * them. All others who read events read these as well.
+ * delivered. They are stored where a workflow, a wait or an exit rule needs them. All others who read
+ * events read these as well; event subscriptions learn of them by `derived_event_log`.
  */
 
-interface DerivedEvent {
+export interface DerivedEvent {
   name: 'email.sent' | 'email.delivery';
   /** Its part of `email.derived_events`. */
   bit: 1 | 2;
@@ -55,30 +56,58 @@ export function hasDerived({ bit, indexed }: DerivedEvent): RawBuilder<boolean> 
   return sql`${indexed} and derived_events & ${sql.lit(bit)} <> 0`;
 }
 
+/** Which of the events of messages need not be stored. */
+export interface Derivable {
+  /** The sum of their bits. */
+  bits: number;
+  /** The subscriptions that want them. */
+  subscriptionIds: readonly string[];
+}
+
 /**
- * Which of the events of a campaign's messages need not be stored: the sum of their bits. Their
- * contacts are locked, so no wait comes in between.
+ * Which of the events of a campaign's messages need not be stored. Their contacts are locked, so no wait
+ * comes in between.
  */
 export async function findDerivable(
   tx: Database,
   projectId: string,
   contactIds: readonly string[],
-): Promise<number> {
-  const { rows } = await sql<{ name: string }>`
-    select name from unnest(${derivedEvents.map(({ name }) => name)}::text[]) as named(name)
+): Promise<Derivable> {
+  const { rows } = await sql<{ name: string; subscriptionIds: string[] | null; isLogged: boolean }>`
+    select name, (select format from run_format where kind = 'derivedEventLog') = 2 as "isLogged",
+        (select array_agg(id) from event_subscription
+          where project_id = ${projectId} and enabled
+            and ${itemsMatch(sql`events`, sql`named.name`)}) as "subscriptionIds"
+      from unnest(${derivedEvents.map(({ name }) => name)}::text[]) as named(name)
       where (select format from run_format where kind = 'campaignEvents') = 2
         and not exists (select from workflow
           where project_id = ${projectId} and trigger_event_name = named.name
             and enabled and trigger_type = 'EVENT')
         and not exists (select from exit_event
           where project_id = ${projectId} and event_name = named.name)
-        and not exists (select from event_subscription
-          where project_id = ${projectId} and enabled and ${itemsMatch(sql`events`, sql`named.name`)})
         and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
           join wait on wait.contact_id = receiver.id
           where wait.event_name = named.name and wait.event_id is null)`.execute(tx);
-  const names = new Set(rows.map(({ name }) => name));
-  return derivedEvents.reduce((sum, { name, bit }) => sum + (names.has(name) ? bit : 0), 0);
+  const derivable = rows.filter(({ subscriptionIds, isLogged }) => isLogged || !subscriptionIds);
+  const names = new Set(derivable.map(({ name }) => name));
+  return {
+    bits: derivedEvents.reduce((sum, { name, bit }) => sum + (names.has(name) ? bit : 0), 0),
+    subscriptionIds: [
+      ...new Set(derivable.flatMap(({ subscriptionIds }) => subscriptionIds ?? [])),
+    ],
+  };
+}
+
+/** SQL that has subscriptions read the derived events of messages, as the part of a statement. */
+export function loggingDerived(projectId: string, from: string): RawBuilder<unknown> {
+  return sql`insert into derived_event_log (project_id, email_ids)
+    select ${projectId}::uuid, array_agg(id order by id) from ${sql.table(from)}
+      where derived_events <> 0 having count(*) > 0`;
+}
+
+/** SQL of the id of a derived event, from that of its message. */
+export function derivedId({ version }: DerivedEvent, emailId: RawBuilder<unknown>) {
+  return sql<string>`overlay(${emailId}::text placing ${sql.lit(version)} from 15 for 1)::uuid`;
 }
 
 /** SQL that counts the derived events of messages, as the part of a statement. */
@@ -98,7 +127,7 @@ export function selectDerived(
 ): RawBuilder<unknown> {
   const at = sql.ref(event.at);
   return sql`
-    select overlay(id::text placing ${sql.lit(event.version)} from 15 for 1)::uuid as id, project_id,
+    select ${derivedId(event, sql`id`)} as id, project_id,
         contact_id, ${sql.lit(event.name)} as name,
         jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
           'messageId', message_id, 'emailId', id, 'templateId', template_id,
@@ -112,6 +141,24 @@ export function selectDerived(
 export function derivedFrom(id: string): { event: DerivedEvent; emailId: string } | null {
   const event = derivedEvents.find(({ version }) => id[14] === version);
   return event ? { event, emailId: `${id.slice(0, 14)}7${id.slice(15)}` } : null;
+}
+
+/**
+ * SQL of these events, stored or not, with the columns of `event`.
+ * @param ids of events; those that are gone are left out.
+ */
+export function selectEvents(ids: readonly string[]): RawBuilder<unknown> {
+  const parts = derivedEvents.flatMap((event) => {
+    const emailIds = ids.flatMap((id) => {
+      const from = derivedFrom(id);
+      return from?.event === event ? from.emailId : [];
+    });
+    if (emailIds.length === 0) return [];
+    const mail = selectDerived(event, sql`email.id = any(${emailIds}::uuid[])`);
+    return [sql`union all select ${columnList('event', 'mail')} from (${mail}) as mail`];
+  });
+  return sql`select ${columnList('event')} from event where id = any(${ids}::uuid[])
+    ${sql.join(parts, sql` `)}`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, type RowSize } from '../expressions.ts';
 import type { Event } from '../tables.ts';
-import { derivedEvents, derivedFrom, derivedNamed, selectDerived } from './derived.ts';
+import { derivedEvents, derivedNamed, selectDerived, selectEvents } from './derived.ts';
 import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
@@ -292,25 +292,9 @@ export async function listEvents(
 
 /** The events of a list, in its order, with the address of their contact. */
 export async function readEvents(db: Database, ids: readonly string[]): Promise<ListedEvent[]> {
-  const parts = derivedEvents.flatMap((event) => {
-    const emailIds = ids.flatMap((id) => {
-      const from = derivedFrom(id);
-      return from?.event === event ? from.emailId : [];
-    });
-    const isListed = sql`email.id = any(${emailIds}::uuid[])`;
-    return emailIds.length > 0
-      ? [
-          sql`union all select ${columnList('event', 'mail')}
-          from (${selectDerived(event, isListed)}) as mail`,
-        ]
-      : [];
-  });
   const { rows } = await sql<ListedEvent>`
     select ${columnList('event', 'listed')}, contact.email as contact_email
-      from (
-        select ${columnList('event')} from event where id = any(${ids}::uuid[])
-        ${sql.join(parts, sql` `)}
-      ) as listed
+      from (${selectEvents(ids)}) as listed
       left join contact on contact.id = listed.contact_id
       order by array_position(${ids}::uuid[], listed.id)`.execute(db);
   return rows;

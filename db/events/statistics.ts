@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
-import { noteLostEvents } from '../subscriptions/upkeep.ts';
+import { noteLostEvents, noteRecorded } from '../subscriptions/upkeep.ts';
 
 /** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
 
@@ -240,6 +240,9 @@ export async function foldEventTally(db: Database): Promise<void> {
         where (tally.project_id, tally.name, tally.day)
           = (touched.project_id, touched.name, touched.day)
         returning tally.project_id, tally.name, tally.day, tally.count
+    ), noted as (
+      -- Of the same rows: none is folded before its subscriptions are looked at.
+      ${noteRecorded}
     )
     insert into event_tally (project_id, name, day, count, fresh)
       select project_id, name, day, sum(count), false

@@ -173,6 +173,7 @@ export const removedTables: readonly Page[] = [
   { table: 'contact', rows: 1000 },
   { table: 'event', rows: 2000 },
   { table: 'event_tally', rows: 5000 },
+  { table: 'derived_event_log', rows: 1000 },
   { table: 'event_delivery_loss', rows: 1000 },
   { table: 'job', rows: 10 },
   { table: 'single_mail', rows: 100 },

@@ -2,9 +2,11 @@ import { type Selectable, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import { columnList } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
+import { selectEvents } from '../events/derived.ts';
 import { isoInstant } from '../expressions.ts';
-import type { EventDelivery } from '../tables.ts';
+import { columns, type EventDelivery } from '../tables.ts';
 import { signalSubscription, type SubscriptionRow } from './subscriptions.ts';
+import { selectUnread } from './unread.ts';
 
 /** The deliveries of a subscription, as they are read and asked for again. */
 
@@ -34,7 +36,7 @@ export async function listDeliveries(
 ): Promise<ListedDelivery[]> {
   const matches = sql.join(
     [
-      ofSubscription(subscription),
+      sql`true`,
       ...(eventName === undefined ? [] : [sql`event_name = ${eventName}`]),
       ...(eventId === undefined ? [] : [sql`event_id = ${eventId}`]),
       ...(after
@@ -49,9 +51,17 @@ export async function listDeliveries(
     eventName === undefined ? sql`status = ${one}` : sql`status = any (${[...statuses]}::text[])`;
   const parts = (eventName === undefined ? statuses : statuses.slice(0, 1)).map(
     (one) => sql`(select ${columnList('event_delivery')}, ${isoInstant(sql`recorded_at`)}
-        as recorded_instant from event_delivery where ${matches} and ${isStatus(one)}
+        as recorded_instant from event_delivery
+        where ${ofSubscription(subscription)} and ${matches} and ${isStatus(one)}
       order by recorded_at desc, event_id desc limit ${limit})`,
   );
+  const isPending = statuses.includes('pending');
+  const unread = isPending ? await selectUnread(db, subscription.id, matches) : null;
+  if (unread) {
+    parts.push(sql`(select ${columnList('event_delivery')}, ${isoInstant(sql`recorded_at`)}
+        as recorded_instant from ${unread} event_delivery order by recorded_at desc, event_id desc
+      limit ${limit})`);
+  }
   const { rows } = await sql<ListedDelivery>`
     select ${columnList('event_delivery', 'found')}, found.recorded_instant
       from (${sql.join(parts, sql` union all `)}) found
@@ -67,6 +77,19 @@ export async function findDelivery(
   const { rows } = await sql<DeliveryRow>`
     select ${columnList('event_delivery')} from event_delivery
       where ${ofSubscription(subscription)} and event_id = ${eventId}`.execute(db);
+  return rows[0] ?? (await findUnread(db, subscription, eventId));
+}
+
+/** A delivery whose event is not read yet. */
+async function findUnread(
+  db: Database,
+  { id }: SubscriptionRow,
+  eventId: string,
+): Promise<DeliveryRow | undefined> {
+  const unread = await selectUnread(db, id, sql`event_id = ${eventId}`);
+  if (!unread) return undefined;
+  const { rows } = await sql<DeliveryRow>`
+    select ${columnList('event_delivery', 'found')} from ${unread} found`.execute(db);
   return rows[0];
 }
 
@@ -87,8 +110,9 @@ export async function retryDelivery(
     const before = await findDelivery(tx, subscription, eventId);
     if (!locked[0] || !before) return 'missing';
     if (!locked[0].enabled) return 'disabled';
-    const { rows: events } = await sql`select from event where id = ${eventId}`.execute(tx);
+    const { rows: events } = await sql`${selectEvents([eventId])}`.execute(tx);
     if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
+    await insertUnread(tx, subscription.id, eventId);
     // With a batch that waits, all of it.
     const { rows } = await sql<DeliveryRow>`
       update event_delivery set urgent = true, turn = turn + 1, due_at = statement_timestamp(),
@@ -108,6 +132,15 @@ export async function retryDelivery(
   });
 }
 
+/** Makes the row of a delivery, if it has none because its event is not read yet. */
+async function insertUnread(tx: Database, id: string, eventId: string): Promise<void> {
+  const unread = await selectUnread(tx, id, sql`event_id = ${eventId}`);
+  if (!unread) return;
+  const names = sql.join(columns.event_delivery.map((name) => sql.ref(name)));
+  await sql`insert into event_delivery (${names}) select ${names} from ${unread} unread
+    on conflict (subscription_id, event_id) do nothing`.execute(tx);
+}
+
 async function reasonOfLoss(tx: Database, { contact_id, reason }: DeliveryRow): Promise<string> {
   if (reason === 'contact_deleted') return reason;
   const { rows } = await sql`select from contact where id = ${contact_id}`.execute(tx);
@@ -116,6 +149,7 @@ async function reasonOfLoss(tx: Database, { contact_id, reason }: DeliveryRow): 
 
 /** What waits, and what came of the last 24 hours. */
 export async function countDeliveries(db: Database, subscription: SubscriptionRow) {
+  const unread = await selectUnread(db, subscription.id, sql`true`, null);
   const { rows } = await sql<{
     pending: number;
     oldestPendingAt: Date | null;
@@ -129,8 +163,11 @@ export async function countDeliveries(db: Database, subscription: SubscriptionRo
         where ${ofSubscription(subscription)} and ended_at > now() - interval '24 hours'
         group by status
     ), waiting as (
-      select count(*)::int as number, min(pending_since) as oldest from event_delivery
-        where ${ofSubscription(subscription)} and status = 'pending'
+      select sum(number)::int as number, min(oldest) as oldest from (
+        select count(*) as number, min(pending_since) as oldest from event_delivery
+          where ${ofSubscription(subscription)} and status = 'pending'
+        ${unread ? sql`union all select count(*), min(recorded_at) from ${unread} unread` : sql``}
+      ) parts
     ), ofStatus as (
       select coalesce(sum(number) filter (where status = 'delivered'), 0)::int as delivered,
           coalesce(sum(number) filter (where status = 'failed'), 0)::int as failed,

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Candidate, contactsOf, type Unit } from '../../domain/subscription/choice.ts';
 import type { Attempt } from '../../domain/subscription/schedule.ts';
 import type { Database } from '../database.ts';
+import { selectEvents } from '../events/derived.ts';
 import type { Target } from './sending.ts';
 
 /** What may be sent for a subscription, and what it is. */
@@ -164,16 +165,16 @@ export async function readDeliveries(
       email: string | null;
     }
   >`
-    with chosen as (
+    with found as materialized (${selectEvents(eventIds)}), chosen as (
       select delivery.event_id, delivery.contact_id, tries, turn, attempts, delivery.recorded_at,
-          sum(octet_length(event.data::text)) over (order by delivery.recorded_at, delivery.event_id)
+          sum(octet_length(found.data::text)) over (order by delivery.recorded_at, delivery.event_id)
             as bytes,
           row_number() over (order by delivery.recorded_at, delivery.event_id) as place
         from event_subscription subscription
         join project on project.id = subscription.project_id and project.disabled_reason is null
         join event_delivery delivery on delivery.subscription_id = subscription.id
           and delivery.project_id = subscription.project_id and delivery.epoch = subscription.epoch
-        left join event on event.id = delivery.event_id
+        left join found on found.id = delivery.event_id
         where subscription.id = ${id} and enabled and delivery.status = 'pending'
           and delivery.event_id = any(${eventIds}::uuid[])
           and (not paused or exists (select from event_delivery
@@ -184,7 +185,7 @@ export async function readDeliveries(
         contact.email
       from chosen
       -- Those of a contact that is being erased count as gone.
-      left join event on event.id = chosen.event_id
+      left join found as event on event.id = chosen.event_id
         and not exists (select from contact erased where erased.id = event.contact_id
           and erased.project_id <> event.project_id)
       left join contact on contact.id = event.contact_id

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { millisecondsUntil } from '../expressions.ts';
+import { selectEvents } from '../events/derived.ts';
+import { millisecondsSince, millisecondsUntil } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
 import { findSecrets } from '../projects/secrets.ts';
 import { freshReceiver } from './subscriptions.ts';
@@ -30,21 +32,49 @@ export interface Target {
   batchMax: number | null;
   /** Deliveries with this number wait with their batch. */
   batchTurn: number;
+  /** For how many milliseconds the oldest new delivery has been due; 0: none is. */
+  lagMs: number;
+}
+
+/** An activity that sends for a subscription. */
+export interface Lease {
+  id: string;
+  /** When it began, as text of the database. */
+  since: string;
 }
 
 /**
- * Makes an activity the only one that sends for a subscription: one before that still lives stops.
- * False: the subscription is gone.
+ * Makes an activity the only one that sends for a subscription: one before that still lives stops. The
+ * sweep looks at the subscription from now on. Null: it is gone.
  */
-export async function takeLease(db: Database, id: string, lease: string): Promise<boolean> {
-  const row = await db
-    .updateTable('event_subscription')
-    .set({ lease })
-    .where('id', '=', id)
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+export async function takeLease(db: Database, id: string): Promise<Lease | null> {
+  const lease = randomUUID();
+  const { rows } = await sql<{ since: string }>`
+    update event_subscription set lease = ${lease}, look_at = clock_timestamp() where id = ${id}
+      returning look_at::text as since`.execute(db);
+  return rows[0] ? { id: lease, since: rows[0].since } : null;
 }
+
+/**
+ * Has the sweep look at a subscription when its next delivery is due, or in an hour, unless something has
+ * happened meanwhile that it has to look at.
+ */
+export async function endLease(
+  db: Database,
+  { id }: Target,
+  lease: Lease,
+  nextDueMs: number | null,
+): Promise<void> {
+  const ms = Math.min((nextDueMs ?? idleMs) + graceMs, idleMs);
+  await sql`update event_subscription
+    set look_at = now() + ${ms}::float8 * interval '1 millisecond'
+    where id = ${id} and lease = ${lease.id} and look_at = ${lease.since}::timestamptz`.execute(db);
+}
+
+/** How long the sweep does not look at a subscription with nothing to do, in milliseconds. */
+const idleMs = 3_600_000;
+/** How late a run may be before the sweep tells it, in milliseconds. */
+const graceMs = 10_000;
 
 /** The subscription as it is now; null: it is gone, or another activity sends for it. */
 export async function findTarget(db: Database, id: string, lease: string): Promise<Target | null> {
@@ -58,6 +88,9 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
         coalesce(${millisecondsUntil(sql`hold_until`)}, 0) as "holdMs",
         ${millisecondsUntil(sql`probe_at`)} as "probeMs", probes,
         batch_max as "batchMax", batch_turn as "batchTurn",
+        ${millisecondsSince(sql`(select due_at from event_delivery
+          where subscription_id = ${id} and status = 'pending' and is_retry = false
+          order by due_at limit 1)`)} as "lagMs",
         suspended as "isSuspended"
       from event_subscription subscription join project on project.id = project_id
       where subscription.id = ${id} and lease = ${lease}`.execute(db);
@@ -98,7 +131,7 @@ export async function skipGone(db: Database, id: string, eventId: string): Promi
         contact_id = case when had.lost then null else contact_id end,
         ended_at = now(), updated_at = now()
       from had where subscription_id = ${id} and event_id = ${eventId} and status = 'pending'
-        and not exists (select from event where event.id = ${eventId})`.execute(db);
+        and not exists (${selectEvents([eventId])})`.execute(db);
 }
 
 /**

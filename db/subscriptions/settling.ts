@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Attempt, failuresMax } from '../../domain/subscription/schedule.ts';
 import type { Database } from '../database.ts';
+import { selectEvents } from '../events/derived.ts';
 
 /** What the end of a request changes. */
 
@@ -60,13 +61,13 @@ export async function settle(tx: Database, id: string, settled: Settled): Promis
 }
 
 /** SQL of what becomes of the deliveries. */
-function changeOf({ batch, failure }: Settled) {
+function changeOf({ batch, deliveries, failure }: Settled) {
   if (failure === null) {
     return sql`status = 'delivered', reason = null, response = null, ended_at = now(),
       urgent = false, tries = 0, batch_turn = null`;
   }
   const turn = batch === null || failure.isTakenApart ? alone : batch.turn;
-  const said = sql`response = ${kept(failure.response)}, is_retry = true, batch_turn = ${turn},
+  const said = sql`response = ${kept(failure.response, deliveries)}, is_retry = true, batch_turn = ${turn},
     urgent = urgent and turn <> sent_turn`;
   if (failure.waitMs === 'kept') return said;
   if (failure.waitMs === null) {
@@ -117,8 +118,10 @@ async function noteFailure(
 const after = (ms: number) => sql`(clock_timestamp() + ${ms} * interval '1 millisecond')`;
 
 /** An answer about an event that is gone is not kept. */
-const kept = (response: string | null) => sql`
-  case when not exists (select from sent left join event on event.id = sent.event_id
+const kept = (response: string | null, deliveries: Settled['deliveries']) => sql`
+  case when not exists (select from sent
+    left join (${selectEvents(deliveries.map(({ eventId }) => eventId))}) event
+      on event.id = sent.event_id
     where event.id is null) then ${response} end`;
 
 const isSame = sql`status = 'pending' and turn = sent_turn`;

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { columnList } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
@@ -13,46 +13,77 @@ const pageSize = 1_000;
 /** For how long deliveries are kept after their end, and may be pending. */
 const keptDays = 30;
 
+/** The longest time until the sweep looks at a subscription with nothing to do, in SQL. */
+const idle = sql`interval '1 hour'`;
+
+/**
+ * SQL that has the sweep look at the subscriptions of projects with events that are not folded into their
+ * counts yet: whoever has recorded them may have died before it told anybody.
+ */
+export const noteRecorded = sql`update event_subscription set look_at = now()
+  where project_id in (select project_id from event_tally where fresh)`;
+
 /**
  * Subscriptions whose run should have done what is due by now, and their projects: nobody has told it,
- * or the run is lost. A page by id. `isDue` is false for those with nothing to do.
+ * or the run is lost. A page by id of those to be looked at. `isDue` is false for those with nothing to do.
  */
 export async function listForgotten(
   db: Database,
   after: string | null,
 ): Promise<{ id: string; projectId: string; isDue: boolean }[]> {
+  const isPending = (isLate: RawBuilder<unknown>) => sql`enabled and not paused
+    and exists (select from event_delivery
+      where subscription_id = subscription.id and status = 'pending'
+        and is_retry = any (array[true, false]) ${isLate})`;
+  const late = sql`and due_at < now() - interval '10 seconds'`;
   const { rows } = await sql<{ id: string; projectId: string; isDue: boolean }>`
-    select subscription.id, project_id as "projectId",
-        project.disabled_reason is null and (${hasUnread} or backlog is not null or has_outdated or suspended
-        or enabled and not paused and coalesce(hold_until < now(), true)
-          and coalesce(probe_at < now() - interval '10 seconds', true)
-          and exists (select from event_delivery
-            where subscription_id = subscription.id and status = 'pending'
-              and is_retry = any (array[true, false])
-              and due_at < now() - interval '10 seconds')) as "isDue"
-      from (select ${columnList('event_subscription')} from event_subscription
-        where ${after === null ? sql`true` : sql`id > ${after}`}
-        order by id limit ${lookedAtOnce}) subscription
-      join project on project.id = subscription.project_id
-      order by subscription.id`.execute(db);
+    with page as materialized (
+      select subscription.id, project_id, subscription.look_at, disabled_reason_of_project,
+          ${hasUnread} or backlog is not null or has_outdated or suspended
+            or coalesce(hold_until < now(), true)
+              and coalesce(probe_at < now() - interval '10 seconds', true) and ${isPending(late)}
+            as has_work,
+          ${isPending(sql``)} as is_waiting
+        from (select ${columnList('event_subscription', 'due')},
+              project.disabled_reason as disabled_reason_of_project
+            from event_subscription due join project on project.id = due.project_id
+            where (due.look_at <= now() or suspended)
+              and ${after === null ? sql`true` : sql`due.id > ${after}`}
+            order by due.id limit ${lookedAtOnce}) subscription
+    ), idle as (
+      update event_subscription subscription set look_at = now() + ${idle} from page
+        where subscription.id = page.id and not has_work and not is_waiting
+          -- Unless something has happened since.
+          and subscription.look_at = page.look_at
+    )
+    select id, project_id as "projectId",
+        has_work and disabled_reason_of_project is null as "isDue"
+      from page order by id`.execute(db);
   return rows;
 }
 
-/** Ids of all subscriptions, a page after another. */
-export async function* allSubscriptions(db: Database): AsyncGenerator<string> {
-  let after: string | null = null;
-  for (;;) {
-    const rows: { id: string }[] = await db
-      .selectFrom('event_subscription')
-      .select('id')
-      .$if(after !== null, (query) => query.where('id', '>', after ?? ''))
-      .orderBy('id')
-      .limit(lookedAtOnce)
-      .execute();
-    for (const { id } of rows) yield id;
-    after = rows.at(-1)?.id ?? null;
-    if (rows.length < lookedAtOnce) return;
-  }
+/** Subscriptions whose old deliveries are to be cleared, the longest due first: each every hour. */
+export async function listToClear(db: Database): Promise<string[]> {
+  const rows = await db
+    .selectFrom('event_subscription')
+    .select('id')
+    .where('clear_at', '<=', sql<Date>`now()`)
+    .orderBy('clear_at')
+    .limit(lookedAtOnce)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Notes that a subscription's old deliveries are cleared. */
+export async function noteCleared(db: Database, id: string): Promise<void> {
+  await sql`update event_subscription set clear_at = now() + interval '1 hour'
+    where id = ${id}`.execute(db);
+}
+
+/** Deletes a page of what was told of mail longer ago than any subscription reads. Returns whether none is left. */
+export async function clearOldLog(db: Database): Promise<boolean> {
+  const where = sql<boolean>`recorded_at < now() - ${keptDays + 1} * interval '1 day'`;
+  return (await deletePage(db, { table: 'derived_event_log', where, rows: pageSize })) < pageSize;
 }
 
 /**

@@ -76,7 +76,8 @@ select ((
 
 select id
 from event_subscription
-order by id
+where clear_at <= now()
+order by clear_at
 limit $1
 
 select id, name, data, created_at
@@ -132,7 +133,7 @@ from (
           as recorded_at, id as email_id, null::xid8 as tx
     from email
     where delivered_at is not null and derived_events & 2 <> 0 and email.id = any($3::uuid[])) as
-        mail ) as listed
+        mail) as listed
 left join contact on contact.id = listed.contact_id
 order by array_position($4::uuid[], listed.id)
 
@@ -141,6 +142,34 @@ from event_tally
 where project_id = $1
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
+
+select name, (
+  select format
+  from run_format
+  where kind = 'derivedEventLog') = 2 as "isLogged", (
+  select array_agg(id)
+  from event_subscription
+  where project_id = $1 and enabled and exists (
+    select
+    from unnest(events) as item
+    where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name, left(item,
+        -1)))) as "subscriptionIds"
+from unnest($2::text[]) as named(name)
+where (
+  select format
+  from run_format
+  where kind = 'campaignEvents') = 2 and not exists (
+  select
+  from workflow
+  where project_id = $3 and trigger_event_name = named.name and enabled and trigger_type = 'EVENT')
+      and not exists (
+  select
+  from exit_event
+  where project_id = $4 and event_name = named.name) and not exists (
+  select
+  from unnest($5::uuid[]) as receiver(id)
+  join wait on wait.contact_id = receiver.id
+  where wait.event_name = named.name and wait.event_id is null)
 
 select name, sum(count)::float8 as count
 from (
@@ -171,39 +200,12 @@ from (
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
 
-select subscription.id, project_id as "projectId", project.disabled_reason is null and ((enabled or
-    earlier <> '[]') and (reading is not null or earlier <> '[]' or exists (
-      select
-      from event
-      where event.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
-          pg_visible_in_snapshot(tx, seen))) or backlog is not null or has_outdated or suspended or
-          enabled and not paused and coalesce(hold_until < now(), true) and coalesce(probe_at <
-          now() - interval '10 seconds', true) and exists (
-    select
-    from event_delivery
-    where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
-        false]) and due_at < now() - interval '10 seconds')) as "isDue"
-from (
-  select event_subscription.backlog, event_subscription.batch_max, event_subscription.batch_turn,
-      event_subscription.covered_from, event_subscription.created_at,
-      event_subscription.description, event_subscription.disabled_reason,
-      event_subscription.earlier, event_subscription.enabled, event_subscription.epoch,
-      event_subscription.events, event_subscription.failing_since, event_subscription.failures,
-      event_subscription.has_outdated, event_subscription.header_names, event_subscription.headers,
-      event_subscription.hold_until, event_subscription.id, event_subscription.lease,
-      event_subscription.paused, event_subscription.previous_secret,
-      event_subscription.previous_secret_expires_at, event_subscription.probe_at,
-      event_subscription.probes, event_subscription.project_id, event_subscription.read_earlier,
-      event_subscription.read_id, event_subscription.read_tx, event_subscription.reading,
-      event_subscription.released_at, event_subscription.secret, event_subscription.secret_names,
-      event_subscription.seen, event_subscription.suspended, event_subscription.updated_at,
-      event_subscription.url
-  from event_subscription
-  where true
-  order by id
-  limit $1) subscription
-join project on project.id = subscription.project_id
-order by subscription.id
+update event_subscription
+set look_at = now()
+where project_id in (
+  select project_id
+  from event_tally
+  where fresh)
 
 with page as (
   select kind, type, id, at
@@ -420,6 +422,51 @@ left join contact on contact.id = case page.kind when 'event' then event.contact
     then email.contact_id when 'execution' then execution.contact_id end
 order by page.at desc, page.item_id collate "C" desc
 
+with page as materialized (
+  select subscription.id, project_id, subscription.look_at, disabled_reason_of_project, (enabled or
+      earlier <> '[]') and (reading is not null or earlier <> '[]' or exists (
+      select
+      from event
+      where event.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
+          pg_visible_in_snapshot(tx, seen)) or exists (
+      select
+      from derived_event_log log
+      where log.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
+          pg_visible_in_snapshot(tx, seen))) or backlog is not null or has_outdated or suspended or
+          coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10 seconds',
+          true) and enabled and not paused and exists (
+    select
+    from event_delivery
+    where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
+        false]) and due_at < now() - interval '10 seconds') as has_work, enabled and not paused and
+        exists (
+    select
+    from event_delivery
+    where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
+        false]) ) as is_waiting
+  from (
+    select due.backlog, due.batch_max, due.batch_turn, due.clear_at, due.covered_from,
+        due.created_at, due.description, due.disabled_reason, due.earlier, due.enabled, due.epoch,
+        due.events, due.failing_since, due.failures, due.has_outdated, due.header_names,
+        due.headers, due.hold_until, due.id, due.lease, due.look_at, due.paused,
+        due.previous_secret, due.previous_secret_expires_at, due.probe_at, due.probes,
+        due.project_id, due.read_earlier, due.read_id, due.read_tx, due.reading, due.released_at,
+        due.secret, due.secret_names, due.seen, due.suspended, due.updated_at, due.url,
+        project.disabled_reason as disabled_reason_of_project
+    from event_subscription due
+    join project on project.id = due.project_id
+    where (due.look_at <= now() or suspended) and true
+    order by due.id
+    limit $1) subscription ), idle as (
+  update event_subscription subscription
+  set look_at = now() + interval '1 hour'
+  from page
+  where subscription.id = page.id and not has_work and not is_waiting and subscription.look_at =
+      page.look_at )
+select id, project_id as "projectId", has_work and disabled_reason_of_project is null as "isDue"
+from page
+order by id
+
 with stored as materialized (
   select id, coalesce(octet_length(data::text), 0)::int as bytes, created_at, recorded_at
   from event
@@ -478,7 +525,13 @@ with touched as (
   where fresh ), gone as (
   delete from event_tally tally using touched
   where (tally.project_id, tally.name, tally.day) = (touched.project_id, touched.name, touched.day)
-  returning tally.project_id, tally.name, tally.day, tally.count )
+  returning tally.project_id, tally.name, tally.day, tally.count ), noted as (
+  update event_subscription
+  set look_at = now()
+  where project_id in (
+    select project_id
+    from event_tally
+    where fresh) )
 insert into event_tally (project_id, name, day, count, fresh)
 select project_id, name, day, sum(count), false
 from gone

@@ -1,3 +1,10 @@
+delete from derived_event_log
+where recorded_at < now() - $1 * interval '1 day' and ctid = any (array(
+    select ctid
+    from derived_event_log
+    where recorded_at < now() - $2 * interval '1 day'
+    limit $3))
+
 delete from suppression
 where until <= now() and ctid = any (array(
     select ctid

@@ -219,31 +219,6 @@ from workflow_step
 where workflow_id = $1
 order by created_at, id
 
-select name
-from unnest($1::text[]) as named(name)
-where (
-  select format
-  from run_format
-  where kind = 'campaignEvents') = 2 and not exists (
-  select
-  from workflow
-  where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type = 'EVENT')
-      and not exists (
-  select
-  from exit_event
-  where project_id = $3 and event_name = named.name) and not exists (
-  select
-  from event_subscription
-  where project_id = $4 and enabled and exists (
-    select
-    from unnest(events) as item
-    where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name, left(item,
-        -1)))) and not exists (
-  select
-  from unnest($5::uuid[]) as receiver(id)
-  join wait on wait.contact_id = receiver.id
-  where wait.event_name = named.name and wait.event_id is null)
-
 select step.config, step.created_at, step.id, step.key, step.name, step.position_x, step.position_y,
     step.project_id, step.template_id, step.type, step.updated_at, step.workflow_id, template.name
     as template_name

@@ -1,0 +1,133 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type DerivedEvent, derivedEvents, derivedId, hasDerived } from '../events/derived.ts';
+import { itemsMatch } from './matching.ts';
+import type { EarlierItems } from './subscriptions.ts';
+
+/** Where a subscription is in the log of events, and what comes after that. */
+
+/** The columns of a position, in SQL. */
+export const positionColumns = sql`id, project_id, events, enabled, epoch, seen::text, read_tx::text,
+  read_id, read_earlier, earlier, reading::text, reading is not null as is_begun`;
+
+export interface Position {
+  id: string;
+  project_id: string;
+  events: string[];
+  enabled: boolean;
+  epoch: number;
+  seen: string;
+  /** Up to which events are read page by page; null: that has not begun. */
+  reading: string | null;
+  /** A page was read of it before. */
+  is_begun: boolean;
+  read_tx: string | null;
+  read_id: string | null;
+  read_earlier: number;
+  earlier: EarlierItems[];
+}
+
+/** SQL of the events that are new since `seen`. */
+export const isNew = sql`tx >= pg_snapshot_xmin(seen) and not pg_visible_in_snapshot(tx, seen)`;
+
+/** How much of the log is looked at. */
+export interface Extent {
+  /** Events, and batches of mail of fifty with two events each at most. null: all. */
+  most: { events: number; batches: number } | null;
+  order: 'oldest' | 'newest';
+}
+
+/**
+ * SQL of what comes after a position, as the parts of a statement: `wanted` are the events that the
+ * subscription wants; `bound` has the last row that counts, if there may be more.
+ */
+export function selectAfter(position: Position, extent: Extent): RawBuilder<unknown> {
+  const entries = [...position.earlier, current(position)].map((entry, at) => ({ ...entry, at }));
+  const { most, order } = extent;
+  const lastOf = (rows: string, max: number) => sql`
+    (select tx, id, recorded_at from ${sql.table(rows)} order by tx, id offset ${max - 1} limit 1)`;
+  // Of the newest there is always more: before them.
+  const bound =
+    most === null || order === 'newest'
+      ? sql`select null::xid8 as tx, null::uuid as id, null::timestamptz as recorded_at where false`
+      : sql`select tx, id, recorded_at from (${lastOf('events', most.events)}
+          union all ${lastOf('batches', most.batches)}) as last order by tx, id limit 1`;
+  return sql`held as materialized (
+      select at, epoch, until::pg_snapshot as until,
+          array(select jsonb_array_elements_text(events)) as events
+        from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
+          as entry(at int, epoch int, until text, events jsonb)
+    ), events as materialized (
+      select event.id, tx, contact_id, name, event.created_at, recorded_at
+        ${nextIn('event', position, { ...extent, max: most?.events ?? null })}
+    ), batches as materialized (
+      select derived_event_log.id, tx, email_ids, recorded_at
+        ${nextIn('derived_event_log', position, { ...extent, max: most?.batches ?? null })}
+    ), bound as materialized (${bound}), mails as materialized (
+      select tx, mail.id, contact_id, status, source_type, sent_at, delivered_at, derived_events
+        from batches cross join unnest(email_ids) as told(email_id)
+        cross join lateral (
+          select id, contact_id, status, source_type, sent_at, delivered_at, derived_events
+            from email where email.id = email_id limit 1) mail
+        where ${isWithin('batches')}
+    ), page as (
+      select id, tx, contact_id, name, created_at, recorded_at from events
+        where ${isWithin('events')}
+      ${sql.join(derivedEvents.map(selectOfMails), sql` `)}
+    ), wanted as (
+      select page.id as event_id, contact_id, name as event_name, created_at, recorded_at, then_held.epoch
+        from page cross join lateral (
+          select epoch, events from held
+            where until is null or pg_visible_in_snapshot(page.tx, until)
+            order by at limit 1) then_held
+        where ${itemsMatch(sql`then_held.events`, sql`page.name`)}
+    )`;
+}
+
+/** SQL of rows of a log after a position. */
+function nextIn(
+  log: 'event' | 'derived_event_log',
+  { project_id, seen, reading, read_tx, read_id }: Position,
+  { order, max }: Extent & { max: number | null },
+): RawBuilder<unknown> {
+  const id = sql.ref(`${log}.id`);
+  const isRead = sql`(tx, ${id}) <= (${read_tx}::xid8, ${read_id}::uuid)`;
+  const isVisible = sql`pg_visible_in_snapshot(tx, ${reading}::pg_snapshot)`;
+  const isLeft =
+    order === 'newest'
+      ? // Also what was recorded since that began.
+        read_tx === null
+        ? sql`true`
+        : sql`not (${isRead} and ${isVisible})`
+      : read_tx === null
+        ? isVisible
+        : // The first part is one that an index helps with.
+          sql`tx >= ${read_tx}::xid8 and not ${isRead} and ${isVisible}`;
+  const direction = order === 'newest' ? sql`desc` : sql``;
+  return sql`from ${sql.table(log)}, (values (${seen}::pg_snapshot)) as position(seen)
+    where project_id = ${project_id} and ${isNew} and ${isLeft}
+    order by tx ${direction}, ${id} ${direction} ${max === null ? sql`` : sql`limit ${max}`}`;
+}
+
+/** SQL of whether a row of a log belongs to the page: the other log may have more before it. */
+const isWithin = (rows: string) => sql`not exists (select from bound
+  where (bound.tx, bound.id) < (${sql.ref(`${rows}.tx`)}, ${sql.ref(`${rows}.id`)}))`;
+
+/** SQL of the derived events of `mails`, also of those that were stored since. */
+function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
+  const at = sql.ref(event.at);
+  return sql`
+    union all
+    select ${derivedId(event, sql`id`)}, tx, contact_id, ${sql.lit(event.name)}, ${at}, ${at}
+      from mails where ${hasDerived(event)}
+    union all
+    select stored.id, mails.tx, stored.contact_id, stored.name, stored.created_at, stored.recorded_at
+      from mails cross join lateral (
+        select id, contact_id, name, created_at, recorded_at from event
+          where derived_events & ${sql.lit(event.bit)} = 0
+            and event.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
+}
+
+/** What holds for events after all changes. */
+function current({ enabled, events, epoch }: Position) {
+  return { until: null, events: enabled ? events : [], epoch };
+}

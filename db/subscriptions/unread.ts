@@ -1,0 +1,41 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { type Position, positionColumns, selectAfter } from './position.ts';
+
+/**
+ * Events that a subscription has not read yet: they are pending, although they have no row. Its run reads
+ * them within a second, unless it gives way to others.
+ */
+
+/** How old they are when they are listed, in SQL: before that their rows are about to come. */
+const listedAfter = sql`interval '2 seconds'`;
+/** How much of the log a list looks at: a run is not so far behind for long. */
+const listedMost = { events: 20_000, batches: 400 };
+
+/**
+ * SQL of what is pending without a row, with the columns of `event_delivery`; null: all is read, or the
+ * subscription is gone.
+ * @param where SQL of a condition on the events
+ * @param most null: all of them, not only the newest
+ */
+export async function selectUnread(
+  db: Database,
+  id: string,
+  where: RawBuilder<unknown>,
+  most: typeof listedMost | null = listedMost,
+): Promise<RawBuilder<unknown> | null> {
+  const { rows } = await sql<Position>`
+    select ${positionColumns} from event_subscription where id = ${id}
+      and (enabled or earlier <> '[]')`.execute(db);
+  const [position] = rows;
+  if (!position) return null;
+  return sql`(with ${selectAfter(position, { most, order: 'newest' })}
+    select ${id}::uuid as subscription_id, event_id, ${position.project_id}::uuid as project_id,
+        contact_id, event_name, created_at, recorded_at, 'pending' as status, null::text as reason,
+        epoch, recorded_at as due_at, recorded_at as pending_since, 0::smallint as tries,
+        false as is_retry, false as urgent, 0 as turn, '[]'::jsonb as attempts,
+        null::text as response, null::timestamptz as ended_at, recorded_at as updated_at,
+        null::uuid as batch_id, null::int as batch_turn
+      from wanted where recorded_at < now() - ${listedAfter} and ${where} and not exists (select from event_delivery
+        where event_delivery.subscription_id = ${id} and event_delivery.event_id = wanted.event_id))`;
+}

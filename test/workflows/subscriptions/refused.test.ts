@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { useEngine } from '../../support/engine.ts';
+import { useReceiver } from '../../support/fakes/receiver.ts';
+import { track, untilDeliveries } from '../../support/subscriptions.ts';
+
+/** Where private addresses are not allowed, nothing is sent to one, whatever its name. */
+
+const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'false' });
+const receiver = await useReceiver();
+
+it('a name that means an address of this machine is refused when it is connected', async () => {
+  const { port } = new URL(receiver.url);
+  const body = { url: `http://localhost:${port}/inside`, events: ['guarded'] };
+  const made = await engine.call('POST', '/event-subscriptions', body);
+  expect(made.status).toBe(201);
+  for (const url of [`http://127.0.0.1:${port}/`, 'http://[::ffff:10.0.0.1]/']) {
+    const refused = await engine.call('POST', '/event-subscriptions', { ...body, url });
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toContain('not_allowed');
+  }
+  await track(engine, 'guarded');
+  const [delivery] = await untilDeliveries(
+    engine,
+    made.body.id,
+    ([one]) => (one?.attempts.length ?? 0) > 0,
+  );
+  expect(delivery).toMatchObject({
+    status: 'pending',
+    attempts: [{ statusCode: null, error: 'address_refused' }],
+  });
+  expect(receiver.requests('/inside')).toEqual([]);
+});
