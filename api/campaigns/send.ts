@@ -83,7 +83,7 @@ export const sendCampaign = endpoint({
     'past and `late` is `send`; `scheduledFor` of the answer says when. The audience ' +
     'is counted now, and fixed when sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. ' +
     'SCHEDULE_IN_PAST: the time is not in the future, for nobody. BILLING_LIMIT_EXCEEDED: the project may ' +
-    'not send so many mails this month. VALIDATION_ERROR `invalid_template`: its text, stored by an ' +
+    'not send so many mails in the month in which it begins. VALIDATION_ERROR `invalid_template`: its text, stored by an ' +
     'earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
     'sent.',
   access: 'secret',
@@ -127,7 +127,7 @@ export const sendCampaign = endpoint({
       projectId,
       category: 'campaigns',
       units: total,
-      at: body.local && at,
+      at,
     });
     const local = body.local
       ? { local_time: body.local.localTime, late: body.local.late, first_moment: at }

@@ -26,7 +26,7 @@ describe('a limit of its own', () => {
     expect((await project.send()).status).toBe(200);
   });
 
-  it('judges a campaign with a local time by the month of its first moment', async () => {
+  it('judges a campaign by the month of its time, or of its first moment', async () => {
     const project = await billedProject();
     for (let count = 0; count < 10; count += 1) await project.send();
     const ask = (path: string, body: object) =>
@@ -43,11 +43,16 @@ describe('a limit of its own', () => {
     expect(codeOf(await ask(path, {}))).toEqual([402, 'BILLING_LIMIT_EXCEEDED']);
     const now = new Date();
     const later = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 15, 9));
-    const planned = await ask(path, { localTime: later.toISOString().slice(0, 16) });
-    expect(planned.body.data).toMatchObject({
-      status: 'SCHEDULED',
-      scheduledFor: later.toISOString(),
-    });
+    for (const when of [
+      { scheduledFor: later.toISOString() },
+      { localTime: later.toISOString().slice(0, 16) },
+    ]) {
+      const planned = await ask(path, when);
+      expect(planned.body.data).toMatchObject({
+        status: 'SCHEDULED',
+        scheduledFor: later.toISOString(),
+      });
+    }
   });
 
   it('lets claimed mail leave as far as it goes, each once', async () => {
