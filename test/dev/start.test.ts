@@ -55,6 +55,16 @@ describe('npm start', { timeout: 300_000 }, () => {
     expect(output.text).not.toContain('did not start');
   });
 
+  it('ends when npm alone is asked to', async () => {
+    const { child, output } = laptop.start({}, ['npm', 'start']);
+    await vi.waitFor(() => expect(output.text).toContain('Starting Everpost'), readyWithin);
+    // All who hold its output have ended: none of its programs has stayed.
+    const ended = once(child, 'close');
+    child.kill('SIGTERM');
+    await ended;
+    expect(output.text).toContain('Stopped. Your data stays.');
+  });
+
   it('runs, survives a killed API, stops without a trace, keeps the data, and plays the demo', async () => {
     const first = laptop.start();
     await first.ready();

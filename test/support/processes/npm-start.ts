@@ -26,7 +26,8 @@ export interface Laptop {
   dataDir: string;
   /** The environment of every start; may be changed in between. */
   env: NodeJS.ProcessEnv;
-  start(more?: NodeJS.ProcessEnv): Start;
+  /** @param command what npm runs, unless it is npm itself */
+  start(more?: NodeJS.ProcessEnv, command?: readonly string[]): Start;
 }
 
 export async function useLaptop(): Promise<Laptop> {
@@ -51,11 +52,9 @@ export async function useLaptop(): Promise<Laptop> {
   return {
     dataDir,
     env,
-    start(more = {}) {
-      const child = spawn(process.execPath, ['--import', 'tsx', 'dev/start.ts'], {
-        cwd: root,
-        env: { ...env, ...more },
-      });
+    start(more = {}, command = [process.execPath, '--import', 'tsx', 'dev/start.ts']) {
+      const [program = '', ...args] = command;
+      const child = spawn(program, args, { cwd: root, env: { ...env, ...more } });
       launched.push(child);
       const output = { text: '' };
       for (const stream of [child.stdout, child.stderr]) {
