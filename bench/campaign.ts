@@ -185,7 +185,7 @@ const paragraph =
   'lamps for long evenings, and a table large enough for all of your friends. Come and see.</p>\n';
 
 /** A newsletter of about 7 KB. */
-const mailBody =
+export const mailBody =
   '<h1>Hello {{name ?? friend}}</h1>\n' +
   '<p>You are on plan {{plan}} since {{since}} and have {{points}} points in {{city}}.</p>\n' +
   paragraph.repeat(10) +

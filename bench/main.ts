@@ -9,6 +9,7 @@ import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
 import { feedback } from './feedback.ts';
 import { imports } from './import.ts';
+import { listmonk } from './listmonk.ts';
 import { latency } from './latency.ts';
 import { liveExecutions } from './live-executions.ts';
 import { partitions } from './layout/partitions.ts';
@@ -32,6 +33,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   fairness,
   feedback,
   drain,
+  listmonk,
   pauses,
   timing,
   subscriptions,

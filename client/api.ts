@@ -4904,6 +4904,7 @@ export type StepExecution = {
   status: 'PENDING' | 'SCHEDULED' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'SKIPPED';
   scheduledFor: string | null;
   executeAfter: string | null;
+  /** What came of it. Of a WEBHOOK that is tried again: of its last attempt, with `nextAttemptAt` */
   output: Record<string, unknown> | null;
   error: string | null;
   startedAt: string | null;

@@ -67,7 +67,7 @@ async function hasNoUsers(databaseUrl: string): Promise<boolean> {
 }
 
 function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
-  const { mail, console: hasConsole } = readConfig(env);
+  const { mail, console: hasConsole, metricsPort } = readConfig(env);
   const hasMailbox = mail.mailboxReaders !== 'none';
   const inside = relative(process.cwd(), dataDir);
   const directory = inside.startsWith('..') ? dataDir : `./${inside}`;
@@ -78,6 +78,12 @@ function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
     ['Mailbox', hasMailbox ? `${facts.apiUrl}/local/mailbox` : null],
     ['Temporal', facts.temporalAddress],
     ['Temporal UI', facts.temporalUiUrl],
+    [
+      'Metrics',
+      metricsPort === null
+        ? null
+        : `http://127.0.0.1:${metricsPort}/metrics, of the worker on port ${metricsPort + 1}`,
+    ],
     ['Database', withoutPassword(facts.databaseUrl)],
     ['Data, logs', directory],
   ];

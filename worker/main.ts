@@ -62,6 +62,7 @@ async function main(): Promise<void> {
   await closeHealth();
   await endMetrics();
   await temporal.close();
+  log.info('stopped');
 }
 
 /** Answers health checks where the settings say so. Resolves with what ends that. */

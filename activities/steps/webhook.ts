@@ -9,6 +9,7 @@ import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from '../../domain/workflow/step-rules.ts';
 import {
   retryAfterAttempt,
+  webhookError,
   type WebhookOutcome,
   webhookOutput,
 } from '../../domain/workflow/webhook.ts';
@@ -98,16 +99,18 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     // Temporal had timed this attempt out, and a later one has completed the step.
     if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
     if (delayMs !== null) {
-      await postponeStep(tx, visit.stepExecution.id, attempts);
+      const nextAttemptAt = new Date(Date.now() + delayMs).toISOString();
+      await postponeStep(tx, visit.stepExecution.id, { ...output, nextAttemptAt });
       return 'again';
     }
     const { onFailure } = call.step.config as StepConfig<'WEBHOOK'>;
-    if (!output.success && onFailure === 'fail') throw new StepFailure(said(outcome), output);
+    if (!output.success && onFailure === 'fail')
+      throw new StepFailure(webhookError(outcome), output);
     return finishStep(tx, visit, call, output);
   });
   if (result === 'again') {
     throw ApplicationFailure.create({
-      message: `Attempt ${attempts}: ${said(outcome)}`,
+      message: `Attempt ${attempts}: ${webhookError(outcome)}`,
       type: 'WEBHOOK_ATTEMPT_FAILED',
       nextRetryDelay: delayMs ?? 0,
     });
@@ -183,17 +186,5 @@ function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
       return outcome;
     default:
       return { ...outcome, error: mask.text(outcome.error) };
-  }
-}
-
-/** The outcome of an attempt, in one sentence. */
-function said(outcome: WebhookOutcome): string {
-  switch (outcome.kind) {
-    case 'answered':
-      return `The receiver answered ${outcome.statusCode}.`;
-    case 'timeout':
-      return 'The receiver did not answer in time.';
-    default:
-      return outcome.error;
   }
 }

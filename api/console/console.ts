@@ -9,6 +9,7 @@ import { problemPage, projectPage, showProjectPage, tag } from './page.ts';
 import { campaignPages } from './pages/campaigns.ts';
 import { contactPages } from './pages/contacts.ts';
 import { emailPages } from './pages/emails.ts';
+import { erasurePages } from './pages/erasures.ts';
 import { executionPages } from './pages/executions.ts';
 import { failurePages } from './pages/failures.ts';
 import { jobPages } from './pages/jobs.ts';
@@ -65,6 +66,7 @@ export const consolePages = [
   ...executionPages,
   ...jobPages,
   ...contactPages,
+  ...erasurePages,
   ...emailPages,
   ...workflowPages,
   ...campaignPages,

@@ -32,6 +32,10 @@ export class FormToken {
     const given = Buffer.from(form.get('token') ?? '');
     const own = Buffer.from(this.text);
     const isRight = this.newCookie === null && given.length === own.length;
-    if (!isRight || !timingSafeEqual(given, own)) throw new Problem('ORIGIN_NOT_ALLOWED');
+    if (!isRight || !timingSafeEqual(given, own))
+      throw new Problem('ORIGIN_NOT_ALLOWED', { message: notOurs });
   }
 }
+
+const notOurs =
+  'This form is not of a page that this browser has open here. Load the page again, with cookies on.';

@@ -27,6 +27,7 @@ const doneTexts = {
   resumed: 'It goes on.',
   cancelled: 'Cancelled.',
   replaying: 'Its events of the last day that did not arrive are being sent again.',
+  erasing: 'The contact is gone; what others keep of it is being removed.',
   migrating: 'They are being moved to the newest version.',
 } as const;
 

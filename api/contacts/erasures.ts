@@ -14,7 +14,7 @@ import { tag } from './record.ts';
 const exampleId = 'f1000000-0000-4000-8000-000000000001';
 const ById = z.object({ id: Uuid });
 
-const eraseContact = endpoint({
+export const eraseContact = endpoint({
   id: 'eraseContact',
   method: 'POST',
   path: '/contacts/{id}/erase',
@@ -90,7 +90,7 @@ const Erasure = named('Erasure', {
     ),
 });
 
-const getErasure = endpoint({
+export const getErasure = endpoint({
   id: 'getErasure',
   method: 'GET',
   path: '/erasures/{id}',

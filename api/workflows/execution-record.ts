@@ -78,7 +78,9 @@ export const StepExecution = named('StepExecution', {
   status: z.enum(stepStatuses),
   scheduledFor: Time.nullable(),
   executeAfter: Time.nullable(),
-  output: AnyObject.nullable(),
+  output: AnyObject.nullable().describe(
+    'What came of it. Of a WEBHOOK that is tried again: of its last attempt, with `nextAttemptAt`',
+  ),
   error: z.string().nullable(),
   startedAt: Time.nullable(),
   completedAt: Time.nullable(),

@@ -151,19 +151,21 @@ export async function completeStep(
 }
 
 /**
- * Puts a step back between two attempts: started, with nothing in progress. The number of attempts
- * never decreases.
+ * Puts a step back between two attempts: started, with nothing in progress. What came of the last one
+ * is its output until the next has ended. The number of attempts never decreases.
  */
 export async function postponeStep(
   tx: Database,
   stepExecutionId: string,
-  attempts: number,
+  output: Record<string, unknown> & { attempts: number },
 ): Promise<void> {
   await tx
     .updateTable('step_execution')
     .set({
       status: 'PENDING',
-      attempts: sql<number>`greatest(attempts, ${attempts})`,
+      attempts: sql<number>`greatest(attempts, ${output.attempts})`,
+      output: sql<string>`case when attempts > ${output.attempts} then output
+        else ${JSON.stringify(output)}::jsonb end`,
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', stepExecutionId)

@@ -186,11 +186,12 @@ export function webhookOutput(
     success,
     response: answer ? readResponseBody(answer.text, answer.contentType) : null,
     attempts,
-    ...(success ? {} : { error: errorOf(outcome) }),
+    ...(success ? {} : { error: webhookError(outcome) }),
   };
 }
 
-function errorOf(outcome: WebhookOutcome): string {
+/** The outcome of an attempt that was not accepted, in one sentence. */
+export function webhookError(outcome: WebhookOutcome): string {
   if (outcome.kind === 'answered') return `The receiver answered ${outcome.statusCode}.`;
   return outcome.kind === 'timeout' ? 'The receiver did not answer in time.' : outcome.error;
 }

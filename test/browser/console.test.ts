@@ -73,7 +73,8 @@ async function failures(count: number) {
     ),
   );
   await Promise.all(ids.map((id) => executionIn(engine, workflow.id, id, 'FAILED')));
-  return { workflow, ids, mend: () => receiver.answer(path, { status: 200 }) };
+  const url = `${receiver.url}${path}`;
+  return { workflow, ids, url, mend: () => receiver.answer(path, { status: 200 }) };
 }
 
 describe.runIf(browser).each([
@@ -81,12 +82,13 @@ describe.runIf(browser).each([
   ['without JavaScript', false],
 ])('the console %s', (_, javaScriptEnabled) => {
   it('has failures retried, one and all', async () => {
-    const { workflow, ids, mend } = await failures(3);
+    const { workflow, ids, url, mend } = await failures(3);
     mend();
     const page = await openConsole(javaScriptEnabled);
     await page.getByRole('link', { name: 'Failures' }).click();
     const group = page.locator('section', { hasText: 'Tell the shop' }).first();
-    expect(await group.innerText()).toMatch(/3\s+executions, \d+ \w+ \d{4}/);
+    expect(await group.innerText()).toMatch(/3\s+executions, (at|from) \d+ \w+ \d{4}/);
+    expect(await group.innerText()).toContain(`Its receiver: ${url}`);
     await group.getByRole('button', { name: 'Retry', exact: true }).first().click();
     await page.getByRole('status').getByText('It is being tried again').waitFor();
     const left = async () => {
@@ -169,6 +171,49 @@ describe.runIf(browser).each([
     await page.getByLabel('Why did this contact get it, or not?').fill(address);
     await page.getByRole('button', { name: 'Look' }).click();
     await page.getByText('The contact was unsubscribed when the audience was fixed.').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('shows a delay as waited in until it is over', async () => {
+    const workflow = await createWorkflow(engine, {
+      steps: [
+        { type: 'DELAY', name: 'Two days', config: { amount: 2, unit: 'days' } },
+        { type: 'EXIT', name: 'Over' },
+      ],
+    });
+    const id = await startByHand(engine, workflow.id, await createContact(engine, newAddress()));
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    const page = await openConsole(javaScriptEnabled);
+    const path = `${api.url}/console/${project.id}/workflows/${workflow.id}`;
+    await page.goto(`${path}/executions/${id}`);
+    const row = page.getByRole('row', { name: 'Two days' });
+    expect(await row.innerText()).toMatch(/waiting\s.*due \d+ \w+ \d{4}/s);
+    await page.goto(path);
+    const numbers = await page
+      .getByRole('row', { name: 'Two days' })
+      .getByRole('cell')
+      .allInnerTexts();
+    // Entered, waiting, completed.
+    expect(numbers.slice(2, 5)).toEqual(['1', '1', '0']);
+    expect(faults).toEqual([]);
+  });
+
+  it('erases a contact, and shows the receipt', async () => {
+    const address = newAddress();
+    const id = await createContact(engine, address);
+    const page = await openConsole(javaScriptEnabled);
+    await page.goto(`${api.url}/console/${project.id}/contacts/${id}`);
+    await page.getByLabel('Every trace of this contact, for ever').check();
+    await page.getByRole('button', { name: 'Erase' }).click();
+    await page.getByRole('heading', { name: 'Erasure of a contact' }).waitFor();
+    const contacts = page.locator('.figures div', { hasText: 'Contact' });
+    await waitFor('the receipt', async () => {
+      if ((await contacts.count()) > 0) return true;
+      await page.getByRole('link', { name: 'Look again' }).click();
+      return false;
+    });
+    expect(await contacts.getByRole('definition').textContent()).toBe('1');
+    expect((await engine.call('GET', `/contacts/${id}`)).status).toBe(404);
     expect(faults).toEqual([]);
   });
 

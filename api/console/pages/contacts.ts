@@ -10,6 +10,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
 import { facts, further, heading, moment, section, state, table } from '../parts.ts';
 import { reasons } from './campaigns.ts';
+import { eraseForm } from './erasures.ts';
 import { holdText } from './emails.ts';
 import { executionTable } from './executions.ts';
 
@@ -46,7 +47,7 @@ const showContactById = projectPage({
   show: (context) => showContact(context, context.call.params['id'] ?? ''),
 });
 
-async function showContact({ call, path }: PageContext, id: string) {
+async function showContact({ call, token, path }: PageContext, id: string) {
   const { cursor } = call.query;
   const [contact, topics, consent, executions, timeline] = await Promise.all([
     ask(call, getContact, { params: { id } }),
@@ -61,7 +62,7 @@ async function showContact({ call, path }: PageContext, id: string) {
   const { email, subscribed, data, createdAt } = contact;
   return {
     title: email,
-    content: html`${heading(email, state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'))}
+    content: html`${heading(email, state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'), eraseForm(token, path(`/contacts/${id}/erase`)))}
       <div class="columns">
         ${section(
           'Data',

@@ -184,24 +184,35 @@ function executionActs(
   ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip the step', inputs: way })}`;
 }
 
-function stepTable({ stepExecutions }: Execution): Html {
+function stepTable(execution: Execution): Html {
+  const waitsIn = execution.status === 'WAITING' ? execution.currentStepId : null;
   return table(
     ['Step', 'State', 'Begun', 'Ended', 'What came of it'],
-    stepExecutions.map((one) => {
-      const { step, status, startedAt, completedAt, error, output } = one;
-      // A delay is due when its next step is; a wait ends without its event.
-      const due = one.scheduledFor ?? one.executeAfter;
+    execution.stepExecutions.map((one) => {
+      const { step, startedAt, error, output } = one;
+      // A delay counts as completed from its beginning on; for a reader it goes on until it ends.
+      const isDelayed = step.id === waitsIn && one.status === 'COMPLETED';
+      const { status, completedAt } = isDelayed ? delayed : one;
+      const due = completedAt ? null : endOf(one);
       return [
         step.name,
         state(status),
         moment(startedAt),
-        completedAt || !due ? moment(completedAt) : html`due ${moment(due)}`,
+        due ? html`due ${moment(due)}` : moment(completedAt),
         html`${error} ${output && html`<code>${shortJson(output)}</code>`}`,
       ];
     }),
     'It has not begun a step.',
   );
 }
+
+/** When a step that has not ended goes on: a delay, a wait without its event, a webhook's next attempt. */
+function endOf({ scheduledFor, executeAfter, output }: Execution['stepExecutions'][number]) {
+  const told = output?.['resumeAt'] ?? output?.['nextAttemptAt'];
+  return scheduledFor ?? executeAfter ?? (typeof told === 'string' ? told : null);
+}
+
+const delayed = { status: 'WAITING', completedAt: null } as const;
 
 function shortJson(value: Record<string, unknown>): string {
   return JSON.stringify(value).slice(0, outputCharsMax);

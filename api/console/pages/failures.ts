@@ -100,10 +100,11 @@ const showFailures = projectPage({
 
 function groupSection(
   group: FailureGroup,
-  now: { version: number; pausedAt: string | null } | undefined,
+  now: z.output<typeof getWorkflow.response> | undefined,
   { token, path }: Pick<PageContext, 'token' | 'path'>,
 ): Html {
   const { kind, workflow, step, error, executions } = group;
+  const receiver = step && receiverOf(now?.steps.find(({ id }) => id === step.id));
   const retryAll =
     kind === 'FAILED' &&
     retryForms(
@@ -144,8 +145,10 @@ function groupSection(
     html`<p>
         ${state(kind)} ${count(executions.length)}
         ${executions.length === 1 ? 'execution' : 'executions'}, ${span(executions)}
+        ${now?.pausedAt && html`· the workflow is ${state('PAUSED')}`}
       </p>
       <p class="error">${error}</p>
+      ${receiver && html`<p>Its receiver: <code>${receiver}</code></p>`}
       <div class="wide">
         <table class="people">
           <tbody>
@@ -158,13 +161,19 @@ function groupSection(
   );
 }
 
+/** The address that a WEBHOOK step calls in the newest version, as it is written there. */
+function receiverOf(step: { type: string; config: Record<string, unknown> } | undefined) {
+  const url = step?.type === 'WEBHOOK' ? step.config['url'] : null;
+  return typeof url === 'string' ? url : null;
+}
+
 /** When it happened: the first of them, and the last. */
 function span(executions: readonly Listed[]): Html {
   const times = executions.map(timeOf).toSorted();
   const [first, last] = [times[0], times.at(-1)];
   const minute = (time = '') => time.slice(0, '2026-11-21T08:30'.length);
   const isOne = minute(first) === minute(last);
-  return isOne ? moment(first) : html`${moment(first)} to ${moment(last)}`;
+  return isOne ? html`at ${moment(first)}` : html`from ${moment(first)} to ${moment(last)}`;
 }
 
 function timeOf({ stuck, completedAt, startedAt }: Listed): string {

@@ -122,7 +122,8 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
       html`<span class="soft">${step.type.toLowerCase().replaceAll('_', ' ')}</span>`,
       count(step.entered),
       people(step.stepId, 'RUNNING,WAITING', step.waiting),
-      count(step.completed),
+      // A delay counts as completed from its beginning on; for a reader it goes on until it ends.
+      count(step.type === 'DELAY' ? Math.max(0, step.completed - step.waiting) : step.completed),
       count(step.skipped),
       people(step.stepId, 'FAILED', step.failed),
       step.medianSeconds === null ? '–' : duration(step.medianSeconds),

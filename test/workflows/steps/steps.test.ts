@@ -311,13 +311,22 @@ describe('a WEBHOOK step', () => {
     });
   });
 
-  it('skips a webhook that waits for its next attempt when the execution is cancelled', async () => {
+  it('tells of a webhook that waits for its next attempt, and skips it with the execution', async () => {
     receiver.answer('/down', { status: 503, headers: { 'retry-after': '60' } });
     const { path } = await beginExecution(engine, hook('/down'));
     await waitFor('the first attempt to be over', async () => {
       const { body } = await engine.call('GET', path);
       return body.stepExecutions[1]?.status === 'PENDING';
     });
+    const waiting = (await engine.call('GET', path)).body.stepExecutions[1].output;
+    expect(waiting).toMatchObject({
+      success: false,
+      statusCode: 503,
+      attempts: 1,
+      error: 'The receiver answered 503.',
+    });
+    const pauseMs = Date.parse(waiting.nextAttemptAt) - receiver.requests('/down')[0]!.at;
+    expect(pauseMs).toBeGreaterThanOrEqual(60_000);
     await engine.call('DELETE', path);
     const { body } = await engine.call('GET', path);
     expect(body.stepExecutions[1].status).toBe('SKIPPED');

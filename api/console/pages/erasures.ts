@@ -1,0 +1,73 @@
+import { eraseContact, getErasure } from '../../contacts/erasures.ts';
+import { ask } from '../ask.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { projectAct, projectPage } from '../page.ts';
+import { actForm, count, facts, figures, heading, moment, section, state } from '../parts.ts';
+
+/**
+ * The form that erases a contact. It cannot be undone, so the reader ticks what is asked first.
+ * @param action the path of `eraseContactForm`
+ */
+export function eraseForm(token: string, action: string): Html {
+  return actForm(token, {
+    action,
+    label: 'Erase',
+    weight: 'grave',
+    inputs: html`<label
+      ><input type="checkbox" required /> Every trace of this contact, for ever</label
+    >`,
+  });
+}
+
+const eraseContactForm = projectAct({
+  path: '/contacts/{id}/erase',
+  does: eraseContact,
+  async act(call) {
+    const { id = '' } = call.params;
+    const { jobId } = await ask(call, eraseContact, { params: { id }, body: {} });
+    return { to: `/erasures/${jobId}`, done: 'erasing' };
+  },
+});
+
+const showErasure = projectPage({
+  id: 'showErasure',
+  path: '/erasures/{id}',
+  at: '/contacts',
+  summary: 'How far an erasure is, and its receipt',
+  async show({ call, path }) {
+    const { id = '' } = call.params;
+    const erasure = await ask(call, getErasure, { params: { id } });
+    const { counts, receiptHash } = erasure;
+    return {
+      title: 'Erasure of a contact',
+      content: html`${heading('Erasure of a contact', state(erasure.state.toUpperCase()))}
+      ${section(
+        'Receipt',
+        facts([
+          ['Erasure', html`<code>${id}</code>`],
+          ['Asked', moment(erasure.requestedAt)],
+          ['Completed', moment(erasure.at)],
+          ...(receiptHash ? [['Hash', html`<code>${receiptHash}</code>`] as const] : []),
+        ]),
+      )}
+      ${
+        counts
+          ? section(
+              'What was removed',
+              figures(
+                Object.entries(counts).map(([name, number]) => [inWords(name), count(number)]),
+              ),
+            )
+          : html`<p><a href="${path(`/erasures/${id}`)}">Look again</a></p>`
+      }`,
+    };
+  },
+});
+
+/** A key of the counts as a heading: `otherEmails` → `Other emails`. */
+function inWords(key: string): string {
+  const words = key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words[0]!.toUpperCase() + words.slice(1);
+}
+
+export const erasurePages = [eraseContactForm, showErasure];
