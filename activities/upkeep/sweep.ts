@@ -154,18 +154,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
-    async CLEAR_EVENT_DELIVERIES() {
-      const isLate = after(clearingMs);
-      while (!isLate() && !(await clearLostDeliveries(db)));
-      while (!isLate() && !(await clearOldLog(db)));
-      for (let ids = await listToClear(db); ids.length > 0; ids = await listToClear(db)) {
-        for (const id of ids) {
-          while (!isLate() && !(await clearOldDeliveries(db, id)));
-          if (isLate()) return;
-          await noteCleared(db, id);
-        }
-      }
-    },
+    CLEAR_EVENT_DELIVERIES: () => clearEventDeliveries(db),
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
     },
@@ -200,6 +189,19 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
 function after(ms: number): () => boolean {
   const end = Date.now() + ms;
   return () => Date.now() > end;
+}
+
+async function clearEventDeliveries(db: Database): Promise<void> {
+  const isLate = after(clearingMs);
+  while (!isLate() && !(await clearLostDeliveries(db)));
+  while (!isLate() && !(await clearOldLog(db)));
+  for (let ids = await listToClear(db); ids.length > 0; ids = await listToClear(db)) {
+    for (const id of ids) {
+      while (!isLate() && !(await clearOldDeliveries(db, id)));
+      if (isLate()) return;
+      await noteCleared(db, id);
+    }
+  }
 }
 
 async function wakeSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
