@@ -1,5 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { WorkflowBundleOption } from '@temporalio/worker';
+import { statusKey } from '../workflows/client/search-attributes.ts';
 import { type RecordedRun, replayHistories } from '../worker/replay.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { describeHistory } from '../worker/describe-history.ts';
@@ -13,16 +14,19 @@ export interface Verdict {
   /** Where and why it failed, as described. */
   failure: string;
   divergence: Divergence | null;
+  /** The newest run of the execution, where a retry or a reset has begun one since. */
+  later: { runId: string; status: string } | null;
 }
 
 interface FailedRun extends RecordedRun {
   runId: string;
+  later: Verdict['later'];
 }
 
 /** A Temporal query for executions that failed in the 24 hours before this moment. */
 export function failedSince(now: Date): string {
   const since = new Date(now.getTime() - 24 * 60 * 60 * 1000).toISOString();
-  return `CustomerWorkflowStatus = "FAILED" AND CloseTime > "${since}"`;
+  return `${statusKey.name} = "FAILED" AND CloseTime > "${since}"`;
 }
 
 /**
@@ -44,6 +48,7 @@ export async function* replayFailed(
       runId: run.runId,
       failure: failure?.text ?? '',
       divergence,
+      later: run.later,
     };
   }
 }
@@ -52,13 +57,24 @@ async function* found(client: Client, query: string, max: number): AsyncGenerato
   let count = 0;
   for await (const { workflowId, runId } of client.workflow.list({ query, pageSize: 100 })) {
     if (count++ >= max) return;
-    const history = await client.workflow
-      .getHandle(workflowId, runId)
-      .fetchHistory()
-      .catch((error: unknown) => {
-        if (error instanceof WorkflowNotFoundError) return null;
-        throw error;
-      });
-    if (history) yield { workflowId, runId, history };
+    const history = await orGone(client.workflow.getHandle(workflowId, runId).fetchHistory());
+    if (!history) continue;
+    yield { workflowId, runId, history, later: await newerRun(client, workflowId, runId) };
   }
+}
+
+/** The newest run of a workflow id, unless it is this one. */
+async function newerRun(client: Client, workflowId: string, runId: string) {
+  const newest = await orGone(client.workflow.getHandle(workflowId).describe());
+  if (!newest || newest.runId === runId) return null;
+  const status = newest.typedSearchAttributes.get(statusKey) ?? newest.status.name;
+  return { runId: newest.runId, status };
+}
+
+/** Null when Temporal has removed the run. */
+function orGone<T>(asked: Promise<T>): Promise<T | null> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  });
 }

@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import {
+  type History,
+  historyFromJSON,
+  historyToJSON,
+} from '@temporalio/common/lib/proto-utils.js';
 import { executionRunId, deliveryRunId } from '../domain/workflow/execution.ts';
 import { isUuid } from '../domain/ids.ts';
 import { runIds } from '../domain/runs.ts';
@@ -34,6 +38,20 @@ export async function readHistory(path: string): Promise<FoundRun> {
       cause: error,
     });
   }
+}
+
+/** What maps are called in a history. Temporal answers their keys in any order. */
+const mapNames = ['indexedFields', 'fields', 'details'];
+
+/** A history as a file: the same text each time. */
+export function fileOf(history: History): string {
+  return `${JSON.stringify(JSON.parse(historyToJSON(history)), sortedMap, 2)}\n`;
+}
+
+function sortedMap(name: string, value: unknown): unknown {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!mapNames.includes(name) || !isMap) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**

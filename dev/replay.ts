@@ -3,10 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import inspector from 'node:inspector';
 import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { openDatabase } from '../db/database.ts';
-import { bundleWorkflows } from '../worker/bundle.ts';
+import { bundleWorkflows, WorkflowCodeFault } from '../worker/bundle.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { replayHistory } from '../worker/replay.ts';
 import { describeHistory } from '../worker/describe-history.ts';
@@ -17,6 +16,7 @@ import { playWhatIf, whatIfLines } from './what-if.ts';
 import { failedSince, replayFailed, type Verdict } from './failed-runs.ts';
 import {
   fetchHistory,
+  fileOf,
   type FoundRun,
   NoHistory,
   otherRuns,
@@ -55,6 +55,7 @@ const failedMax = 1000;
 function readArguments() {
   return parseArgs({
     allowPositionals: true,
+    tokens: true,
     options: {
       run: { type: 'string' },
       save: { type: 'string' },
@@ -74,7 +75,7 @@ type Options = ReturnType<typeof readArguments>['values'];
 
 /** Shows what happened to a run, step by step, and whether the current code takes the same way. */
 async function main(): Promise<number> {
-  const { positionals, values } = readArguments();
+  const { positionals, values, tokens } = readArguments();
   const [source, port = inspectPort] = positionals;
   if (values.help || (!source && !values.failed)) {
     (values.help ? console.log : console.error)(usage);
@@ -87,13 +88,20 @@ async function main(): Promise<number> {
     logger: new DefaultLogger('ERROR', () => {}),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
   });
-  const misuse = misuseOf(positionals, values);
+  const misuse = repeatedOption(tokens) ?? misuseOf(positionals, values);
   if (misuse) {
     console.error(misuse);
     return 2;
   }
   if (source) return replayOne(source, values, Number(port));
   return withTemporal((client) => replayAllFailed(client, values));
+}
+
+/** An option that was given twice, in a sentence; null: none. The first would be ignored. */
+function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): string | null {
+  const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []));
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  return twice === undefined ? null : `${twice} can be given once: ask for each on its own.`;
 }
 
 /** What was given and would be ignored, in a sentence; null: nothing. */
@@ -119,12 +127,18 @@ async function replayOne(source: string, options: Options, port: number): Promis
         const found = await fetchHistory(client, source, options.run);
         return { run: found, others: await otherRuns(client, found) };
       });
-  if (options.save) await writeFile(options.save, historyToJSON(run.history));
+  if (options.save) await writeFile(options.save, fileOf(run.history));
   const description = describeHistory(run.history);
   const trace = options.trace ? traceHistory(run.history) : undefined;
   const more = await askDatabase(run, options);
   if (!options.json) {
     const lines = description.map(({ at, text }) => `${at}  ${text}`);
+    if (more?.mayBeLater) {
+      console.log(
+        'This run was replaced: what the database shows is of now, and what this run was given and ' +
+          'has given may be overwritten.\n',
+      );
+    }
     const told = more?.data ? linesWithData(description, more.data) : lines;
     const taskLines = trace ? ['', ...traceLines(trace)] : [];
     for (const line of [...told, ...taskLines]) console.log(line);
@@ -148,12 +162,6 @@ async function replayOne(source: string, options: Options, port: number): Promis
   } else {
     console.log(verdict(events, divergence));
     if (options.picture) console.log(`Drawn to ${options.picture}.`);
-    if (more?.mayBeLater) {
-      console.log(
-        'What the database shows is of now: where the execution has gone on in another run since, ' +
-          'what this run was given and has given may be overwritten.',
-      );
-    }
     const { 'what-if': given } = options;
     if (given && more?.whatIf) {
       for (const line of whatIfLines(given, more.whatIf)) console.log(line);
@@ -200,9 +208,11 @@ async function replayAllFailed(client: Client, { json }: Options): Promise<numbe
   const query = failedSince(new Date());
   let replayed = 0;
   let other = 0;
+  let later = 0;
   for await (const found of replayFailed(client, bundle, { query, max: failedMax })) {
     replayed += 1;
     if (found.divergence) other += 1;
+    if (found.later) later += 1;
     console.log(json ? JSON.stringify(found) : verdictLine(found));
   }
   if (!json) {
@@ -211,15 +221,20 @@ async function replayAllFailed(client: Client, { json }: Options): Promise<numbe
       replayed === 0
         ? 'No execution has failed in the last day.'
         : `\nReplayed ${replayed}: the current code takes the same way with ${replayed - other}, ` +
-            `another way with ${other}.${more}`,
+            `another way with ${other}.${more}${later === 0 ? '' : laterNote(later)}`,
     );
   }
   return other === 0 ? 0 : 1;
 }
 
-function verdictLine({ at, workflowId, runId, failure, divergence }: Verdict): string {
+function laterNote(count: number): string {
+  return ` ${count} of these executions ${count === 1 ? 'has' : 'have'} a later run ("now …").`;
+}
+
+function verdictLine({ at, workflowId, runId, failure, divergence, later }: Verdict): string {
   const way = divergence ? `another way: ${divergence.text}` : 'same way';
-  return `${at}  ${workflowId} --run ${runId}  ${failure}  |  ${way}`.replaceAll('\n', ' ');
+  const now = later === null ? '' : `, now ${later.status}`;
+  return `${at}  ${workflowId} --run ${runId}  ${failure}  |  ${way}${now}`.replaceAll('\n', ' ');
 }
 
 async function withTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
@@ -256,14 +271,24 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
   return code.replace(begin, (line) => `${line} debugger;`);
 }
 
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Whoever reads has seen enough, such as `head`.
+  if (error.code === 'EPIPE') process.exit(2);
+  throw error;
+});
+
 try {
   process.exit(await main());
 } catch (error) {
   // Only the message for known errors; anything else with its stack.
-  if (error instanceof NoHistory || error instanceof NoServers) console.error(error.message);
+  if (isKnown(error)) console.error(error.message);
   else if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
   else console.error(error);
   process.exit(2);
+}
+
+function isKnown(error: unknown): error is Error {
+  return [NoHistory, NoServers, WorkflowCodeFault].some((kind) => error instanceof kind);
 }
 
 function isUsageError(error: unknown): error is Error {

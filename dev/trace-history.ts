@@ -7,6 +7,7 @@ import {
   ending,
   firstPayload,
   type HistoryEvent,
+  summaryOf,
   timeOf,
 } from '../worker/history-events.ts';
 
@@ -61,10 +62,10 @@ function commandOf(event: HistoryEvent, byId: EventsById): string | null {
   const scheduled = event.activityTaskScheduledEventAttributes;
   if (scheduled) {
     const input = shown(firstPayload(scheduled.input?.payloads));
-    return `call ${scheduled.activityType?.name}${summaryOf(event)}${input}`;
+    return `call ${scheduled.activityType?.name}${label(event)}${input}`;
   }
   const timer = event.timerStartedEventAttributes;
-  if (timer) return `start a timer of ${secondsOf(timer.startToFireTimeout)} s${summaryOf(event)}`;
+  if (timer) return `start a timer of ${secondsOf(timer.startToFireTimeout)} s${label(event)}`;
   const cancelled = event.timerCanceledEventAttributes;
   if (cancelled) return `cancel ${timerName(byId.get(Number(cancelled.startedEventId)))}`;
   const marker = event.markerRecordedEventAttributes;
@@ -89,7 +90,7 @@ function markerText(
   if (marker.markerName !== 'core_local_activity') {
     return `mark ${marker.markerName}${shown(firstPayload(marker.details?.['patch-data']?.payloads))}`;
   }
-  const call = `perform ${localActivityType(marker)}${summaryOf(event)}`;
+  const call = `perform ${localActivityType(marker)}${label(event)}`;
   if (marker.failure) return `${call}, which failed: ${marker.failure.message}`;
   return `${call}${shown(firstPayload(marker.details?.['result']?.payloads), ' → ')}`;
 }
@@ -120,14 +121,14 @@ function activityEnd(event: HistoryEvent, byId: EventsById): string | null {
   const scheduled = byId.get(Number(ended.scheduledEventId));
   const begun = byId.get(Number(ended.startedEventId))?.activityTaskStartedEventAttributes;
   const { name } = scheduled?.activityTaskScheduledEventAttributes?.activityType ?? {};
-  const what = `${name}${scheduled ? summaryOf(scheduled) : ''}${begun ? attempts(begun) : ''}`;
+  const what = `${name}${scheduled ? label(scheduled) : ''}${begun ? attempts(begun) : ''}`;
   if (done) return `${what}, done${shown(firstPayload(done.result?.payloads), ' → ')}`;
   return failed ? `${what}, failed: ${failed.failure?.message}` : `${what}, cancelled`;
 }
 
 function timerName(event: HistoryEvent | undefined): string {
   const duration = event?.timerStartedEventAttributes?.startToFireTimeout;
-  return `the timer of ${secondsOf(duration)} s${event ? summaryOf(event) : ''}`;
+  return `the timer of ${secondsOf(duration)} s${event ? label(event) : ''}`;
 }
 
 function secondsOf(
@@ -136,10 +137,9 @@ function secondsOf(
   return Number(duration?.seconds ?? 0) + (duration?.nanos ?? 0) / 1e9;
 }
 
-/** The text that operators see beside it, such as the name of a step. */
-function summaryOf({ userMetadata }: HistoryEvent): string {
-  const { summary } = userMetadata ?? {};
-  return summary ? ` [${String(defaultPayloadConverter.fromPayload(summary))}]` : '';
+function label(event: HistoryEvent): string {
+  const summary = summaryOf(event);
+  return summary === null ? '' : ` [${summary}]`;
 }
 
 function shown(value: unknown, before = ': '): string {

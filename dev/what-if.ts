@@ -108,21 +108,23 @@ function branchesOf({ type, config }: GraphStep): string[] {
 
 /** What would have happened, in lines. */
 export function whatIfLines(given: string, played: Simulation): string[] {
-  const steps = played.path.map(({ enteredAt, type, name, branch, leftAt }) => {
-    const way = branch === null ? '' : ` takes the way "${branch}"`;
-    const open = leftAt === null ? ' is not left' : '';
-    return { at: enteredAt, text: `${type} "${name}"${way}${open}` };
-  });
-  const mails = played.emails.map(({ at, to, subject, outcome, reason }) => {
+  const mails = played.emails.map(({ stepId, at, to, subject, outcome, reason }) => {
     const not = outcome === 'send' ? '' : ` (${outcome}: ${reason})`;
-    return { at, text: `    mail to ${to}: ${subject}${not}` };
+    return { stepId, at, text: `    mail to ${to}: ${subject}${not}` };
   });
-  const calls = played.webhooks.map(({ at, method, url }) => ({
+  const calls = played.webhooks.map(({ stepId, at, method, url }) => ({
+    stepId,
     at,
     text: `    ${method} ${url}`,
   }));
-  const lines = [...steps, ...mails, ...calls]
-    .toSorted((one, other) => one.at.getTime() - other.at.getTime())
+  // An execution enters a step once.
+  const lines = played.path
+    .flatMap(({ stepId, enteredAt, type, name, branch, leftAt }) => {
+      const way = branch === null ? '' : ` takes the way "${branch}"`;
+      const open = leftAt === null ? ' is not left' : '';
+      const step = { at: enteredAt, text: `${type} "${name}"${way}${open}` };
+      return [step, ...[...mails, ...calls].filter((effect) => effect.stepId === stepId)];
+    })
     .map(({ at, text }) => `${at.toISOString()}  ${text}`);
   const { status, exitReason, error, endedAt } = played;
   const why = exitReason ?? error;

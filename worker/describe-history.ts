@@ -21,6 +21,7 @@ import {
   firstPayload,
   type HistoryEvent,
   type HistoryLine,
+  summaryOf,
   timeOf,
 } from './history-events.ts';
 import { describeRun } from './describe-run.ts';
@@ -72,6 +73,10 @@ class ExecutionReader {
   readonly #steps = new Map<string, StepRef>();
   /** Failures of an activity's earlier attempts. */
   #earlier = '';
+  /** The timers of the steps, by the event that started them. */
+  readonly #timers = new Map<number, string>();
+  /** The failure that a line has told. */
+  #told: string | null = null;
   #isOpen = true;
 
   constructor(input: ExecutionStart) {
@@ -111,11 +116,16 @@ class ExecutionReader {
     const failed =
       event.activityTaskFailedEventAttributes ?? event.workflowTaskFailedEventAttributes;
     if (failed) return this.#failure(event);
-    if (event.timerFiredEventAttributes) return this.#timer();
+    const timer = event.timerStartedEventAttributes;
+    if (timer) this.#timers.set(Number(event.eventId), summaryOf(event) ?? '');
+    const fired = event.timerFiredEventAttributes;
+    if (fired) return this.#timer(Number(fired.startedEventId));
     const signal = event.workflowExecutionSignaledEventAttributes;
     if (signal?.signalName === 'event') return this.#signalled(signal);
     const end = ending(event);
     if (end) this.#isOpen = false;
+    const { failure } = event.workflowExecutionFailedEventAttributes ?? {};
+    if (failure && failure.message === this.#told) return 'FAILED';
     return end ?? asked(event);
   }
 
@@ -126,21 +136,25 @@ class ExecutionReader {
   #localResult(
     marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>,
   ): string | string[] {
-    if (marker.failure) return `${name(this.#step())} failed: ${marker.failure.message}`;
+    const { failure } = marker;
+    // Others are tried again as an activity.
+    if (failure?.applicationFailureInfo?.nonRetryable) return this.#failed(failure);
+    if (failure) return `${name(this.#step())} failed: ${failure.message}`;
     return this.#result(firstPayload(marker.details?.['result']?.payloads) as Result);
   }
 
   #result(result: Result): string | string[] {
     const command = this.#command;
+    const earlier = this.#earlier;
+    this.#earlier = '';
     if (result && 'end' in result) return `its row says that it has ended: ${result.end}`;
     if (result && 'start' in result) return this.#look(result.start);
     if (result && 'kind' in result) return 'its row says something else';
     if (!('step' in command) || !result) return 'all steps are done';
-    const { at, outcome, next } = result;
+    const { at, outcome, next, gaveUp } = result;
     if (isInterruption(outcome)) return `${name(command.step)} ${interruptions[outcome.kind]}`;
     if (command.do === 'await') this.#decide({ kind: 'resumed' });
-    const text = `${name(command.step)} ${said(at ? { kind: 'done' } : outcome)}${this.#earlier}`;
-    this.#earlier = '';
+    const text = `${name(command.step)} ${said(at ? { kind: 'done' } : outcome, gaveUp)}${earlier}`;
     if (at) this.#enter({ do: 'run', step: at });
     this.#decide(outcome, next);
     return at ? [text, `${name(at)} ${said(outcome)}`] : text;
@@ -157,7 +171,7 @@ class ExecutionReader {
 
   #failure(event: HistoryEvent): string {
     const step = event.activityTaskFailedEventAttributes;
-    if (step) return `FAILED at ${name(this.#step())}: ${step.failure?.message}`;
+    if (step) return this.#failed(step.failure ?? {});
     const task = event.workflowTaskFailedEventAttributes;
     const message = task?.failure?.message;
     // A reset ends the task it returns to, and names the new run.
@@ -165,10 +179,22 @@ class ExecutionReader {
     return `the worker could not go on at ${name(this.#step())}: ${message}`;
   }
 
-  #timer(): string {
-    const text = `${name(this.#step())}: its time is over`;
+  #failed({ message }: { message?: string | null }): string {
+    const step = this.#step();
+    this.#told = message ?? null;
+    const prefix = `Step "${step?.name}" failed: `;
+    const reason = message?.startsWith(prefix) ? message.slice(prefix.length) : message;
+    return `FAILED at ${name(step)}${this.#earlier}: ${reason}`;
+  }
+
+  /** That of a delay or a wait has a summary with the name of its step; a pause of the code has none. */
+  #timer(startedEventId: number): string {
+    const step = this.#step();
+    if (!this.#timers.get(startedEventId)?.includes(`"${step?.name}"`)) {
+      return `${name(step)}: a pause of the code is over`;
+    }
     this.#decide({ kind: 'resumed' });
-    return text;
+    return `${name(step)}: its time is over`;
   }
 
   #signalled({
@@ -210,10 +236,12 @@ function name(step: StepRef | null): string {
   return step ? `${step.type} "${step.name}"` : 'the end';
 }
 
-function said(outcome: Outcome): string {
+/** @param gaveUp why a step that is complete has not done what it should */
+function said(outcome: Outcome, gaveUp?: string): string {
+  const done = gaveUp === undefined ? 'done' : `gave up (${gaveUp}) and went on`;
   switch (outcome.kind) {
     case 'done':
-      return 'done';
+      return done;
     case 'branch':
       return `took the way "${outcome.branch}"`;
     case 'resting':
@@ -223,7 +251,7 @@ function said(outcome: Outcome): string {
     case 'resumed':
       return 'goes on';
     case 'ended':
-      return 'done, and all steps are done';
+      return `${done}, and all steps are done`;
     case 'exited':
       return 'ended the execution';
     case 'closed':

@@ -28,7 +28,8 @@ export function explainDivergence(
   if (!(error instanceof DeterminismViolationError)) {
     const eventId = task.completedId;
     const stack = quoted(stackText, error.message)?.replace(/^[^]*?\n\n/, '') ?? null;
-    return { text: `${place(history, eventId)}: your code fails: ${cause}`, eventId, cause, stack };
+    const where = place(history, eventId, null, underWay(task));
+    return { text: `${where}: your code fails: ${cause}`, eventId, cause, stack };
   }
   const { event, command } = mismatch(history, task, cause);
   if (!event && !command) return { text: cause, eventId: null, cause, stack: null };
@@ -90,10 +91,27 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
   return command?.kind === doing?.kind && command?.name === doing?.name;
 }
 
-function place(history: History, eventId: number | null, event?: HistoryEvent | null): string {
+/**
+ * The event before which the code failed: within a task, the code goes on with the result of each local
+ * activity, and a failing one was given those of all that it had asked for.
+ */
+function underWay({ completedId, events, commands }: Task): number | null {
+  const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;
+  const results = events.filter((event) => doingOf(event)?.kind === 'scheduleLocalActivity');
+  const last = results.slice(0, asked).at(-1);
+  return last ? Number(last.eventId) + 1 : completedId;
+}
+
+/** @param before the event that the step is looked for before, where it is not `eventId` */
+function place(
+  history: History,
+  eventId: number | null,
+  event?: HistoryEvent | null,
+  before: number | null = eventId,
+): string {
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   const where =
-    stepAt(history, eventId ?? Infinity) ??
+    stepAt(history, before ?? Infinity) ??
     (event && doingOf(event)?.name) ??
     started?.workflowType?.name ??
     'the beginning';

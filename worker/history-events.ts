@@ -19,6 +19,12 @@ export function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]):
   return arrayFromPayloads(defaultPayloadConverter, payloads)[0];
 }
 
+/** The text that operators see beside an event, such as the name of a step. */
+export function summaryOf({ userMetadata }: HistoryEvent): string | null {
+  const { summary } = userMetadata ?? {};
+  return summary ? String(defaultPayloadConverter.fromPayload(summary)) : null;
+}
+
 /** How the run ended, when this event says so. */
 export function ending(event: HistoryEvent): string | null {
   if (event.workflowExecutionCompletedEventAttributes) {

@@ -76,6 +76,8 @@ export interface StepResult {
   at?: StepRef;
   /** The step that comes next, if one does, for a call by ids. */
   next?: StepRef;
+  /** Why a step that failed and goes on all the same (`onFailure: continue`) did: for operators. */
+  gaveUp?: string;
 }
 
 const exited: StepResult = { outcome: { kind: 'exited' } };

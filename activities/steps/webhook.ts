@@ -106,7 +106,8 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     const { onFailure } = call.step.config as StepConfig<'WEBHOOK'>;
     if (!output.success && onFailure === 'fail')
       throw new StepFailure(webhookError(outcome), output);
-    return finishStep(tx, visit, call, output);
+    const finished = await finishStep(tx, visit, call, output);
+    return output.success ? finished : { ...finished, gaveUp: webhookError(outcome) };
   });
   if (result === 'again') {
     throw ApplicationFailure.create({

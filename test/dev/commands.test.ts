@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { useFolder } from '../support/use.ts';
@@ -22,9 +24,12 @@ async function complaintOf(script: string, ...args: string[]): Promise<string> {
   );
 }
 
-it.each(['dev/replay.ts', 'dev/reset.ts'])('%s asks nobody when nothing runs', async (script) => {
-  expect(await complaintOf(script, randomUUID())).toContain('Nothing runs here. Run "npm start"');
-});
+it.each(['dev/replay.ts', 'dev/reset.ts', 'dev/servers/temporal-cli.ts'])(
+  '%s asks nobody when nothing runs',
+  async (script) => {
+    expect(await complaintOf(script, randomUUID())).toContain('Nothing runs here. Run "npm start"');
+  },
+);
 
 it('a replay of what is no history says so', async () => {
   const complaint = await complaintOf('dev/replay.ts', 'README.md');
@@ -46,6 +51,21 @@ it('the migration without settings says which', async () => {
   expect(complaint).not.toContain('    at ');
 });
 
+it('a replay refuses what is given twice', async () => {
+  const file = 'test/histories/exited-3.json';
+  const options = ['--what-if', 'Paid?=yes', '--what-if', 'Paid?=no'];
+  const complaint = await complaintOf('dev/replay.ts', file, ...options);
+  expect(complaint).toBe('--what-if can be given once: ask for each on its own.\n');
+});
+
+it('a replay ends without a word when nobody reads on', async () => {
+  const script = ['--import', 'tsx', 'dev/replay.ts', 'test/histories/exited-3.json'];
+  const replay = spawn('node', script, { stdio: ['ignore', 'pipe', 'pipe'] });
+  replay.stdout.destroy();
+  const [complaint] = await Promise.all([text(replay.stderr), once(replay, 'exit')]);
+  expect([complaint, replay.exitCode]).toEqual(['', 2]);
+});
+
 it('a replay says what it can do', async () => {
   const { stdout } = await run('node', ['--import', 'tsx', 'dev/replay.ts', '--help']);
   const options = ['--run', '--save', '--inspect', '--json', '--failed', '--trace', '--with-data'];
@@ -54,7 +74,13 @@ it('a replay says what it can do', async () => {
   expect(await complaintOf('dev/replay.ts', '--nope')).toMatch(/Unknown option '--nope'[^]*Usage:/);
 });
 
-it('workflow code that cannot be bundled is named with its fault', async () => {
+it.each([
+  [
+    "export { a } from './missing.ts';\n",
+    /^\S*\/workflows\/index\.ts 1:.*Can't resolve '\.\/missing\.ts'/,
+  ],
+  ['export async functio a() {}\n', /^\S*\/workflows\/index\.ts:1:1: Expected '{', got 'async'/],
+])('workflow code that cannot be bundled is named with its fault: %s', async (code, fault) => {
   const folder = await useFolder();
   const root = join(import.meta.dirname, '../..');
   for (const name of ['node_modules', 'package.json']) {
@@ -62,12 +88,16 @@ it('workflow code that cannot be bundled is named with its fault', async () => {
   }
   await cp(join(root, 'worker'), join(folder, 'worker'), { recursive: true });
   await mkdir(join(folder, 'workflows'));
-  await writeFile(join(folder, 'workflows/index.ts'), "export { a } from './missing.ts';\n");
+  await writeFile(join(folder, 'workflows/index.ts'), code);
   const script = `
     import { bundleWorkflows } from ${JSON.stringify(join(folder, 'worker/bundle.ts'))};
     await bundleWorkflows().catch((error) => console.log(error.message));`;
   const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
   const { stdout } = await run('node', args, { cwd: root });
-  expect(stdout).toContain('The workflow code cannot be bundled.');
-  expect(stdout).toContain("Can't resolve './missing.ts'");
+  const [first, second] = stdout.split('\n');
+  expect([first, second]).toEqual([
+    'The workflow code cannot be bundled.',
+    expect.stringMatching(fault),
+  ]);
+  expect(stdout).not.toMatch(/webpack|Stack backtrace|\[built\]/i);
 });

@@ -95,6 +95,18 @@ describe('a divergence', { timeout: 120_000 }, () => {
     );
   });
 
+  it.each([
+    ['condition-yes-3.json', 'at EXIT "Yes" (event 4)'],
+    ['delay-over-3.json', 'at EXIT "Exit" (event 10)'],
+  ])('names the step that was under way where the code of %s fails', async (file, place) => {
+    const local = "const isLocal = stepKinds[type].runs === 'local';";
+    const found = await divergenceOf(file, [
+      local,
+      `if (type === 'EXIT') throw new Error('No exit'); ${local}`,
+    ]);
+    expect(found?.text).toBe(`${place}: your code fails: No exit`);
+  });
+
   it('names the activity of runs that have no steps', async () => {
     const file = 'runs/campaign-sent.json';
     const { history } = await recorded(file);

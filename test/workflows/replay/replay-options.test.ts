@@ -67,7 +67,34 @@ async function failed() {
   return execution;
 }
 
+/** An execution that has completed though its webhook was given up. */
+async function completed() {
+  const execution = await beginExecution(engine, {
+    contact: { data: { plan: 'pro' } },
+    steps: [
+      {
+        type: 'CONDITION',
+        name: 'Pro?',
+        config: { field: 'data.plan', operator: 'equals', value: 'pro' },
+      },
+      { type: 'WEBHOOK', name: 'Tell', config: { url: 'http://10.0.0.1/' } },
+      { type: 'WEBHOOK', name: 'First', config: { url: 'http://one.test/' } },
+      { type: 'WEBHOOK', name: 'Second', config: { url: 'http://two.test/' } },
+    ],
+    ways: [
+      ['TRIGGER', 'Pro?'],
+      ['Pro?', 'Tell', 'yes'],
+      ['Pro?', 'First', 'no'],
+      ['First', 'Second'],
+    ],
+  });
+  await execution.until('COMPLETED');
+  await engine.temporal.client.workflow.getHandle(`execution-${execution.id}`).result();
+  return execution;
+}
+
 const { id, email, workflow } = await failed();
+const gaveUp = await completed();
 
 describe('npm run replay', { timeout: 120_000 }, () => {
   it('--trace tells what woke the run, and what it did then', async () => {
@@ -120,6 +147,28 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     expect(whatIf).toMatchObject({ status: 'COMPLETED', webhooks: [{ url: 'http://10.0.0.1/7' }] });
     const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions/${id}`);
     expect([body.status, body.stepExecutions.length]).toEqual(['FAILED', 3]);
+  });
+
+  it('--what-if has each effect below its step', async () => {
+    const { stdout } = await replay(gaveUp.id, '--what-if', 'Pro?=no');
+    const [, played = ''] = stdout.split('What if Pro?=no?');
+    const told = played.split('\n').slice(1, 7);
+    expect(told.map((line) => line.slice(26))).toEqual([
+      'CONDITION "Pro?" takes the way "no"',
+      'WEBHOOK "First"',
+      '    POST http://one.test/',
+      'WEBHOOK "Second"',
+      '    POST http://two.test/',
+      expect.stringMatching(/^COMPLETED/),
+    ]);
+  });
+
+  it('says of a webhook that it gave up and went on', async () => {
+    const { stdout } = await replay(gaveUp.id);
+    expect(stdout).toMatch(
+      /WEBHOOK "Tell" gave up \(.*10\.0\.0\.1.*\) and went on, and all steps are done\n/,
+    );
+    expect(stdout).toContain('  COMPLETED\n');
   });
 
   it('--what-if says which steps and branches there are', async () => {

@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { replayFailed, type Verdict } from '../../../dev/failed-runs.ts';
-import { fetchHistory, otherRuns } from '../../../dev/history-source.ts';
+import { fetchHistory, fileOf, otherRuns, readHistory } from '../../../dev/history-source.ts';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
 import { temporalAddress } from '../../support/processes/servers.ts';
+import { useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
@@ -33,9 +35,11 @@ async function failedTwice() {
   return { id, runIds: [String(first.temporalRunId), String(second.temporalRunId)] };
 }
 
-/** Runs the command. Answers what it writes and its exit code. */
-async function replay(...args: string[]) {
-  const command = promisify(execFile)('node', ['--import', 'tsx', 'dev/replay.ts', ...args], {
+const replay = (...args: string[]) => run('dev/replay.ts', ...args);
+
+/** Runs a command. Answers what it writes and its exit code. */
+async function run(script: string, ...args: string[]) {
+  const command = promisify(execFile)('node', ['--import', 'tsx', script, ...args], {
     cwd: path.join(import.meta.dirname, '../../..'),
     env: { ...process.env, TEMPORAL_ADDRESS: temporalAddress() },
   });
@@ -58,6 +62,32 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     // The index that lists them follows within a second or so.
     await waitFor('the other run', async () => (await otherRuns(client, newest)).length === 1);
     expect(await otherRuns(client, newest)).toMatchObject([{ runId: runIds[0] }]);
+  });
+
+  it('writes the same file each time, in whatever order Temporal answers', async () => {
+    const { id } = await failedTwice();
+    const { history } = await fetchHistory(engine.temporal.client, id, undefined);
+    const file = fileOf(history);
+    const { indexedFields } = history.events![0]!.workflowExecutionStartedEventAttributes!
+      .searchAttributes as { indexedFields: Record<string, object> };
+    expect(Object.keys(indexedFields).length).toBeGreaterThan(1);
+    history.events![0]!.workflowExecutionStartedEventAttributes!.searchAttributes = {
+      indexedFields: Object.fromEntries(Object.entries(indexedFields).toReversed()),
+    };
+    expect(fileOf(history)).toBe(file);
+  });
+
+  it('has a history also from the command line of Temporal, which asks the same server', async () => {
+    const { id, runIds } = await failedTwice();
+    const show = ['workflow', 'show', '--workflow-id', executionRunId(id), '--output', 'json'];
+    const { code, stdout } = await run('dev/servers/temporal-cli.ts', ...show);
+    expect(code).toBe(0);
+    const file = path.join(await useFolder(), 'shown.json');
+    await writeFile(file, stdout);
+    expect(await readHistory(file)).toMatchObject({
+      workflowId: executionRunId(id),
+      runId: runIds[1],
+    });
   });
 
   it('answers JSON about any run, by the id of what it serves', async () => {
@@ -124,13 +154,15 @@ describe('npm run replay', { timeout: 120_000 }, () => {
       divergence: null,
     });
     expect(await verdicts(1)).toHaveLength(1);
+    expect(all.map(({ later }) => later)).toEqual([null, { runId: runIds[1], status: 'FAILED' }]);
 
     // Those of other tests are in the list, too.
     const { stdout } = await replay('--failed');
     expect(stdout.split('\n').filter((line) => line.includes(workflowId))).toEqual([
       expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way$/),
-      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way$/),
+      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way, now FAILED$/),
     ]);
+    expect(stdout).toMatch(/ha(s|ve) a later run/);
     expect(stdout).toMatch(/\nReplayed \d+: the current code takes the same way with \d+/);
   });
 });

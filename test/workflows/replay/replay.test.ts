@@ -94,6 +94,51 @@ describe('the description of a history', () => {
     ]);
     expect(description('webhook-cancelled.json').at(-1)).toBe('CANCELLED');
   });
+
+  it('tells once why a step has failed, and in which attempt', () => {
+    expect(description('mail-failed-3.json').slice(1)).toEqual([
+      'FAILED at SEND_EMAIL "Mail": The sender domain elsewhere.test is not verified.',
+      'FAILED',
+    ]);
+    const { events } = structuredClone(histories.get('webhook-failed-3.json')!);
+    const started = events!.find((event) => event.activityTaskStartedEventAttributes)!;
+    Object.assign(started.activityTaskStartedEventAttributes!, {
+      attempt: 5,
+      lastFailure: { message: 'Attempt 4: The receiver answered 500.' },
+    });
+    expect(describeHistory({ events: events ?? [] }).map(({ text }) => text)).toEqual([
+      expect.any(String),
+      'FAILED at WEBHOOK "Call", in attempt 5 (before: Attempt 4: The receiver answered 500.): ' +
+        'The receiver answered 404.',
+      'FAILED',
+    ]);
+  });
+
+  it('tells the pauses of changed code from the timers of steps', () => {
+    const { events } = structuredClone(histories.get('delay-over-3.json')!);
+    const timer = { startToFireTimeout: { seconds: 1 } };
+    // Before each step, as by `if (patched('pause-before-steps')) await sleep('1 second')`.
+    const paused = events!.flatMap((event) => {
+      if (!event.markerRecordedEventAttributes) return [event];
+      const { eventTime } = event;
+      return [
+        { eventId: 901, eventTime, timerStartedEventAttributes: timer },
+        { eventId: 902, eventTime, timerFiredEventAttributes: { startedEventId: 901 } },
+        event,
+      ];
+    });
+    expect(
+      describeHistory({ events: paused as NonNullable<typeof events> }).map(({ text }) => text),
+    ).toEqual([
+      expect.any(String),
+      'DELAY "Delay": a pause of the code is over',
+      expect.stringMatching(/^DELAY "Delay" rests until /),
+      'DELAY "Delay": its time is over',
+      'EXIT "Exit": a pause of the code is over',
+      'EXIT "Exit" ended the execution',
+      'EXITED',
+    ]);
+  });
 });
 
 function description(file: string): string[] {

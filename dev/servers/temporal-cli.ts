@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { findServers } from './connect.ts';
+import { findTemporal } from './temporal-binary.ts';
+
+/**
+ * `npm run -s temporal -- <arguments>`: Temporal's own command line, asking the server of the running
+ * `npm start`, or the one that TEMPORAL_ADDRESS names. Ends with its exit code.
+ */
+async function main(): Promise<number> {
+  const { temporal, temporalAddress } = await findServers(process.env);
+  await temporal.close();
+  const program = await findTemporal({ env: process.env, onNotice: console.error });
+  const child = spawn(program, process.argv.slice(2), {
+    stdio: 'inherit',
+    env: { ...process.env, TEMPORAL_ADDRESS: temporalAddress },
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}
