@@ -63,7 +63,8 @@ function faultsIn(output: string): string[] {
       (line) => !line.startsWith('Module build failed'),
     );
     // A fault of the syntax has its line in the picture of the code.
-    const [, at = ''] = /,-\[[^\]]*?(:\d+:\d+)\]/.exec(section) ?? [];
+    const frame = lines.find((line) => line.includes(',-[')) ?? '';
+    const [, at = ''] = /(:\d+:\d+)\]$/.exec(frame) ?? [];
     return `${head}${at}: ${text.join('\n').replace(/^Error:\s+(x )?/, '')}`;
   });
 }
