@@ -62,7 +62,8 @@ export const getTimeline = endpoint({
   tag,
   summary: 'List what happened to a contact, and what did not reach it, newest first',
   description:
-    'A cursor list of events, mail, executions, changes of segments and subscriptions. ' +
+    'A cursor list of events, mail, executions, changes of segments and subscriptions, and opt-in requests ' +
+    '(type `consent`, with `detail.consent`). ' +
     '`not_reached` are campaigns and mail of workflows that were for this contact and did not reach ' +
     'it, with `detail.reason` as GET /campaigns/{id}/recipients/{contactId} gives it. A page may have ' +
     'fewer items than `limit`, even none, while `hasMore` is true. `total` counts all matches on the ' +
@@ -132,6 +133,11 @@ function presentItem(item: TimelineItem): Entry {
       const { workflowId: workflow, workflowName: title, ...detail } = item.execution;
       return { at, type, title, detail, links: linksOf({ execution: item.id, workflow }) };
     }
+    case 'opt_in': {
+      const { state: consent, topics, endedAt } = item.optIn;
+      const detail = { consent, topics, ...(endedAt && { endedAt }) };
+      return { at, type, title: optInTitles[consent], detail, links: {} };
+    }
     case 'campaign': {
       const { id: campaign, name: title, subject, reason } = item.campaign;
       const detail = { reason, subject };
@@ -139,6 +145,12 @@ function presentItem(item: TimelineItem): Entry {
     }
   }
 }
+
+const optInTitles = {
+  pending: 'Was asked to confirm, and has not yet',
+  confirmed: 'Was asked to confirm, and has',
+  expired: 'Was asked to confirm, and has not',
+};
 
 /** Why a message is not due yet, in JSON. */
 function holdIn({

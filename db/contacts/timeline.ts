@@ -46,6 +46,7 @@ export type TimelineItem = Item &
     | { kind: 'email'; mail: TimelineMail }
     | { kind: 'execution'; execution: TimelineExecution }
     | { kind: 'campaign'; campaign: MissedCampaign }
+    | { kind: 'opt_in'; optIn: TimelineOptIn }
   );
 
 export interface TimelineMail {
@@ -81,6 +82,13 @@ export interface TimelineExecution {
   exitReason: string | null;
   error: string | null;
   completedAt: string | null;
+}
+
+export interface TimelineOptIn {
+  state: 'pending' | 'confirmed' | 'expired';
+  /** Keys of the topics that are asked for. */
+  topics: string[];
+  endedAt: string | null;
 }
 
 export interface TimelineQuery {
@@ -177,10 +185,15 @@ async function listStored(
           'workflowId', execution.workflow_id, 'workflowName', execution.workflow_name,
           'version', execution.workflow_version, 'status', execution.status,
           'exitReason', execution.exit_reason, 'error', execution.error,
-          'completedAt', ${isoTime(sql`execution.completed_at`)}) end as execution
+          'completedAt', ${isoTime(sql`execution.completed_at`)}) end as execution,
+        case when page.kind = 'opt_in' then jsonb_build_object('state', opt_in.state,
+          'topics', array(select key from topic where topic.id = any(opt_in.topic_ids)
+            order by topic.created_at, topic.id),
+          'endedAt', ${isoTime(sql`opt_in.ended_at`)}) end as "optIn"
       from page
       left join event on page.kind = 'event' and event.id = page.id
       left join email on page.kind = 'email' and email.id = page.id
+      left join opt_in on page.kind = 'opt_in' and opt_in.id = page.id
       left join execution on execution.id =
         case page.kind when 'execution' then page.id else email.workflow_execution_id end
       order by page.at desc, page.id desc`.execute(db);
@@ -188,7 +201,7 @@ async function listStored(
 }
 
 interface Source {
-  kind: 'email' | 'execution';
+  kind: 'email' | 'execution' | 'opt_in';
   type: RawBuilder<unknown>;
   at: RawBuilder<unknown>;
   /** The table, and which of its rows. */
@@ -213,6 +226,16 @@ function sourcesOf(
             from: sql`email where ${isOwn} and (${typeOfMail}) = any(${mails}::text[])`,
           },
         ]),
+    ...(types.includes('consent')
+      ? [
+          {
+            kind: 'opt_in' as const,
+            type: sql`'consent'`,
+            at: sql`created_at`,
+            from: sql`opt_in where ${isOwn}`,
+          },
+        ]
+      : []),
     ...(types.includes('execution')
       ? [
           {

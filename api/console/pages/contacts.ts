@@ -59,10 +59,13 @@ async function showContact({ call, token, path }: PageContext, id: string) {
       query: { limit: '30', ...(cursor && { cursor }) },
     }),
   ]);
-  const { email, subscribed, data, createdAt } = contact;
+  const { email, subscribed, consent: asked, data, createdAt } = contact;
+  const states = html`${state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED')}${
+    asked === 'pending' && html` ${state('PENDING')}`
+  }`;
   return {
     title: email,
-    content: html`${heading(email, state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'), eraseForm(token, path(`/contacts/${id}/erase`)))}
+    content: html`${heading(email, states, eraseForm(token, path(`/contacts/${id}/erase`)))}
       <div class="columns">
         ${section(
           'Data',
@@ -71,6 +74,7 @@ async function showContact({ call, token, path }: PageContext, id: string) {
               ([name, value]) =>
                 [name, typeof value === 'string' ? value : JSON.stringify(value)] as const,
             ),
+            ...(asked ? [['Confirmation', asked] as const] : []),
             ['Created', moment(createdAt)],
           ]),
         )}

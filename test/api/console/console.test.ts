@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
@@ -174,6 +175,17 @@ describe('the console', () => {
     const { html } = await open(`${home}/contacts/${body.id}`);
     expect(html).toMatch(/<td>Big &lt;news&gt;<\/td>\s*<td><span class="state good">subscribed/);
     expect(html).toMatch(/granted<\/span><\/td>\s*<td>news<\/td>\s*<td>api<\/td>/);
+  });
+
+  it('shows that a contact has not confirmed yet', async () => {
+    const domain = `${randomUUID()}.test`;
+    await call('POST', '/domains', { domain });
+    await call('PUT', '/consent-policy', { from: `team@${domain}` });
+    const asked = { email: 'mia@shop.test', confirm: true };
+    const { body } = await call('POST', '/contacts', asked);
+    const { html } = await open(`${home}/contacts/${body.id}`);
+    expect(html).toMatch(/<h1>mia@shop.test<\/h1>.{0,99}unsubscribed<\/span> <span[^>]*>pending</);
+    expect(html).toContain('Was asked to confirm, and has not yet');
   });
 
   it('shows event subscriptions with what waits, and has it held and sent again', async () => {

@@ -56,6 +56,22 @@ describe('of all that is against a message', () => {
   });
 });
 
+it('withholds a confirmation mail whose request is over, and from whoever has complained', () => {
+  const asks = { source_type: 'TRANSACTIONAL', message_class: 'TRANSACTIONAL' };
+  const entry = (reason: 'complaint' | 'manual' | 'erased') => ({
+    suppression: { reason, scope: 'marketing' as const },
+  });
+  expect(look({ ...asks, opt_in_state: 'expired' }, {})).toEqual(withheld('cancelled'));
+  expect(look({ ...asks, ...entry('complaint'), opt_in_state: 'pending' }, {})).toEqual(
+    withheld('suppressed'),
+  );
+  expect(look({ ...asks, ...entry('manual'), opt_in_state: 'pending' }, {})).toEqual(
+    withheld('suppressed'),
+  );
+  expect(look({ ...asks, ...entry('erased'), opt_in_state: 'pending' }, {}).kind).toBe('goes');
+  expect(look({ ...asks, ...entry('manual') }, {}).kind).toBe('goes');
+});
+
 it('concerns marketing mail of campaigns and steps to the contact itself', () => {
   const workflow = { source_type: 'WORKFLOW' };
   expect(look(workflow, quiet)).toEqual(heldQuiet);
