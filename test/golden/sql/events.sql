@@ -68,8 +68,11 @@ select ((
         ('CAMPAIGN', 'WORKFLOW') and error is distinct from 'delivery_unknown' then 'not_reached'
         else 'email' end) = any($8::text[])) + (
     select count(*)
+    from opt_in
+    where contact_id = $9 and project_id = $10) + (
+    select count(*)
     from execution
-    where contact_id = $9 and project_id = $10 and exists (
+    where contact_id = $11 and project_id = $12 and exists (
       select
       from workflow
       where workflow.id = execution.workflow_id)))::int as total
@@ -251,16 +254,22 @@ with page as (
       order by created_at desc, id desc
       limit $10)
     union all (
+      select 'opt_in' as kind, 'consent' as type, id, created_at as at
+      from opt_in
+      where contact_id = $11 and project_id = $12 and true
+      order by created_at desc, id desc
+      limit $13)
+    union all (
       select 'execution' as kind, 'execution' as type, id, started_at as at
       from execution
-      where contact_id = $11 and project_id = $12 and exists (
+      where contact_id = $14 and project_id = $15 and exists (
         select
         from workflow
         where workflow.id = execution.workflow_id) and true
       order by started_at desc, id desc
-      limit $13)) part
+      limit $16)) part
   order by at desc, id desc
-  limit $14 )
+  limit $17 )
 select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, event.name, event.data, event.email_id, case when
     page.kind = 'email' then jsonb_build_object('subject', email.subject, 'status', case when
@@ -285,10 +294,16 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           execution.workflow_name, 'version', execution.workflow_version, 'status',
           execution.status, 'exitReason', execution.exit_reason, 'error', execution.error,
           'completedAt', to_char(execution.completed_at at time zone 'utc',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as execution
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as execution, case when page.kind = 'opt_in' then
+          jsonb_build_object('state', opt_in.state, 'topics', array(
+    select key from topic
+    where topic.id = any(opt_in.topic_ids)
+    order by topic.created_at, topic.id), 'endedAt', to_char(opt_in.ended_at at time zone 'utc',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "optIn"
 from page
 left join event on page.kind = 'event' and event.id = page.id
 left join email on page.kind = 'email' and email.id = page.id
+left join opt_in on page.kind = 'opt_in' and opt_in.id = page.id
 left join execution on execution.id = case page.kind when 'execution' then page.id else
     email.workflow_execution_id end
 order by page.at desc, page.id desc
