@@ -92,7 +92,7 @@ export interface Api {
           bouncedCount: number;
           complainedCount: number;
           unsubscribedCount: number;
-          /** Mail that the send policy holds back now */
+          /** Mail that the send policy holds back now; what waits for a local time: progress.scheduledCount */
           heldCount: number;
           /** Mail whose template could not be rendered */
           renderedPlainlyCount: number;
@@ -104,7 +104,9 @@ export interface Api {
             perSecond: number;
             /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
             limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
-            /** At this speed; null: not known yet */
+            /** Mail that waits for the local time of its contact */
+            scheduledCount: number;
+            /** At this speed, and not before the last moment that mail waits for; null: not known yet */
             estimatedEndAt: string | null;
             /** Since when the oldest message could have left */
             oldestDueAt: string | null;
@@ -2224,7 +2226,7 @@ export interface Api {
             at?: string;
             data?: Record<string, unknown> | null;
           }>;
-          /** Answers of receivers, by step id */
+          /** Answers of receivers, by the id or the key of the step */
           webhooks?: Record<string, {
             statusCode?: number;
             /** Any JSON; absent: no body */
@@ -2236,6 +2238,7 @@ export interface Api {
           until?: string;
           horizonDays?: number;
           version?: number;
+          /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer then. The trigger is that of the workflow */
           graph?: {
             steps: Array<{
               id: string;
@@ -2349,6 +2352,192 @@ export interface Api {
               branch?: string | null;
               waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
               priority?: number;
+            }>;
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+          } | {
+            steps: Array<{
+              key?: string;
+              type: 'TRIGGER';
+              /** Where it is left out: what it is now */
+              name?: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+                topicId?: string | null;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'DELAY';
+              config: {
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              from: string;
+              to: string;
+              branch?: string | null;
             }>;
             exitRules?: Array<{
               eventName: string;

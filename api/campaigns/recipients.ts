@@ -40,7 +40,11 @@ export const getCampaignStats = endpoint({
     bouncedCount: z.int(),
     complainedCount: z.int(),
     unsubscribedCount: z.int(),
-    heldCount: z.int().describe('Mail that the send policy holds back now'),
+    heldCount: z
+      .int()
+      .describe(
+        'Mail that the send policy holds back now; what waits for a local time: progress.scheduledCount',
+      ),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail of which nobody knows whether it was accepted'),
     progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),

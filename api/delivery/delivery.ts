@@ -19,7 +19,10 @@ const PerSecond = z.number().describe('Messages that have left per second, in th
 export const Progress = z.object({
   perSecond: PerSecond,
   limitedBy: LimitedBy,
-  estimatedEndAt: Time.nullable().describe('At this speed; null: not known yet'),
+  scheduledCount: z.int().describe('Mail that waits for the local time of its contact'),
+  estimatedEndAt: Time.nullable().describe(
+    'At this speed, and not before the last moment that mail waits for; null: not known yet',
+  ),
   oldestDueAt: Time.nullable().describe('Since when the oldest message could have left'),
 });
 
@@ -32,6 +35,7 @@ export function presentProgress(progress: ProgressState): z.input<typeof Progres
 export const progressExample = {
   perSecond: 14,
   limitedBy: 'project_rate' as const,
+  scheduledCount: 0,
   estimatedEndAt: '2026-12-01T08:20:00.000Z',
   oldestDueAt: '2026-12-01T08:00:00.000Z',
 };

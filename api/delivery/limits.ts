@@ -1,4 +1,5 @@
 import {
+  type CampaignMail,
   countCampaignMail,
   countWaitingMail,
   measureSpeed,
@@ -47,6 +48,8 @@ export function readDelivery(services: Sources, projectId: string): Promise<Deli
 export interface Progress {
   perSecond: number;
   limitedBy: DeliveryLimit | null;
+  /** Mail that waits for the local time of its contact. */
+  scheduledCount: number;
   estimatedEndAt: Date | null;
   oldestDueAt: Date | null;
 }
@@ -64,18 +67,32 @@ export function readProgress(
   const { db, recent } = services;
   const { id, project_id: projectId } = campaign;
   return recent.get(`campaign ${id}`, async () => {
-    const [delivery, { waiting, oldestDueAt }, perSecond] = await Promise.all([
+    const [delivery, mail, perSecond] = await Promise.all([
       readDelivery(services, projectId),
-      countCampaignMail(db, id),
+      countCampaignMail(db, campaign),
       measureSpeed(db, { projectId, campaignId: id }),
     ]);
+    const { oldestDueAt, scheduled: scheduledCount } = mail;
     // Until its audience is fixed, nobody knows how many are still to come.
-    const isKnown = campaign.audience_fixed && perSecond > 0;
-    const end = isKnown ? new Date(Date.now() + (waiting / perSecond) * 1000) : null;
+    const end = campaign.audience_fixed ? estimateEnd(mail, perSecond, new Date()) : null;
     const isHeld = oldestDueAt !== null || delivery.workers === 0;
     const limitedBy = isHeld ? limitOfCampaign(campaign, delivery.limitedBy) : null;
-    return { perSecond, limitedBy, estimatedEndAt: end, oldestDueAt };
+    return { perSecond, limitedBy, scheduledCount, estimatedEndAt: end, oldestDueAt };
   });
+}
+
+/**
+ * When the last message leaves: at this speed, and not before the last moment that one waits for. null:
+ * some could leave, and none does.
+ */
+function estimateEnd(
+  { waiting, due, lastAt }: CampaignMail,
+  perSecond: number,
+  now: Date,
+): Date | null {
+  if (perSecond === 0 && (due > 0 || lastAt === null)) return null;
+  const ms = perSecond > 0 ? (waiting / perSecond) * 1000 : 0;
+  return new Date(Math.max(now.getTime() + ms, lastAt?.getTime() ?? 0));
 }
 
 /** Of a campaign, what limits its project; but the project's other campaigns do not limit this one. */

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../domain/errors.ts';
 
-type NotFound = Extract<ProblemCode, `${string}_NOT_FOUND`>;
+type NotFound = Exclude<Extract<ProblemCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_FOUND'>;
 
 /** Advice by error code: every code that does not explain itself has one. */
 const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
@@ -29,6 +29,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   CAMPAIGN_NOT_RESUMABLE: 'Read its status with GET /campaigns/{id}.',
   CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave it out to send now.',
+  ROUTE_NOT_FOUND: 'See /openapi.json, or /docs/reference: they list every path and method.',
   EMAIL_NOT_PENDING: 'Read what became of it with GET /emails/{id}.',
   EMAIL_NOT_RESCHEDULABLE: 'Reschedule its campaign, or move the wait of its workflow.',
   CONTACT_UNSUBSCRIBED: 'Send with a TRANSACTIONAL template, or ask the contact to subscribe.',
@@ -133,5 +134,5 @@ export function suggestionFor(code: ProblemCode): string {
 }
 
 function isNotFound(code: ProblemCode): code is NotFound {
-  return code.endsWith('_NOT_FOUND');
+  return code.endsWith('_NOT_FOUND') && code !== 'ROUTE_NOT_FOUND';
 }

@@ -110,7 +110,9 @@ export function checkSubscription(
   webhooks: { refuses(url: URL): boolean },
 ): void {
   if (given.url !== undefined && webhooks.refuses(new URL(given.url))) {
-    throw invalidField('url', 'not_allowed', 'This address must not be called.');
+    const message =
+      'Is no public address. Whoever runs this server allows others with WEBHOOK_ALLOW_PRIVATE=true.';
+    throw invalidField('url', 'not_allowed', message);
   }
   for (const [index, item] of (given.events ?? []).entries()) {
     if (item !== 'email.*') refuseUnmadeEvent(item, `events.${index}`);

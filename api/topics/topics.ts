@@ -24,7 +24,12 @@ const ById = z.object({ id: Uuid });
 /** How long a request deletes the choices of contacts, in milliseconds: what is left, the sweep does. */
 const deletingMs = 5_000;
 
-const Key = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,49}$/);
+const Key = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,49}$/,
+    'Must be at most 50 small letters, digits, _ and -, and begin with a letter or digit.',
+  );
 
 const listTopics = endpoint({
   id: 'listTopics',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalidField, Problem, problems } from '../../domain/errors.ts';
+import { nearest } from '../../domain/text-rules.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import {
   findStep,
@@ -110,10 +111,16 @@ function branchOf(from: GraphStep, given: GivenBranch, rename: (field: string) =
   }
 }
 
+/** Steps with which an unknown one is compared: each costs the product of both lengths. */
+const comparedMax = 200;
+
 function requireStep(graph: Graph, id: string, field: string): GraphStep {
   const step = findStep(graph, id);
-  if (!step) throw invalidField(field, 'not_found', 'Is no step of this graph.');
-  return step;
+  if (step) return step;
+  const ids = graph.steps.slice(0, comparedMax).map((one) => one.id);
+  const meant = nearest(id, ids, Math.max(2, Math.floor(id.length / 3)));
+  const hint = meant === undefined ? '' : ` Is "${meant}" meant?`;
+  throw invalidField(field, 'not_found', `"${id}" is no step of this graph.${hint}`);
 }
 
 /** An error that names its fields otherwise. */

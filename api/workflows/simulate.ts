@@ -18,7 +18,7 @@ import type { Inspection } from '../../domain/template/inspect.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import type { Inspector } from '../../domain/template/warnings.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
-import { findStep, type Graph, type GraphWarning } from '../../domain/workflow/graph.ts';
+import type { Graph, GraphWarning } from '../../domain/workflow/graph.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import {
   type SimulatedContact,
@@ -35,7 +35,7 @@ import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../htt
 import { withinEventData } from '../public/track.ts';
 import { TemplateWarnings } from '../templates/preview.ts';
 import { findWarnings, refuseBroken } from './enabling.ts';
-import { graphOf, ProposedGraph } from './proposed-graph.ts';
+import { receiversOf, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
 import { GraphWarnings, tag, WorkflowById } from './record.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
@@ -77,12 +77,12 @@ const Given = z
     webhooks: z
       .record(z.string(), Receiver)
       .default({})
-      .describe('Answers of receivers, by step id'),
+      .describe('Answers of receivers, by the id or the key of the step'),
     startAt: Moment.optional(),
     until: Moment.optional(),
     horizonDays: z.int().min(1).max(3650).optional(),
     version: z.int().min(1).optional(),
-    graph: ProposedGraph.optional(),
+    graph: SimulatedGraph.optional(),
   })
   .refine(({ contactId, contact }) => (contactId === undefined) !== (contact === undefined), {
     path: ['contactId'],
@@ -207,7 +207,7 @@ export const simulateExecution = endpoint({
     const startAt = body.startAt ?? new Date();
     const contact = await contactOf(db, projectId, body, startAt);
     const graph = await findGraph(db, workflow, body);
-    requireSteps(graph, Object.keys(body.webhooks));
+    const receivers = await receiversOf(db, workflow.id, graph, body.webhooks);
     await refuseBroken(db, workflow, graph);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const policy = await readSendPolicy(db, projectId);
@@ -229,7 +229,7 @@ export const simulateExecution = endpoint({
       policy,
       received: body.contactId ? await listCountedMail(db, body.contactId, policy.caps) : [],
       events: eventsOf(body.events, startAt),
-      receivers: new Map(Object.entries(body.webhooks)),
+      receivers,
       startAt,
       stopAt: body.until ?? new Date(startAt.getTime() + days * unitMs.days),
     };
@@ -279,17 +279,11 @@ async function findGraph(
   { id }: WorkflowRow,
   { version, graph }: z.output<typeof Given>,
 ): Promise<Graph> {
-  if (graph) return graphOf(graph, ['graph']);
+  if (graph) return simulatedGraph(graph);
   if (version === undefined) return findWorkflowGraph(db, id);
   const known = await findVersionGraph(db, id, version);
   if (!known) throw invalidField('version', 'not_found', 'The workflow never had this version.');
   return known;
-}
-
-function requireSteps(graph: Graph, ids: readonly string[]): void {
-  const unknown = ids.find((id) => !findStep(graph, id));
-  if (unknown === undefined) return;
-  throw invalidField(`webhooks.${unknown}`, 'not_found', 'Is no step of the graph.');
 }
 
 function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): SimulatedEvent[] {

@@ -30,7 +30,12 @@ export interface WaitingMail {
 /** Of one campaign: what is still to leave, and since when the oldest could. */
 export interface CampaignMail {
   waiting: number;
+  /** Of these, those that could leave now, and those that wait for the moment of their contact. */
+  due: number;
+  scheduled: number;
   oldestDueAt: Date | null;
+  /** Before then the last cannot leave; null: nothing waits for a later moment. */
+  lastAt: Date | null;
 }
 
 /**
@@ -48,8 +53,6 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
       where ${own} and ${where}), 0)`;
   const isOpen = sql`attempt_id is null
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
-  const isOfMoment = sql`exists (select from email
-    where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)`;
   const isRetry = sql`(due_at > now() and attempts > 0
     and coalesce(scheduled_for < due_at, true))`;
   const isHeld = sql`(hold_reason is not null and held_until > now())`;
@@ -91,13 +94,26 @@ export async function countHeldMail(
 }
 
 /** Counts what a campaign has still to send. */
-export async function countCampaignMail(db: Database, campaignId: string): Promise<CampaignMail> {
+export async function countCampaignMail(
+  db: Database,
+  { id, project_id: projectId }: { id: string; project_id: string },
+): Promise<CampaignMail> {
   const { rows } = await sql<CampaignMail>`
     select coalesce(sum(cardinality(email_ids)), 0)::int as waiting,
-        min(due_at) filter (where attempt_id is null and due_at <= now()) as "oldestDueAt"
-      from campaign_chunk where campaign_id = ${campaignId}`.execute(db);
-  return rows[0] ?? { waiting: 0, oldestDueAt: null };
+        coalesce(sum(cardinality(email_ids)) filter (where due_at <= now()), 0)::int as due,
+        coalesce(sum(cardinality(email_ids)) filter (where due_at > now() and ${isOfMoment}), 0)::int
+          as scheduled,
+        min(due_at) filter (where attempt_id is null and due_at <= now()) as "oldestDueAt",
+        greatest(max(due_at) filter (where due_at > now()), (select max(held_until) from email
+          where project_id = ${projectId} and campaign_id = ${id} and status = 'PENDING'
+            and hold_reason is not null and held_until > now())) as "lastAt"
+      from campaign_chunk where campaign_id = ${id}`.execute(db);
+  return rows[0] ?? { waiting: 0, due: 0, scheduled: 0, oldestDueAt: null, lastAt: null };
 }
+
+/** Whether a chunk waits for the moment of its contacts. */
+const isOfMoment = sql`exists (select from email
+  where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)`;
 
 /** Over how long the speed is measured, in seconds. */
 const measuredSeconds = 10;

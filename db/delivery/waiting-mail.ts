@@ -19,6 +19,7 @@ interface WaitingMail {
   project_id: string;
   /** As shown. */
   status: string;
+  error: string | null;
   source_type: string;
   campaign_id: string | null;
 }
@@ -28,12 +29,13 @@ async function findMail(
   { projectId, id }: { projectId: string; id: string },
 ): Promise<WaitingMail> {
   const { rows } = await sql<WaitingMail>`
-    select id, project_id, ${statusOf('email')} as status, source_type, campaign_id
+    select id, project_id, ${statusOf('email')} as status, error, source_type, campaign_id
       from email where project_id = ${projectId} and id = ${id}`.execute(db);
   const [mail] = rows;
   if (!mail) throw new Problem('EMAIL_NOT_FOUND', { details: { id } });
   if (mail.status === 'PENDING') return mail;
-  throw new Problem('EMAIL_NOT_PENDING', { details: { status: mail.status } });
+  const details = { status: mail.status, ...(mail.error !== null && { error: mail.error }) };
+  throw new Problem('EMAIL_NOT_PENDING', { details });
 }
 
 /**

@@ -193,7 +193,8 @@ async function claim(
 ): Promise<number> {
   const { port, release } = await claimPort(variable, env[variable], fallback);
   if (!env[variable] && port !== fallback) {
-    print(`Port ${fallback} is taken: ${variable} is ${port} this time.`);
+    const links = variable === 'PORT' ? ' Links in earlier mail lead to the port of then.' : '';
+    print(`Port ${fallback} is taken: ${variable} is ${port} this time.${links}`);
   }
   const before = stops.get('ports');
   stops.set('ports', async () => {

@@ -166,9 +166,10 @@ function campaignFigures(stats: Stats): Html {
 /** How fast it is, what holds it back, and when it will be over. */
 function pace({ progress }: Stats): Html | null {
   if (!progress) return null;
-  const { perSecond, limitedBy, estimatedEndAt } = progress;
+  const { perSecond, limitedBy, scheduledCount, estimatedEndAt } = progress;
   return html`<p>
     ${perSecond} a second, held back by ${limitWords(limitedBy)};
+    ${scheduledCount > 0 && html`${count(scheduledCount)} wait for the local time of their contact;`}
     ${estimatedEndAt ? html`over at ${moment(estimatedEndAt)}` : 'the end is not known yet'}.
   </p>`;
 }

@@ -70,15 +70,21 @@ export async function storeGraph(
   return triggerChanged || rulesChanged || isRedrawn(made);
 }
 
-/** The graph with keys for ids. @throws Problem VALIDATION_ERROR when it breaks a rule. */
-function keyedGraph({ steps, transitions }: Given, path: readonly string[]): Graph {
+/**
+ * The graph with keys for ids.
+ * @throws Problem VALIDATION_ERROR when it breaks a rule
+ */
+export function keyedGraph(
+  { steps, transitions, exitRules = [] }: Pick<Given, 'steps' | 'transitions' | 'exitRules'>,
+  path: readonly string[],
+): Graph {
   const named = steps.map(({ key, name, ...step }) => ({ ...step, id: key, name: name ?? key }));
   const ways = transitions.map(({ from, to, branch }) => ({
     fromStepId: from,
     toStepId: to,
     branch,
   }));
-  return graphOf({ steps: named, transitions: ways, exitRules: [] }, path, fields);
+  return graphOf({ steps: named, transitions: ways, exitRules }, path, fields);
 }
 
 async function storeTrigger(

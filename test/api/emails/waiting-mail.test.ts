@@ -115,7 +115,9 @@ describe('DELETE /emails/{id}', () => {
     expect(cancelled.status).toBe(200);
     expect(cancelled.body).toMatchObject({ status: 'FAILED', error: 'cancelled', hold: null });
     expect(told(cancelled).at(-1)).toEqual(['withheld', { reason: 'cancelled' }]);
-    expect(codeOf(await cancel(id))).toEqual([409, 'EMAIL_NOT_PENDING']);
+    const again = await cancel(id);
+    expect(codeOf(again)).toEqual([409, 'EMAIL_NOT_PENDING']);
+    expect(again.body.error.details).toEqual({ status: 'FAILED', error: 'cancelled' });
     expect(codeOf(await patch(id, { scheduledFor: null }))).toEqual([409, 'EMAIL_NOT_PENDING']);
   });
 

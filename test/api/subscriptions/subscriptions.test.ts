@@ -107,6 +107,8 @@ it('refuses what cannot be sent to, or names no events', async () => {
   ]) {
     expect(await refused({ url: inside })).toEqual([['url', 'not_allowed']]);
   }
+  const { body } = await call('POST', path, { url: 'http://10.0.0.1/', events: ['a'] });
+  expect(body.error.errors[0].message).toMatch(/public address.*WEBHOOK_ALLOW_PRIVATE/);
   for (const item of ['a*', '.*', '*.a', 'a.*.*', '**']) {
     expect(await refused({ events: [item] })).toEqual([['events.0', 'invalid_string']]);
   }

@@ -443,6 +443,16 @@ describe('a simulation is refused', () => {
     );
     expect((await refused({ graph: end, contact: undefined }))[2]).toBe('contactId required');
     expect((await refused({ graph: end, webhooks: { no: {} } }))[2]).toBe('webhooks.no not_found');
+    const { body } = await shop.call('POST', path, {
+      contact: { email: newAddress() },
+      graph: { ...end, transitions: [{ fromStepId: 'start', toStepId: 'stert' }] },
+    });
+    expect(body.error.errors).toMatchObject([
+      {
+        field: 'graph.transitions.0.toStepId',
+        message: '"stert" is no step of this graph. Is "start" meant?',
+      },
+    ]);
     expect((await refused({ graph: end, until: '2027-01-01', horizonDays: 2 }))[2]).toBe(
       'horizonDays not_allowed',
     );

@@ -84,8 +84,15 @@ it('counts the mail of campaigns by chunk', async () => {
   expect(counted.oldestDueAt!.getTime()).toBeLessThan(before.oldestDueAt!.getTime());
   const more = (key: 'due' | 'sending' | 'unknown' | 'retry') => counted[key] - before[key];
   expect([more('due'), more('sending'), more('unknown'), more('retry')]).toEqual([50, 20, 30, 10]);
-  const waiting = await countCampaignMail(db, id);
-  expect(waiting).toEqual({ waiting: 110, oldestDueAt: counted.oldestDueAt });
+  const waiting = await countCampaignMail(db, { id, project_id: projectId });
+  expect(waiting).toEqual({
+    waiting: 110,
+    due: 100,
+    scheduled: 0,
+    oldestDueAt: counted.oldestDueAt,
+    lastAt: expect.any(Date),
+  });
+  expect(waiting.lastAt!.getTime()).toBeGreaterThan(counted.oldestDueAt!.getTime());
   // A paused campaign has nothing due.
   await sql`update campaign set status = 'PAUSED', paused_reason = 'requested' where id = ${id}`.execute(
     db,

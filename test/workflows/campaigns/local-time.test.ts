@@ -64,6 +64,12 @@ describe('a campaign with a local time', () => {
     expect(await reasonFor(id, b)).toBe('pending');
     const { body: delivery } = await engine.call('GET', '/delivery');
     expect(delivery).toMatchObject({ due: 0, held: { schedule: 1, retry: 0 } });
+    // It ends when the last has its moment, however fast the others have left.
+    const progress = await waitFor('the numbers', async () => {
+      const { body } = await engine.call('GET', `/campaigns/${id}/stats`);
+      return body.data.progress?.scheduledCount === 1 && body.data.progress;
+    });
+    expect(progress.estimatedEndAt).toBe(hourLater);
 
     const late = await contactIn(here);
     expect(await reasonFor(id, late)).toBe('created_after_freeze');
