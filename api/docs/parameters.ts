@@ -35,6 +35,7 @@ const meanings: Readonly<Record<string, string>> = {
   status: 'Only those in this state',
   stepId: 'The id of a step',
   subscribed: 'Only those who are subscribed, or only those who are not',
+  token: 'What the link in a mail ends in',
   transitionId: 'The id of a transition',
   userId: 'The id of a user',
   version: 'Only those on this version',
