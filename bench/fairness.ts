@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
-import { createCampaign, insertContacts } from './campaign.ts';
+import { createCampaign, insertContacts } from './mail/campaign.ts';
 import { figure, median, percentile, printTable } from './measuring/numbers.ts';
 import { createProject, createWorkflow, type Project } from './measuring/project.ts';
 import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';

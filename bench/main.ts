@@ -1,15 +1,15 @@
 import { activity } from './lists/activity.ts';
 import { type Benchmark, runBenchmark } from './measuring/benchmark.ts';
 import { contacts } from './lists/contacts.ts';
-import { drain } from './drain.ts';
+import { drain } from './mail/drain.ts';
 import { burst } from './burst.ts';
 import { events } from './lists/events.ts';
-import { campaign } from './campaign.ts';
+import { campaign } from './mail/campaign.ts';
 import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
-import { feedback } from './feedback.ts';
+import { feedback } from './mail/feedback.ts';
 import { imports } from './import.ts';
-import { listmonk } from './listmonk.ts';
+import { listmonk } from './mail/listmonk.ts';
 import { latency } from './latency.ts';
 import { liveExecutions } from './live-executions.ts';
 import { partitions } from './layout/partitions.ts';
@@ -18,7 +18,7 @@ import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
 import { start } from './start.ts';
 import { subscriptions } from './subscriptions.ts';
-import { timing } from './timing.ts';
+import { timing } from './mail/timing.ts';
 import { track } from './track.ts';
 
 /** `npm run bench -- <name> [--option=value …]`; without a name it lists what there is. */

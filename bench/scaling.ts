@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { insertContacts, measured, type Round, send } from './campaign.ts';
+import { insertContacts, measured, type Round, send } from './mail/campaign.ts';
 import { prepareEverpost, round } from './executions.ts';
 import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
 import { type CpuSeconds, cpuBetween, readCpu } from './measuring/cpu.ts';

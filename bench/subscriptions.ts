@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { insertContacts, measured, send } from './campaign.ts';
+import { insertContacts, measured, send } from './mail/campaign.ts';
 import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
 import { figure, median, percentile, printTable } from './measuring/numbers.ts';
 import { createProject, type Project } from './measuring/project.ts';

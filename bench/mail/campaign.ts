@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { BareLoad } from './reference/bare-mailer.ts';
-import type { Benchmark } from './measuring/benchmark.ts';
-import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
-import { type Written, keepLog, markLog, printWritten, readLog } from './measuring/ledger.ts';
-import { figure, median, printTable } from './measuring/numbers.ts';
-import { createProject, type Project } from './measuring/project.ts';
-import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
-import { until } from './measuring/waiting.ts';
+import type { BareLoad } from '../reference/bare-mailer.ts';
+import type { Benchmark } from '../measuring/benchmark.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from '../measuring/cpu.ts';
+import { type Written, keepLog, markLog, printWritten, readLog } from '../measuring/ledger.ts';
+import { figure, median, printTable } from '../measuring/numbers.ts';
+import { createProject, type Project } from '../measuring/project.ts';
+import { freePort, type Stack, stackOptions, startStack } from '../measuring/stack.ts';
+import { until } from '../measuring/waiting.ts';
 
 /**
  * Messages of a campaign per second, from the call that sends it until it is SENT: audience fixed,

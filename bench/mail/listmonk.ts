@@ -2,14 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCampaign, insertContacts, mailBody, measured, type Round } from './campaign.ts';
-import type { Benchmark } from './measuring/benchmark.ts';
-import { printCpu } from './measuring/cpu.ts';
-import { figure, median, printTable } from './measuring/numbers.ts';
-import { createProject } from './measuring/project.ts';
-import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
-import { until } from './measuring/waiting.ts';
-import { type Listmonk, startListmonk } from './reference/listmonk.ts';
-import type { Arrival } from './reference/sink.ts';
+import type { Benchmark } from '../measuring/benchmark.ts';
+import { printCpu } from '../measuring/cpu.ts';
+import { figure, median, printTable } from '../measuring/numbers.ts';
+import { createProject } from '../measuring/project.ts';
+import { freePort, type Stack, stackOptions, startStack } from '../measuring/stack.ts';
+import { until } from '../measuring/waiting.ts';
+import { type Listmonk, startListmonk } from '../reference/listmonk.ts';
+import type { Arrival } from '../reference/sink.ts';
 
 /**
  * The same newsletter to the same people by Everpost and by Listmonk, one after the other, on the same

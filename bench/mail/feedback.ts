@@ -3,20 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { trackingLinks } from '../domain/mail/tracking.ts';
-import { createSigner } from '../providers/encryption.ts';
-import { createSnsAuthority, type SnsAuthority } from '../test/support/fakes/sns-authority.ts';
-import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
-import { type CpuSeconds, cpuBetween, printCpu, readCpu } from './measuring/cpu.ts';
+import { trackingLinks } from '../../domain/mail/tracking.ts';
+import { createSigner } from '../../providers/encryption.ts';
+import { createSnsAuthority, type SnsAuthority } from '../../test/support/fakes/sns-authority.ts';
+import type { Benchmark, BenchmarkRun } from '../measuring/benchmark.ts';
+import { type CpuSeconds, cpuBetween, printCpu, readCpu } from '../measuring/cpu.ts';
 import type {
   FeedbackLoad,
   FeedbackReport,
   FeedbackRequest,
   FeedbackResult,
-} from './measuring/feedback-client.ts';
-import { figure, median, percentile, printTable } from './measuring/numbers.ts';
-import { createProject, type Project } from './measuring/project.ts';
-import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
+} from '../measuring/feedback-client.ts';
+import { figure, median, percentile, printTable } from '../measuring/numbers.ts';
+import { createProject, type Project } from '../measuring/project.ts';
+import { type Stack, stackOptions, startStack } from '../measuring/stack.ts';
 
 /**
  * Notifications of Amazon SNS (a delivery, an open and a click of each mail) and requests of our own

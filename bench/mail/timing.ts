@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCampaign, insertContacts } from './campaign.ts';
-import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
-import { cpuBetween, type CpuSeconds, readCpu } from './measuring/cpu.ts';
-import { figure, median, percentile, printTable } from './measuring/numbers.ts';
-import { createProject, type Project } from './measuring/project.ts';
-import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
-import { times, until } from './measuring/waiting.ts';
+import type { Benchmark, BenchmarkRun } from '../measuring/benchmark.ts';
+import { cpuBetween, type CpuSeconds, readCpu } from '../measuring/cpu.ts';
+import { figure, median, percentile, printTable } from '../measuring/numbers.ts';
+import { createProject, type Project } from '../measuring/project.ts';
+import { freePort, type Stack, stackOptions, startStack } from '../measuring/stack.ts';
+import { times, until } from '../measuring/waiting.ts';
 
 /**
  * How exactly mail leaves at its time, and what mail costs that waits: single mails that are due at many

@@ -2,16 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { defaultTaskQueue } from '../domain/runs.ts';
-import { signalDelivery } from '../workflows/client/runs.ts';
+import { defaultTaskQueue } from '../../domain/runs.ts';
+import { signalDelivery } from '../../workflows/client/runs.ts';
 import { createCampaign, insertContacts } from './campaign.ts';
-import { gapsOf, mostWithin } from './measuring/arrivals.ts';
-import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';
-import { figure, printTable } from './measuring/numbers.ts';
-import { createProject, type Project } from './measuring/project.ts';
-import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
-import { until } from './measuring/waiting.ts';
-import type { Arrival } from './reference/sink.ts';
+import { gapsOf, mostWithin } from '../measuring/arrivals.ts';
+import type { Benchmark, BenchmarkRun } from '../measuring/benchmark.ts';
+import { figure, printTable } from '../measuring/numbers.ts';
+import { createProject, type Project } from '../measuring/project.ts';
+import { freePort, type Stack, stackOptions, startStack } from '../measuring/stack.ts';
+import { until } from '../measuring/waiting.ts';
+import type { Arrival } from '../reference/sink.ts';
 
 /**
  * How long a backlog takes at a quota of the provider, against backlog ÷ quota, and how exactly the
