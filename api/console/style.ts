@@ -36,6 +36,7 @@ section > header a:last-child, section > header .acts { margin-left: auto; }
 .figures small { font-size: .875rem; font-weight: 400; letter-spacing: 0; }
 .figures dd { margin: 0; font-size: 1.25rem; font-weight: 600; letter-spacing: -.01em; overflow-wrap: anywhere; }
 .facts { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .25rem 1.25rem; margin: 0; }
+.figures + .facts { margin-top: .875rem; }
 .facts dt { color: var(--soft); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; margin: 0 -1.125rem -0.5rem; }
@@ -45,6 +46,7 @@ th:first-child, td:first-child { padding-left: 1.125rem; }
 th:last-child, td:last-child { padding-right: 1.125rem; }
 th { font-size: .8125rem; font-weight: 500; color: var(--soft); border-top: 0; white-space: nowrap; }
 td { overflow-wrap: break-word; }
+td code { overflow-wrap: anywhere; }
 td.acting { text-align: right; } td.acting .acts { justify-content: flex-end; }
 tbody tr:hover { background: var(--hover); }
 .number { text-align: right; white-space: nowrap; }

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashToken } from '../../db/consent/confirmations.ts';
 import { withTracking } from '../../domain/mail/tracking.ts';
 import { optOutLanguages } from '../../domain/mail/opt-out-texts.ts';
 import { useApi } from '../support/api.ts';
@@ -99,6 +101,37 @@ describe.runIf(browser)('the opt-out pages in a browser', () => {
     await page.setViewportSize({ width: 320, height: 480 });
     const label = await page.locator('label').first().boundingBox();
     expect(label?.height).toBeGreaterThanOrEqual(44);
+    await page.context().close();
+  });
+
+  it.each(optOutLanguages)('confirm a request by keyboard alone in %s', async (language) => {
+    const id = await createContact(language);
+    await api.request('POST', `/contacts/public/${id}/unsubscribe`);
+    const token = randomBytes(32).toString('hex');
+    await api.db
+      .insertInto('opt_in')
+      .values({
+        project_id: project.id,
+        contact_id: id,
+        email: `zoe${contacts}@x.example`,
+        of_mail: true,
+        topic_ids: [],
+        token_hash: hashToken(token),
+        mail_wanted: false,
+        mails: 1,
+        last_mail_at: new Date(),
+        expire_after: 3600,
+      })
+      .execute();
+    const page = await open(`/confirm/${token}`);
+    expect(await page.locator('html').getAttribute('lang')).toBe(language);
+    expect(await page.getByText('z…@x.example').count()).toBe(1);
+    expect(await isSubscribed(id)).toBe(false);
+    const asked = await page.getByRole('heading', { level: 1 }).innerText();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1 }).filter({ hasNotText: asked }).waitFor();
+    expect([await page.getByRole('button').count(), await isSubscribed(id)]).toEqual([0, true]);
     await page.context().close();
   });
 

@@ -301,11 +301,8 @@ describe('feedback', () => {
       emailId,
     });
     await bounced(first);
-    await engine.api.db
-      .updateTable('project')
-      .set({ bounce_scope: 'all' })
-      .where('id', '=', engine.project.id)
-      .execute();
+    const put = await engine.call('PUT', '/consent-policy', { bounceScope: 'all' });
+    expect(put.status).toBe(200);
     const second = bounce();
     await bounced(second);
     expect((await entryOf(second)).body.scope).toBe('all');
