@@ -5,7 +5,7 @@ import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { noEvidence, recordConsent } from './log.ts';
 import { hashToken } from './confirmations.ts';
-import { closeOptIns, type OptInRow, signalRun } from './opt-ins.ts';
+import { closeOptIns, type OptInRow, signalRuns } from './opt-ins.ts';
 
 /** What the runs of opt-in requests read and write. */
 
@@ -153,7 +153,7 @@ export async function signalStalledOptIns(db: Database, max: number): Promise<vo
           where state = 'pending' and look_at < now()
           order by look_at limit ${max} for update skip locked)
         returning id, project_id`.execute(tx);
-    for (const row of rows) await signalRun(tx, row);
+    await signalRuns(tx, rows);
   });
 }
 

@@ -3,7 +3,7 @@ import { isLately, mayMail, type OptInCounts } from '../../domain/consent/opt-in
 import { Problem } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { enqueue } from '../outbox/outbox.ts';
+import { enqueueAll } from '../outbox/outbox.ts';
 import type { OptIn } from '../tables.ts';
 import { hasLeftTopic } from '../topics/topics.ts';
 import {
@@ -90,7 +90,7 @@ export async function requestOptIn(
       })
       .where('id', '=', open.id)
       .execute();
-    if (isMailed) await signalRun(tx, open);
+    if (isMailed) await signalRuns(tx, [open]);
     return;
   }
   await forgetEnded(tx, contactId);
@@ -110,7 +110,7 @@ export async function requestOptIn(
     .returning(['id', 'project_id'])
     .executeTakeFirstOrThrow();
   await noteState(tx, [contactId], 'pending');
-  await signalRun(tx, made);
+  await signalRuns(tx, [made]);
 }
 
 /** What the policy of a project says of new requests. */
@@ -192,12 +192,27 @@ export async function noteState(
     .execute();
 }
 
-/** Tells the run of a request that its row has changed, or starts it. */
-export async function signalRun(
+/** Tells the runs of requests that their rows have changed, or starts them. */
+export async function signalRuns(
   tx: Database,
-  { id: requestId, project_id: projectId }: Pick<OptInRow, 'id' | 'project_id'>,
+  requests: readonly Pick<OptInRow, 'id' | 'project_id'>[],
 ): Promise<void> {
-  await enqueue(tx, { kind: 'optInRequest', input: { projectId, requestId }, summary });
+  const inputs = requests.map(({ id: requestId, project_id: projectId }) => ({
+    projectId,
+    requestId,
+  }));
+  await enqueueAll(tx, { kind: 'optInRequest', inputs, summary });
+}
+
+/** Tells the runs of contacts that are about to be deleted, whose requests go with them. */
+export async function signalRunsOf(tx: Database, contactIds: readonly string[]): Promise<void> {
+  const open = await tx
+    .selectFrom('opt_in')
+    .select(['id', 'project_id'])
+    .where('contact_id', '=', anyOf(contactIds))
+    .where('state', '=', sql.lit('pending'))
+    .execute();
+  await signalRuns(tx, open);
 }
 
 /** A contact whose request ends before it was confirmed. */
@@ -255,7 +270,7 @@ export async function closeOptIns(
   if (rows.length === 0) return [];
   const ids = rows.map(({ contactId }) => contactId);
   await noteState(tx, ids, state);
-  for (const row of rows) await signalRun(tx, row);
+  await signalRuns(tx, rows);
   return rows;
 }
 

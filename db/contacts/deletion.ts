@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { executionRunId } from '../../domain/workflow/execution.ts';
+import { signalRunsOf } from '../consent/opt-ins.ts';
 import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -55,7 +56,7 @@ export async function deleteContactHistory(
 /**
  * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
  * caller's transaction, and keeps that they have opted out; before it, call `deleteContactHistory`. A trigger puts the runs of active
- * executions into the outbox, to be cancelled. Returns the ids of those that existed.
+ * executions into the outbox, to be cancelled; those of opt-in requests are told. Returns the ids of those that existed.
  */
 export async function deleteContacts(
   tx: Database,
@@ -79,6 +80,7 @@ export async function deleteContacts(
     .where('contact_id', '=', anyOf(deleted))
     .where('status', 'in', activeStatuses)
     .execute();
+  await signalRunsOf(tx, deleted);
   await tx.deleteFrom('contact').where('id', '=', anyOf(deleted)).execute();
   const runIds = executions.map(({ id }) => executionRunId(id));
   noteRuns(

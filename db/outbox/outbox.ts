@@ -43,16 +43,38 @@ export async function enqueue<K extends RunKind>(
   tx: Database,
   entry: { kind: K; input: RunInputs[K]; summary: string },
 ): Promise<void> {
-  // The kind determines the input's type; the compiler cannot follow that through the table.
-  const idOf = runIds[entry.kind] as (input: RunInputs[K]) => string;
-  const runId = idOf(entry.input);
-  const { projectId } = entry.input;
+  const { runId, projectId } = runOf(entry);
   await sql`
     insert into outbox (run_id, project_id, kind, action, input, summary)
       values (${runId}, ${projectId}, ${entry.kind}, 'signal', ${JSON.stringify(entry.input)},
         ${entry.summary})
     ${replacingEarlier}`.execute(tx);
   noteRuns(tx, [{ runId, projectId }]);
+}
+
+/** The same for many runs of one kind, each once, in one statement. */
+export async function enqueueAll<K extends RunKind>(
+  tx: Database,
+  { kind, inputs, summary }: { kind: K; inputs: readonly RunInputs[K][]; summary: string },
+): Promise<void> {
+  if (inputs.length === 0) return;
+  const runs = inputs.map((input) => ({ ...runOf({ kind, input }), input }));
+  await sql`
+    insert into outbox (run_id, project_id, kind, action, input, summary)
+      select "runId", "projectId", ${kind}, 'signal', input, ${summary}
+        from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
+          as run("runId" text, "projectId" uuid, input jsonb)
+    ${replacingEarlier}`.execute(tx);
+  noteRuns(
+    tx,
+    runs.map(({ runId, projectId }) => ({ runId, projectId })),
+  );
+}
+
+function runOf<K extends RunKind>({ kind, input }: { kind: K; input: RunInputs[K] }) {
+  // The kind determines the input's type; the compiler cannot follow that through the table.
+  const idOf = runIds[kind] as (of: RunInputs[K]) => string;
+  return { runId: idOf(input), projectId: input.projectId };
 }
 
 /** Records that the run of a campaign must be signalled. */

@@ -331,8 +331,10 @@ describe('the end of a request', () => {
     const email = await asked();
     const path = await link(email);
     const id = await idOf(email);
+    const run = engine.temporal.client.workflow.getHandle(`consent-${await requestOf(email)}`);
     await call('DELETE', `/contacts/${id}`);
     expect((await open(path)).status).toBe(404);
+    await waitFor('its run to end', async () => (await run.describe()).status.name === 'COMPLETED');
     const erased = await asked();
     const gone = await link(erased);
     await call('POST', `/contacts/${await idOf(erased)}/erase`);
