@@ -24,12 +24,14 @@ import {
 } from '../../domain/mail/skeleton.ts';
 import {
   type CompiledTemplate,
+  type Rendered,
   type Renderer,
   type TemplateVariables,
   compileTemplate,
+  renderIfCheap,
 } from '../../domain/template/render.ts';
 import { faultWarnings } from '../../domain/template/warnings.ts';
-import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
+import { signedText, trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import { type MessageSkeleton, encodeSkeleton } from '../../providers/mail/mime-skeleton.ts';
 import { BodyTooLarge, type Composed, type Tracking } from './deliver.ts';
@@ -49,8 +51,15 @@ interface Prepared {
   /** Of the campaign's topic; null: none. */
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
-  /** By what they depend on; null: no skeleton is possible. */
-  skeletons: Map<string, Promise<Skeleton | null>>;
+  /** By what they depend on. */
+  skeletons: Map<string, KnownSkeleton>;
+}
+
+interface KnownSkeleton {
+  /** null: none is possible. */
+  making: Promise<Skeleton | null>;
+  /** Once it is made. */
+  made: Skeleton | null;
 }
 
 interface Skeleton {
@@ -85,7 +94,7 @@ export function createCampaignComposer(services: ComposerServices) {
         emailId: randomUUID(),
         mark: randomBytes(16).toString('hex'),
       },
-      skeletons: new Map<string, Promise<Skeleton | null>>(),
+      skeletons: new Map<string, KnownSkeleton>(),
     };
     contents.set(key, prepared);
     const [oldest] = contents.keys();
@@ -97,11 +106,10 @@ export function createCampaignComposer(services: ComposerServices) {
     /** Loads what these messages, all of one version, share. Returns how to compose each. */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
-      return async (email: CampaignEmail, tracking: Tracking | null) => {
+      return (email: CampaignEmail, tracking: Tracking | null) => {
         const recipient = { campaignId, ...recipientOf(services, prepared, email, tracking) };
         return (
-          (await composeBySkeleton(services, prepared, recipient)) ??
-          (await composeWhole(services, prepared, recipient))
+          composeAtOnce(prepared, recipient) ?? compose(services, prepared, recipient)
         );
       };
     },
@@ -143,30 +151,59 @@ function recipientOf(
   };
 }
 
-/** Composes a message from the shared skeleton; undefined when the skeleton does not suffice. */
-async function composeBySkeleton(
+/**
+ * Composes a message without waiting, as nearly all are: promises for each would cost as much as
+ * rendering it. undefined when its skeleton is not made yet, does not suffice, or a value is not cheap
+ * to render.
+ */
+function composeAtOnce(prepared: Prepared, recipient: Recipient): Composed | undefined {
+  const skeleton = prepared.skeletons.get(keyOf(recipient))?.made;
+  if (!skeleton) return undefined;
+  const { variables } = recipient;
+  const subject = renderIfCheap('subject', prepared.subject, variables);
+  const rendered = renderIfCheap('text', skeleton.mail.values, variables);
+  if (!subject || !rendered) return undefined;
+  return composeBySkeleton(skeleton, prepared, recipient, { subject, rendered });
+}
+
+async function compose(
   services: ComposerServices,
   prepared: Prepared,
   recipient: Recipient,
-): Promise<Composed | undefined> {
+): Promise<Composed> {
   const skeleton = await skeletonFor(services, prepared, recipient);
-  if (!skeleton) return undefined;
-  const { email, tracking, variables } = recipient;
-  const { renderer } = services;
-  const [subject, rendered] = await Promise.all([
-    renderer.render('subject', prepared.subject, variables),
-    renderer.render('text', skeleton.mail.values, variables),
-  ]);
+  if (skeleton) {
+    const { renderer } = services;
+    const { variables } = recipient;
+    const [subject, rendered] = await Promise.all([
+      renderer.render('subject', prepared.subject, variables),
+      renderer.render('text', skeleton.mail.values, variables),
+    ]);
+    const composed = composeBySkeleton(skeleton, prepared, recipient, { subject, rendered });
+    if (composed) return composed;
+  }
+  return composeWhole(services, prepared, recipient);
+}
+
+/**
+ * Composes a message from the shared skeleton; undefined when the skeleton does not suffice.
+ * @param given.rendered its values, by `MailSkeleton.values`.
+ */
+function composeBySkeleton(
+  skeleton: Skeleton,
+  { sampleRecipient }: Prepared,
+  { email, tracking }: Recipient,
+  { subject, rendered }: { subject: Rendered; rendered: Rendered },
+): Composed | undefined {
   // Rendered as a whole, its fault has a place in the template.
   if (rendered.fault) return undefined;
-  const { sampleRecipient } = prepared;
   const values = slotValues(skeleton.mail, sampleRecipient, email.contact_id, rendered.text);
   if (!values) return undefined;
   if (isFilledTooLarge(skeleton.mail.body, values)) {
     throw new BodyTooLarge('The rendered body is larger than mail may be.');
   }
   const ids = { contactId: email.contact_id, emailId: email.id };
-  const links = tracking ? addressesOf(skeleton.mail, ids, values, tracking) : [];
+  const links = tracking ? trackingOf(skeleton.mail, ids, values, tracking) : [];
   if (!links) return undefined;
   const raw = skeleton.message.messageFor({
     ...ids,
@@ -210,17 +247,24 @@ function skeletonFor(
   recipient: Recipient,
 ): Promise<Skeleton | null> {
   const { skeletons } = prepared;
-  const { tracking, variables, hasBadge } = recipient;
-  const key = skeletonKey({ locale: variables.locale, hasBadge, isTracked: tracking !== null });
+  const key = keyOf(recipient);
   const known = skeletons.get(key);
-  if (known) return known;
-  const making = makeSkeleton(services, prepared, recipient).catch((error: unknown) => {
-    skeletons.delete(key);
-    throw error;
-  });
+  if (known) return known.making;
+  const making = makeSkeleton(services, prepared, recipient).then(
+    (made) => (skeleton.made = made),
+    (error: unknown) => {
+      skeletons.delete(key);
+      throw error;
+    },
+  );
+  const skeleton: KnownSkeleton = { making, made: null };
   if (skeletons.size >= skeletonsMax) skeletons.clear();
-  skeletons.set(key, making);
+  skeletons.set(key, skeleton);
   return making;
+}
+
+function keyOf({ tracking, variables: { locale }, hasBadge }: Recipient): string {
+  return skeletonKey({ locale, hasBadge, isTracked: tracking !== null });
 }
 
 async function makeSkeleton(
@@ -262,22 +306,26 @@ function headersFor(
   }));
 }
 
-/** The pixel and link addresses of one recipient, as HTML, by slot number. */
-function addressesOf(
+/**
+ * What makes the pixel and the tracked links those of one recipient, as HTML, by slot number:
+ * signatures, which are letters, digits, `-` and `_`, and addresses.
+ */
+function trackingOf(
   mail: MailSkeleton,
   ids: { contactId: string; emailId: string },
   values: SlotValues,
   { apiUrl, sign }: Tracking,
 ): string[] | null {
-  const { pixelUrl, clickUrl } = trackingLinks(apiUrl, ids.emailId, sign);
-  const addresses: string[] = [];
-  addresses[mail.pixel] = escapeHtml(pixelUrl);
+  const { emailId } = ids;
+  const filled: string[] = [];
+  filled[mail.pixel] = sign(emailId);
+  for (const [number, target] of mail.targets) filled[number] = sign(signedText(emailId, target));
   for (const [number, textTemplate] of mail.links) {
     const target = linkTarget(textTemplate, ids, values);
     if (target === null) return null;
-    addresses[number] = escapeHtml(clickUrl(target));
+    filled[number] = escapeHtml(trackingLinks(apiUrl, emailId, sign).clickUrl(target));
   }
-  return addresses;
+  return filled;
 }
 
 /** Composes a message for one recipient without a skeleton. */

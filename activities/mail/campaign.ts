@@ -186,7 +186,7 @@ function batchOf(
         if (claimed.emails.length > 0) return claimed.emails;
         // All are held back, or their contacts were deleted.
         const none = { left: [], again: new Map<number, string[]>() };
-        await endChunk(db, { id: campaignId, projectId }, [attempt.attemptId], none);
+        await endChunk(db, { id: campaignId, projectId }, attempt.attemptId, none);
       } while (Date.now() < end);
       return [];
     },
@@ -199,8 +199,9 @@ function batchOf(
       chunk([first]) {
         if (!first || !chunk) throw new Error('No chunk was claimed.');
         const { content_version: contentVersion, from_name: fromName, reply_to: replyTo } = first;
+        const { attemptId, claimedAt } = chunk;
         const throttledAt = throttled ? chunk.dueAt : null;
-        return { contentVersion, fromName, replyTo, claimedAt: chunk.claimedAt, throttledAt };
+        return { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt };
       },
     },
   };

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import pLimit from 'p-limit';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
 import type { ChunkOrigin } from '../../db/emails/claims.ts';
 import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
@@ -286,15 +285,22 @@ async function handOver<E extends Sendable>(
     else if (outcome.kind === 'accepted' || outcome.kind === 'refused') progress.failedInRow = 0;
     return outcome;
   }
-  await pLimit(services.mailer.maxConcurrency).map(emails, async (email) => {
-    const releaseFiles = await filesUnderWay.acquire(bytesOf(email), { urgent });
-    const releaseBody = await bodiesUnderWay.acquire(email.body?.length ?? 0, { urgent });
-    const releaseConnection = await connections.acquire(1, { urgent });
-    outcomes.push(await attempt(email));
-    releaseConnection();
-    releaseBody();
-    releaseFiles();
-  });
+  const take = (from: Semaphore, amount: number) =>
+    from.tryAcquire(amount) ?? from.acquire(amount, { urgent });
+  const left = emails.values();
+  async function attemptNext(): Promise<void> {
+    for (const email of left) {
+      const releaseFiles = await take(filesUnderWay, bytesOf(email));
+      const releaseBody = await take(bodiesUnderWay, email.body?.length ?? 0);
+      const releaseConnection = await take(connections, 1);
+      outcomes.push(await attempt(email));
+      releaseConnection();
+      releaseBody();
+      releaseFiles();
+    }
+  }
+  const lanes = Math.min(services.mailer.maxConcurrency, emails.length);
+  await Promise.all(Array.from({ length: lanes }, attemptNext));
 }
 
 function connectionsOf(mailer: Mailer): Semaphore {
@@ -322,7 +328,8 @@ async function deliver<E extends Sendable>(
     !email.opt_in_state && isTracked(email.project_tracking, email.message_class as MessageClass);
   let composed: Composed;
   try {
-    composed = await compose(email, tracked ? tracking : null);
+    const made = compose(email, tracked ? tracking : null);
+    composed = made instanceof Promise ? await made : made;
   } catch (error) {
     if (error instanceof ContentUnavailable) {
       progress.fault = error;

@@ -6,6 +6,8 @@ export interface Semaphore {
    * that releases it.
    */
   acquire(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
+  /** The same if it is free and nobody waits; null: it is not. */
+  tryAcquire(amount: number): (() => void) | null;
 }
 
 export function createSemaphore(total: number): Semaphore {
@@ -14,23 +16,32 @@ export function createSemaphore(total: number): Semaphore {
   function serve(): void {
     for (let next = waiting[0]; next && next.amount <= free; next = waiting[0]) {
       waiting.shift();
-      free -= next.amount;
       next.go();
     }
   }
+  function take(amount: number): () => void {
+    free -= amount;
+    return () => {
+      free += amount;
+      serve();
+    };
+  }
   return {
-    async acquire(wanted, { urgent = false } = {}) {
+    tryAcquire(wanted) {
       const amount = Math.min(wanted, total);
       if (!(amount > 0)) return () => {};
-      await new Promise<void>((go) => {
+      return waiting.length === 0 && amount <= free ? take(amount) : null;
+    },
+    async acquire(wanted, { urgent = false } = {}) {
+      const taken = this.tryAcquire(wanted);
+      if (taken) return taken;
+      const amount = Math.min(wanted, total);
+      return new Promise((resolve) => {
         const place = urgent ? waiting.findIndex((other) => !other.urgent) : -1;
+        const go = () => resolve(take(amount));
         waiting.splice(place < 0 ? waiting.length : place, 0, { amount, urgent, go });
         serve();
       });
-      return () => {
-        free += amount;
-        serve();
-      };
     },
   };
 }

@@ -77,6 +77,8 @@ export async function queueLeftovers(
 
 /** A claimed chunk. */
 export interface ClaimedChunk {
+  /** The attempt that has claimed it. */
+  attemptId: string;
   emailIds: string[];
   /** When it was due, and when it was claimed: ISO times. */
   dueAt: string;
@@ -107,7 +109,7 @@ export async function claimChunk(
   db: Database,
   given: ChunkClaim,
 ): Promise<ClaimedChunk | undefined> {
-  const { rows } = await sql<ClaimedChunk>`
+  const { rows } = await sql<Omit<ClaimedChunk, 'emailIds' | 'attemptId'> & { ids: string }>`
     with due as (
       select campaign_id, number, project_id, email_ids, due_at from campaign_chunk
         where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
@@ -127,11 +129,14 @@ export async function claimChunk(
         claimed_at = now(), lease_until = now() + make_interval(secs => ${given.leaseSeconds})
       from due
       where chunk.campaign_id = due.campaign_id and chunk.number = due.number
-      returning chunk.email_ids as "emailIds", ${isoTime(sql`due.due_at`)} as "dueAt",
+      returning ${joinedIds(sql`chunk.email_ids`)} as ids, ${isoTime(sql`due.due_at`)} as "dueAt",
         ${isoTime(sql`chunk.claimed_at`)} as "claimedAt",
         (select max_per_minute from campaign where campaign.id = chunk.campaign_id)
           as "maxPerMinute"`.execute(db);
-  return rows[0];
+  const [claimed] = rows;
+  if (!claimed) return undefined;
+  const { ids, ...chunk } = claimed;
+  return { ...chunk, emailIds: readIds(ids), attemptId: given.attemptId };
 }
 
 /**
@@ -146,7 +151,7 @@ export async function releaseChunk(
   await transact(db, async (tx) => {
     const { rows: released } = await sql`
       update campaign_chunk set attempt_id = null, claimed_at = null, lease_until = null
-        where campaign_id = ${campaignId} and attempt_id = ${attemptId}
+        where attempt_id = ${attemptId}
         returning number`.execute(tx);
     if (released.length === 0) return;
     // Locked: either this sees a cancel, or the cancel sees the released chunk.
@@ -164,14 +169,21 @@ export async function releaseChunk(
  */
 export async function lockChunk(
   tx: Database,
-  campaignId: string,
-  attemptIds: readonly string[],
+  attemptId: string,
 ): Promise<string[] | undefined> {
-  const { rows } = await sql<{ email_ids: string[] }>`
-    select email_ids from campaign_chunk
-      where campaign_id = ${campaignId} and attempt_id = any(${attemptIds}::uuid[])
-      for update`.execute(tx);
-  return rows[0]?.email_ids;
+  const { rows } = await sql<{ ids: string }>`
+    select ${joinedIds(sql`email_ids`)} as ids from campaign_chunk
+      where attempt_id = ${attemptId} for update`.execute(tx);
+  return rows[0] && readIds(rows[0].ids);
+}
+
+/** SQL of ids in one text: the driver reads an array character by character. */
+function joinedIds(ids: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`array_to_string(${ids}, ' ')`;
+}
+
+function readIds(joined: string): string[] {
+  return joined === '' ? [] : joined.split(' ');
 }
 
 /**
@@ -183,16 +195,14 @@ export async function lockChunk(
 export async function endChunk(
   tx: Database,
   campaign: { id: string; projectId: string },
-  attemptIds: readonly string[],
+  attemptId: string,
   given: { left: readonly string[]; again: ReadonlyMap<number, readonly string[]> },
 ): Promise<void> {
-  const isAttempts = sql`campaign_id = ${campaign.id}
-    and attempt_id = any(${attemptIds}::uuid[])`;
   if (given.left.length === 0) {
-    await sql`delete from campaign_chunk where ${isAttempts}`.execute(tx);
+    await sql`delete from campaign_chunk where attempt_id = ${attemptId}`.execute(tx);
   } else {
     await sql`update campaign_chunk set email_ids = ${given.left}::uuid[]
-      where ${isAttempts}`.execute(tx);
+      where attempt_id = ${attemptId}`.execute(tx);
   }
   for (const [delayMs, ids] of given.again) {
     await sql`

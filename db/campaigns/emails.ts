@@ -234,7 +234,7 @@ export async function claimCampaignEmails(
     const emails = await holdBack(tx, { projectId, attemptId }, claimed);
     if (emails.length < claimed.length) {
       const left = emails.map(({ id }) => id);
-      await endChunk(tx, campaign, [attemptId], { left, again: new Map() });
+      await endChunk(tx, campaign, attemptId, { left, again: new Map() });
     }
     return { chunk, emails };
   });

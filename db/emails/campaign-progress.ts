@@ -15,9 +15,9 @@ export async function recordCampaignProgress(
   tx: Database,
   campaign: { id: string; pauseOnFailures: number; plainly: number },
   outcomes: readonly { kind: string; emailId: string }[],
-  emails: readonly { id: string; status: string; sent_at: string | null }[],
+  emails: readonly { id: string; status: string; isSent: boolean }[],
 ): Promise<string[]> {
-  const sent = emails.filter((email) => email.sent_at !== null).length;
+  const sent = emails.filter(({ isSent }) => isSent).length;
   const delivered = emails.filter((email) => email.status === 'DELIVERED').length;
   const lastAccepted = outcomes.findLastIndex(({ kind }) => kind === 'accepted');
   // Skip outcomes recorded already: this is a retry after a commit whose result was lost.

@@ -4,6 +4,8 @@ import { throttled } from './trace.ts';
 
 /** What the messages of a claimed chunk share. Their rows do not have it yet. */
 export interface ChunkOrigin {
+  /** The attempt that has claimed it. */
+  attemptId: string;
   contentVersion: number;
   fromName: string;
   replyTo: string | null;
@@ -76,7 +78,7 @@ export function claimOf(
       derived: sql`0`,
     };
   }
-  const { contentVersion, fromName, replyTo, claimedAt, throttledAt } = chunk;
+  const { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt } = chunk;
   const isPlain = sql<boolean>`outcome.kind = 'accepted' and email.attempts = 0`;
   const tracePlain =
     throttledAt === null ? sql`email.trace` : sql`email.trace || ${throttled(throttledAt)}`;
@@ -93,7 +95,7 @@ export function claimOf(
     traceBefore: tracePlain,
     traceOvertaken: sql`case when ${isPlain} then ${tracePlain} else ${trace} end`,
     columns: sql`
-      attempt_id = case when outcome.kind = 'uncertain' then ${attemptIds[0]}::uuid end,
+      attempt_id = case when outcome.kind = 'uncertain' then ${attemptId}::uuid end,
       handed_over_at = case when ${isPlain} then ${claimedAt}::timestamptz end,
       from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},`,
     derived: sql`case when outcome.kind <> 'accepted' then 0

@@ -9,7 +9,6 @@ import { signalCampaign } from '../outbox/outbox.ts';
 import { notedSubscription } from '../../domain/runs.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
-import { references } from '../columns.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
@@ -104,7 +103,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         where id in (select contact_id from email
           where id = any(${outcomes.map(({ emailId }) => emailId)}::uuid[]))
         order by id for no key update`.execute(tx);
-    const chunkIds = campaign && (await lockChunk(tx, campaign.id, attempt.attemptIds));
+    const chunkIds = campaign && (await lockChunk(tx, campaign.chunk.attemptId));
     const contactIds = contacts.map(({ id }) => id);
     const plainly =
       chunkIds && campaign
@@ -131,13 +130,13 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
       const sent = gone.map(({ id }) => ({
         id,
         status: deliveredOrSent(attempt, id),
-        sent_at: '',
+        isSent: true,
       }));
       const waiting = await recordCampaignProgress(tx, { ...campaign, plainly }, outcomes, [
         ...emails,
         ...sent,
       ]);
-      if (chunkIds) await endAttemptsChunk(tx, attempt, campaign.id, chunkIds, waiting);
+      if (chunkIds) await endAttemptsChunk(tx, attempt, campaign, chunkIds, waiting);
     }
     const simulated = outcomes.flatMap((outcome) =>
       outcome.kind === 'accepted' && outcome.simulator !== undefined
@@ -153,8 +152,8 @@ const noneDerivable: Derivable = { bits: 0, subscriptionIds: [] };
 /** What remains of the chunk of an attempt when these outcomes are recorded. */
 async function endAttemptsChunk(
   tx: Database,
-  { projectId, attemptIds, outcomes, claimed = [] }: Attempt,
-  campaignId: string,
+  { projectId, outcomes, claimed = [] }: Attempt,
+  { id, chunk }: { id: string; chunk: ChunkOrigin },
   chunkIds: readonly string[],
   waiting: readonly string[],
 ): Promise<void> {
@@ -168,13 +167,13 @@ async function endAttemptsChunk(
     const delayMs = outcome?.kind === 'again' ? outcome.delayMs : 0;
     again.set(delayMs, [...(again.get(delayMs) ?? []), id]);
   }
-  await endChunk(tx, { id: campaignId, projectId }, attemptIds, { left, again });
+  await endChunk(tx, { id, projectId }, chunk.attemptId, { left, again });
 }
 
 /** Messages that the provider accepted although their rows do not say so now. */
 function acceptedBeside(
   { outcomes, claimed = [] }: Attempt,
-  settled: readonly SentEmail[],
+  settled: readonly SettledEmail[],
 ): ClaimedShare[] {
   const known = new Set(settled.map(({ id }) => id));
   const accepted = new Set(
@@ -204,9 +203,9 @@ async function updateSettled(
   attempt: Attempt,
   claim: Claim,
   isLogged: boolean,
-): Promise<SentEmail[]> {
+): Promise<SettledEmail[]> {
   const outcomes = storableJson(attempt.outcomes.map(outcomeOf));
-  const { rows } = await sql<SentEmail>`
+  const { rows } = await sql<SettledEmail>`
     with settled as (
       update email set
         status = outcome.status,
@@ -247,14 +246,12 @@ async function updateSettled(
         as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
           subject text, body text, body_frame text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
-      returning ${references(sentColumns, 'email')}
+      returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
+        email.derived_events, case when ${hasStored} then ${toldOfEmail} end as told
     ), counted as (
       ${tallying('settled')}
     ) ${isLogged ? sql`, logged as (${loggingDerived(attempt.projectId, 'settled')})` : sql``}
-    select id, contact_id, status, subject, from_email, from_name, message_id, template_id,
-        campaign_id, source_type, ${isoTime(sql`sent_at`)} as sent_at,
-        ${isoTime(sql`delivered_at`)} as delivered_at, derived_events
-      from settled`.execute(tx);
+    select id, status, sent_at is not null as "isSent", told from settled`.execute(tx);
   return rows;
 }
 
@@ -266,7 +263,7 @@ async function recordOvertaken(
   tx: Database,
   { outcomes }: Attempt,
   claim: Claim,
-  settled: readonly SentEmail[],
+  settled: readonly SettledEmail[],
 ): Promise<void> {
   const ids = new Set(settled.map(({ id }) => id));
   const overtaken = outcomes.filter(
@@ -333,27 +330,18 @@ function outcomeOf(outcome: DeliveryOutcome) {
   };
 }
 
-const sentColumns = [
-  'id',
-  'project_id',
-  'contact_id',
-  'status',
-  'subject',
-  'from_email',
-  'from_name',
-  'message_id',
-  'template_id',
-  'campaign_id',
-  'source_type',
-  'sent_at',
-  'delivered_at',
-  'derived_events',
-];
+/** A message with its outcome. */
+interface SettledEmail {
+  id: string;
+  status: string;
+  isSent: boolean;
+  /** What its events tell; null: none is stored. */
+  told: ToldEmail | null;
+}
 
-export interface SentEmail {
+interface ToldEmail {
   id: string;
   contact_id: string;
-  status: string;
   subject: string;
   from_email: string;
   from_name: string | null;
@@ -366,8 +354,26 @@ export interface SentEmail {
   derived_events: number;
 }
 
+/** SQL of whether events of a message that has happened to it are stored. */
+const hasStored = sql<boolean>`(${sql.join(
+  derivedEvents.map(
+    ({ at, bit }) =>
+      sql`(${sql.ref(`email.${at}`)} is not null and email.derived_events & ${sql.lit(bit)} = 0)`,
+  ),
+  sql` or `,
+)})`;
+
+/** SQL of a `ToldEmail`. */
+const toldOfEmail = sql<ToldEmail>`jsonb_build_object(
+  'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject,
+  'from_email', email.from_email, 'from_name', email.from_name, 'message_id', email.message_id,
+  'template_id', email.template_id, 'campaign_id', email.campaign_id,
+  'source_type', email.source_type, 'derived_events', email.derived_events,
+  'sent_at', ${isoTime(sql`email.sent_at`)}, 'delivered_at', ${isoTime(sql`email.delivered_at`)})`;
+
 /** The events of a message that are stored. */
-function sentEvents(email: SentEmail): NewEvent[] {
+function sentEvents({ told: email }: SettledEmail): NewEvent[] {
+  if (!email) return [];
   const base = emailEventData(email, email.message_id);
   return derivedEvents.flatMap(({ name, bit, at, field }) => {
     const moment = email[at];

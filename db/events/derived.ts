@@ -51,6 +51,9 @@ export function derivedNamed(name: string | undefined): readonly DerivedEvent[] 
   return derivedEvents.filter((event) => name === undefined || event.name === name);
 }
 
+/** SQL of all their names, as rows: with parameters, PostgreSQL would plan a statement each time. */
+const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
+
 /** SQL of whether a message has the derived event. */
 export function hasDerived({ bit, indexed }: DerivedEvent): RawBuilder<boolean> {
   return sql`${indexed} and derived_events & ${sql.lit(bit)} <> 0`;
@@ -78,7 +81,7 @@ export async function findDerivable(
         (select array_agg(id) from event_subscription
           where project_id = ${projectId} and enabled
             and ${itemsMatch(sql`events`, sql`named.name`)}) as "subscriptionIds"
-      from unnest(${derivedEvents.map(({ name }) => name)}::text[]) as named(name)
+      from (values ${derivedNames}) as named(name)
       where (select format from run_format where kind = 'campaignEvents') = 2
         and not exists (select from workflow
           where project_id = ${projectId} and trigger_event_name = named.name

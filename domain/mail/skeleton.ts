@@ -2,7 +2,7 @@ import { escapeHtml, primaryLanguage, wrapDocument } from '../template/html.ts';
 import { completeMail, optOutUrls } from './content.ts';
 import { CompiledTemplate } from '../template/render.ts';
 import { readTemplate } from '../template/source.ts';
-import { trackedCharsMax, withTracking } from './tracking.ts';
+import { trackedCharsMax, trackingLinks, withTracking } from './tracking.ts';
 import type { Header, MessageClass } from './headers.ts';
 
 /**
@@ -22,7 +22,10 @@ export interface SampleRecipient {
   mark: string;
 }
 
-/** What a slot holds: an id, or by number a value or the address of the pixel or a tracked link. */
+/**
+ * What a slot holds: an id, or by number a value, the signature of the pixel or of a tracked link, or the
+ * whole address of a tracked link with a value in it.
+ */
 export type Slot = 'contactId' | 'emailId' | number;
 
 /** A text with open slots between its pieces: one piece more than slots. */
@@ -39,9 +42,11 @@ export interface MailSkeleton {
   /** The document as it is sent, and its text part. */
   html: TextTemplate;
   text: TextTemplate;
-  /** The slot of the pixel's address. */
+  /** The slot of the signature of the pixel. */
   pixel: number;
-  /** Targets of the tracked links, by slot number. */
+  /** Targets of the tracked links that are the same for all, by the slot number of their signature. */
+  targets: Map<number, string>;
+  /** Targets of the other tracked links, by the slot number of their address. */
   links: Map<number, TextTemplate>;
   /** With the ids of the sample recipient. */
   headers: Header[];
@@ -91,13 +96,21 @@ export function mailSkeleton(mail: {
   if (html.length > htmlCharsMax) return null;
   const toTemplate = (text: string) => textTemplate(text, sampleRecipient);
   const pixel = read.count;
+  const targets = new Map<number, string>();
   const links = new Map<number, TextTemplate>();
+  const linksSignedBy = (slot: number) =>
+    trackingLinks(mail.apiUrl, emailId, () => tokenOf(slot, sampleRecipient));
   const tracked = mail.isTracked
     ? withTracking(html, {
-        pixelUrl: tokenOf(pixel, sampleRecipient),
+        pixelUrl: linksSignedBy(pixel).pixelUrl,
         clickUrl(target) {
-          const number = pixel + 1 + links.size;
-          links.set(number, toTemplate(target));
+          const number = pixel + 1 + targets.size + links.size;
+          const template = toTemplate(target);
+          if (template.slots.length === 0) {
+            targets.set(number, target);
+            return linksSignedBy(number).clickUrl(target);
+          }
+          links.set(number, template);
           return tokenOf(number, sampleRecipient);
         },
       })
@@ -109,6 +122,7 @@ export function mailSkeleton(mail: {
     html: toTemplate(tracked),
     text: toTemplate(mail.textOf(html)),
     pixel,
+    targets,
     links,
     headers,
     hasValuesInLinks: hasValuesInLinks(html, sampleRecipient),

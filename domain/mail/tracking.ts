@@ -38,8 +38,8 @@ export function readTrackedTarget(
   return target === null ? null : { target, signed: signedText(emailId, target) };
 }
 
-/** Includes the message: a link of one message is not valid for another. */
-function signedText(emailId: string, target: string): string {
+/** What the signature of a link covers: with the message, so that it is not valid for another. */
+export function signedText(emailId: string, target: string): string {
   return `${emailId} ${target}`;
 }
 

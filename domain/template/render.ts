@@ -187,6 +187,16 @@ export function isCheapRendering(
   return isCheap(weight, [contact.data, given, context]);
 }
 
+/** Renders a template synchronously, like `renderTemplate`, if that is cheap; null: it is not. */
+export function renderIfCheap(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  variables: TemplateVariables,
+): Rendered | null {
+  const isCheap = isCheapRendering([template], variables);
+  return isCheap ? renderTemplate(kind, template, variables) : null;
+}
+
 /**
  * Renders templates within one second and ten megabytes, without blocking the event loop. Never
  * rejects because of a template.

@@ -3,7 +3,7 @@ import { localMailer, type StoredMessage } from './mailbox.ts';
 import { sesMailer, type SesSettings } from './ses.ts';
 import { smtpMailer, type SmtpSettings } from './smtp.ts';
 
-import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
+import type { Mailer } from './mailer.ts';
 
 export interface MailSettings {
   /** Set = SES mode. */
@@ -33,29 +33,29 @@ export function createMailer(
  * close that waits for sends in progress.
  */
 function guarded(mailer: Mailer): Mailer {
-  const underWay = new Set<Promise<SendOutcome>>();
+  let underWay = 0;
+  let onRest = () => {};
   return {
     ...mailer,
-    send(message) {
-      const sending = settled(mailer, message).finally(() => underWay.delete(sending));
-      underWay.add(sending);
-      return sending;
+    async send(message) {
+      underWay += 1;
+      try {
+        const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });
+        if (outcome.kind === 'accepted') return outcome;
+        return { ...outcome, error: oneLine(outcome.error) };
+      } catch (error) {
+        // An unexpected internal error at an unknown point: only "uncertain" is safe to report.
+        return { kind: 'uncertain', error: oneLine(String(error)) };
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) onRest();
+      }
     },
     async close() {
-      await Promise.all(underWay);
+      if (underWay > 0) await new Promise<void>((resolve) => (onRest = resolve));
       await mailer.close();
     },
   };
-}
-
-async function settled(mailer: Mailer, message: OutgoingMessage): Promise<SendOutcome> {
-  try {
-    const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });
-    return outcome.kind === 'accepted' ? outcome : { ...outcome, error: oneLine(outcome.error) };
-  } catch (error) {
-    // An unexpected internal error at an unknown point: only "uncertain" is safe to report.
-    return { kind: 'uncertain', error: oneLine(String(error)) };
-  }
 }
 
 function withAsciiDomain(address: string): string {

@@ -13,6 +13,7 @@ import { findCampaignWork, readClaimedEmails } from '../../../db/campaigns/email
 import { freezeCampaign } from '../../../db/campaigns/run.ts';
 import { type DeliveryOutcome, recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
 import { useApi } from '../../support/api.ts';
+import { rowsRead } from '../../support/rows-read.ts';
 import { chunkOrigin, insertTestCampaign } from '../../support/projects/mails.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
@@ -48,7 +49,7 @@ async function claim(max = 50) {
       attemptIds: [attemptId],
       claimed,
       outcomes,
-      campaign: { id: campaignId, pauseOnFailures: 0, chunk: chunkOrigin },
+      campaign: { id: campaignId, pauseOnFailures: 0, chunk: chunkOrigin(attemptId) },
     });
   return { attemptId, ids: claimed.map(({ id }) => id), record };
 }
@@ -84,6 +85,20 @@ describe('the queue of a campaign', () => {
     const ids = claims.flatMap((one) => one.ids);
     expect(claims.map((one) => one.ids.length).toSorted()).toEqual([0, 20, 50, 50]);
     expect(new Set(ids).size).toBe(120);
+  });
+
+  it('finds the chunk of an attempt without reading those that wait', async () => {
+    await started(120);
+    await sql`insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+      select ${campaignId}, ${projectId}, array[gen_random_uuid()], now() + interval '1 hour'
+        from generate_series(1, 1000)`.execute(db);
+    const { ids, record } = await claim();
+    const isOfRows = (text: string) => !text.includes('campaign_chunk');
+    const settle = () => record(ids.map(accepted));
+    expect(await rowsRead(db, settle, isOfRows)).toBeLessThan(10);
+    const other = await claim();
+    const release = () => releaseChunk(db, campaignId, other.attemptId);
+    expect(await rowsRead(db, release, isOfRows)).toBeLessThan(10);
   });
 
   it('gives as many as are asked for, and keeps the rest', async () => {

@@ -122,14 +122,15 @@ export async function deliverDue(
   return claimed;
 }
 
-/** What a worker knows of a chunk that it has claimed. */
-export const chunkOrigin: ChunkOrigin = {
+/** What a worker knows of a chunk that an attempt of it has claimed. */
+export const chunkOrigin = (attemptId: string): ChunkOrigin => ({
+  attemptId,
   contentVersion: 1,
   fromName: 'Shop',
   replyTo: null,
   claimedAt: '2026-11-21T10:00:00.000Z',
   throttledAt: null,
-};
+});
 
 /**
  * A message of a campaign in a chunk that a worker has claimed. Answers its id, and what the worker
@@ -142,6 +143,7 @@ export async function insertClaimedEmail(
 ) {
   const { projectId, campaignId } = given;
   const attemptId = randomUUID();
+  const chunk = chunkOrigin(attemptId);
   const emailId = await insertTestEmail(db, given, {
     status: 'PENDING',
     due_at: '2100-01-01',
@@ -156,10 +158,10 @@ export async function insertClaimedEmail(
       campaign_id: campaignId,
       email_ids: [emailId],
       attempt_id: attemptId,
-      claimed_at: chunkOrigin.claimedAt,
+      claimed_at: chunk.claimedAt,
       lease_until: new Date(Date.now() + 60_000),
     })
     .execute();
-  const campaign = { id: campaignId, pauseOnFailures: 0, chunk: chunkOrigin };
+  const campaign = { id: campaignId, pauseOnFailures: 0, chunk };
   return { emailId, attempt: { projectId, attemptIds: [attemptId], campaign } };
 }

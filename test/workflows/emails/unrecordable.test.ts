@@ -126,7 +126,7 @@ describe('mail whose contact is deleted while it is handed over', () => {
       attemptIds: [randomUUID()],
       outcomes: [{ emailId, kind: 'accepted', messageId: emailId, delivered: true }],
       claimed: [{ id: emailId, source_type: 'CAMPAIGN', billed_units: 1, allowance_month: null }],
-      campaign: { id: campaignId, pauseOnFailures: 100, chunk: chunkOrigin },
+      campaign: { id: campaignId, pauseOnFailures: 100, chunk: chunkOrigin(randomUUID()) },
     });
     const counts = await db
       .selectFrom('campaign')
