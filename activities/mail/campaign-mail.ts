@@ -206,7 +206,8 @@ function composeBySkeleton(
   const links = tracking ? trackingOf(skeleton.mail, ids, values, tracking) : [];
   if (!links) return undefined;
   const raw = skeleton.message.messageFor({
-    ...ids,
+    contactId: ids.contactId,
+    emailId: ids.emailId,
     to: email.to_email,
     subject: subject.text,
     date: dateOf(email, new Date()),

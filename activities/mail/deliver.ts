@@ -187,7 +187,7 @@ export async function deliverBatch<E extends Sendable>(
   const { attemptIds, emails, outcomes } = progress;
   const recordBy = Date.now() + unrecordedMs;
   try {
-    while (await deliverChunk(services, { ...batch, max }, progress, stop)) {
+    while (await deliverChunk(services, batch, max, progress, stop)) {
       if (emails.length >= max || Date.now() > recordBy) break;
     }
   } finally {
@@ -212,6 +212,7 @@ export async function deliverBatch<E extends Sendable>(
 async function deliverChunk<E extends Sendable>(
   services: SendingServices,
   batch: Batch<E>,
+  batchMax: number,
   progress: Progress<E>,
   stop: AbortSignal,
 ): Promise<boolean> {
@@ -219,7 +220,7 @@ async function deliverChunk<E extends Sendable>(
   const { projectId, campaign } = batch;
   const attemptId = randomUUID();
   const handOverUntil = Date.now() + leaseSeconds * 1000 - leaseMarginMs;
-  const max = Math.min(chunkSize, batch.max - progress.emails.length);
+  const max = Math.min(chunkSize, batchMax - progress.emails.length);
   let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
   try {
     const emails = await batch.claim({ attemptId, leaseSeconds, max });
@@ -247,7 +248,7 @@ async function deliverChunk<E extends Sendable>(
     (campaign !== undefined &&
       campaign.pauseOnFailures > 0 &&
       progress.refusedInRow >= campaign.pauseOnFailures);
-  await handOver(services, { ...ready, progress, isOver, urgent: campaign === undefined });
+  await handOver(services, { progress, isOver, urgent: campaign === undefined, ...ready });
   return ready.emails.length === max && !isOver();
 }
 
@@ -340,7 +341,7 @@ async function deliver<E extends Sendable>(
     }
     // An internal error: it must not affect the rest of the batch.
     const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
-    return deliveryOutcomeOf(email, failed, retryMs);
+    return deliveryOutcomeOf(email, failed, undefined, retryMs);
   }
   const answer = await mailer.send({
     emailId,
@@ -349,13 +350,14 @@ async function deliver<E extends Sendable>(
     raw: composed.raw,
     tracked: tracked && tracking === null,
   });
-  progress.unrecordedChars += charsOf(composed.content);
-  const outcome = deliveryOutcomeOf(email, answer, retryMs);
+  const { content } = composed;
+  progress.unrecordedChars += charsOf(content);
+  const outcome = deliveryOutcomeOf(email, answer, content, retryMs);
   if (outcome.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
     outcome.delivered = false;
     outcome.simulator = email.to_email;
   }
-  return { ...outcome, content: composed.content };
+  return outcome;
 }
 
 function charsOf(content: Composed['content']): number {
@@ -367,15 +369,17 @@ function charsOf(content: Composed['content']): number {
 function deliveryOutcomeOf(
   { id: emailId, attempts, first_attempt_at: firstAt }: Sendable,
   outcome: SendOutcome,
+  content: Composed['content'],
   retryMs: number,
 ): DeliveryOutcome {
-  if (outcome.kind !== 'retry') return { emailId, ...outcome };
+  // In this order: V8 makes a hidden class for each object whose spread is followed by a new property.
+  if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
   const { error } = outcome;
   const isProviderFailure = !outcome.isAboutMessage;
   const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;
-  if (isOver) return { emailId, kind: 'refused', error, isProviderFailure };
+  if (isOver) return { emailId, content, kind: 'refused', error, isProviderFailure };
   const delayMs = Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0);
-  return { emailId, kind: 'again', error, delayMs, isProviderFailure };
+  return { emailId, content, kind: 'again', error, delayMs, isProviderFailure };
 }
 
 function isProviderFailure(outcome: DeliveryOutcome): boolean {

@@ -132,7 +132,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         status: deliveredOrSent(attempt, id),
         isSent: true,
       }));
-      const waiting = await recordCampaignProgress(tx, { ...campaign, plainly }, outcomes, [
+      const waiting = await recordCampaignProgress(tx, { plainly, ...campaign }, outcomes, [
         ...emails,
         ...sent,
       ]);
@@ -305,6 +305,9 @@ async function recordReports(tx: Database, reports: readonly FeedbackReport[]): 
 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */
 function storableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  // What cannot be stored, a NUL and half a surrogate pair, is escaped in JSON.
+  if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   );

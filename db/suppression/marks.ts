@@ -12,7 +12,7 @@ export interface Claimed {
 }
 
 /**
- * Claimed messages of a project with what its list says of their addresses now. Without a list this
+ * Claimed messages of a project, which have no `suppression` yet, with what its list says of their addresses now. Without a list this
  * asks the database nothing; otherwise it looks up all of them at once.
  */
 export async function withSuppressions<E extends Claimed>(
@@ -23,13 +23,13 @@ export async function withSuppressions<E extends Claimed>(
   const addresses = emails.some((email) => email.has_suppressions)
     ? await findAddresses(db, projectId)
     : undefined;
-  if (!addresses) return emails.map((email) => ({ ...email, suppression: null }));
+  if (!addresses) return emails.map((email) => ({ suppression: null, ...email }));
   const found = await findSuppressions(
     db,
     addresses,
     emails.map((email) => email.to_email),
   );
-  return emails.map((email) => ({ ...email, suppression: found.get(email.to_email) ?? null }));
+  return emails.map((email) => ({ suppression: found.get(email.to_email) ?? null, ...email }));
 }
 
 /** The entries of addresses that hold now, by address. */
