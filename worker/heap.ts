@@ -1,8 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How much garbage the heap may hold before V8 collects it, in per cent of what is in use. */
-const growingPercent = 30;
+/**
+ * How much garbage the heap may hold before V8 collects it, in per cent of what is in use. With 30 a
+ * worker needs 25 MB less while it sends a campaign, and a tenth more CPU.
+ */
+const growingPercent = 100;
 
 /**
  * Keeps the heap near what is in use, from now on. By itself, V8 lets it grow to several times of

@@ -108,9 +108,7 @@ export function createCampaignComposer(services: ComposerServices) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
       return (email: CampaignEmail, tracking: Tracking | null) => {
         const recipient = { campaignId, ...recipientOf(services, prepared, email, tracking) };
-        return (
-          composeAtOnce(prepared, recipient) ?? compose(services, prepared, recipient)
-        );
+        return composeAtOnce(prepared, recipient) ?? compose(services, prepared, recipient);
       };
     },
   };

@@ -286,18 +286,20 @@ async function handOver<E extends Sendable>(
     else if (outcome.kind === 'accepted' || outcome.kind === 'refused') progress.failedInRow = 0;
     return outcome;
   }
-  const take = (from: Semaphore, amount: number) =>
-    from.tryAcquire(amount) ?? from.acquire(amount, { urgent });
   const left = emails.values();
   async function attemptNext(): Promise<void> {
     for (const email of left) {
-      const releaseFiles = await take(filesUnderWay, bytesOf(email));
-      const releaseBody = await take(bodiesUnderWay, email.body?.length ?? 0);
-      const releaseConnection = await take(connections, 1);
+      const needed: [Semaphore, number][] = [
+        [filesUnderWay, bytesOf(email)],
+        [bodiesUnderWay, email.body?.length ?? 0],
+        [connections, 1],
+      ];
+      const releases: (() => void)[] = [];
+      for (const [room, amount] of needed) {
+        releases.push(room.tryAcquire(amount) ?? (await room.acquire(amount, { urgent })));
+      }
       outcomes.push(await attempt(email));
-      releaseConnection();
-      releaseBody();
-      releaseFiles();
+      for (const release of releases) release();
     }
   }
   const lanes = Math.min(services.mailer.maxConcurrency, emails.length);

@@ -167,10 +167,7 @@ export async function releaseChunk(
  * Locks the chunk of an attempt until the transaction ends. Returns its messages; undefined when the
  * attempt has lost it: its lease has expired (see `expireChunks`), or all outcomes are recorded.
  */
-export async function lockChunk(
-  tx: Database,
-  attemptId: string,
-): Promise<string[] | undefined> {
+export async function lockChunk(tx: Database, attemptId: string): Promise<string[] | undefined> {
   const { rows } = await sql<{ ids: string }>`
     select ${joinedIds(sql`email_ids`)} as ids from campaign_chunk
       where attempt_id = ${attemptId} for update`.execute(tx);

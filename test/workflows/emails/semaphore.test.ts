@@ -34,3 +34,16 @@ it('gives all of it to who wants more, and nothing at once to who wants nothing'
   giveBack();
   await waiting;
 });
+
+it('gives without waiting what is free, if nobody waits for it', async () => {
+  const semaphore = createSemaphore(2);
+  const giveBack = semaphore.tryAcquire(1);
+  expect(semaphore.tryAcquire(2)).toBeNull();
+  const waiting = semaphore.acquire(2);
+  // One is free, and somebody waits for two.
+  expect(semaphore.tryAcquire(1)).toBeNull();
+  giveBack?.();
+  const giveBackAll = await waiting;
+  giveBackAll();
+  expect(semaphore.tryAcquire(1)).not.toBeNull();
+});
