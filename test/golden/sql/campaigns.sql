@@ -1,5 +1,5 @@
 delete from campaign_chunk
-where campaign_id = $1 and attempt_id = any($2::uuid[])
+where attempt_id = $1
 
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
     topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
@@ -30,6 +30,11 @@ select ( (
     select count(*)
     from email
     where campaign_id = $3 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
+
+select array_to_string(email_ids, ' ') as ids
+from campaign_chunk
+where attempt_id = $1
+for update
 
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
@@ -170,11 +175,6 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
       has_body, trace, id as email_id, body, body_frame, body_values
 from email
 where project_id = $1 and id = $2
-
-select email_ids
-from campaign_chunk
-where campaign_id = $1 and attempt_id = any($2::uuid[])
-for update
 
 select id
 from campaign
@@ -318,7 +318,7 @@ set email_ids = due.email_ids[:$6::int], attempt_id = $7, claimed_at = now(), le
     make_interval(secs => $8)
 from due
 where chunk.campaign_id = due.campaign_id and chunk.number = due.number
-returning chunk.email_ids as "emailIds", to_char(due.due_at at time zone 'utc',
+returning array_to_string(chunk.email_ids, ' ') as ids, to_char(due.due_at at time zone 'utc',
     'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt", to_char(chunk.claimed_at at time zone 'utc',
     'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
   select max_per_minute

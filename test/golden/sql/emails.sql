@@ -438,9 +438,15 @@ with settled as (
       error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
       jsonb)
   where email.id = outcome.id and email.status = 'PENDING'
-  returning email.id, email.project_id, email.contact_id, email.status, email.subject,
-      email.from_email, email.from_name, email.message_id, email.template_id, email.campaign_id,
-      email.source_type, email.sent_at, email.delivered_at, email.derived_events ), counted as (
+  returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
+      email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)
+      or (email.delivered_at is not null and email.derived_events & 2 = 0)) then jsonb_build_object(
+      'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject, 'from_email',
+      email.from_email, 'from_name', email.from_name, 'message_id', email.message_id, 'template_id',
+      email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
+      'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as told ), counted as (
   insert into event_tally (project_id, name, day, count)
   select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
   from settled
@@ -451,10 +457,7 @@ with settled as (
   from settled
   where derived_events & 2 <> 0
   group by 1, 3 )
-select id, contact_id, status, subject, from_email, from_name, message_id, template_id, campaign_id,
-    source_type, to_char(sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
-    to_char(delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at,
-    derived_events
+select id, status, sent_at is not null as "isSent", told
 from settled
 
 with settled as (
@@ -484,9 +487,15 @@ with settled as (
       error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
       jsonb)
   where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
-  returning email.id, email.project_id, email.contact_id, email.status, email.subject,
-      email.from_email, email.from_name, email.message_id, email.template_id, email.campaign_id,
-      email.source_type, email.sent_at, email.delivered_at, email.derived_events ), counted as (
+  returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
+      email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)
+      or (email.delivered_at is not null and email.derived_events & 2 = 0)) then jsonb_build_object(
+      'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject, 'from_email',
+      email.from_email, 'from_name', email.from_name, 'message_id', email.message_id, 'template_id',
+      email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
+      'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as told ), counted as (
   insert into event_tally (project_id, name, day, count)
   select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
   from settled
@@ -497,10 +506,7 @@ with settled as (
   from settled
   where derived_events & 2 <> 0
   group by 1, 3 )
-select id, contact_id, status, subject, from_email, from_name, message_id, template_id, campaign_id,
-    source_type, to_char(sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as sent_at,
-    to_char(delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as delivered_at,
-    derived_events
+select id, status, sent_at is not null as "isSent", told
 from settled
 
 with unknown as (

@@ -157,20 +157,21 @@ select name, (
     from unnest(events) as item
     where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name, left(item,
         -1)))) as "subscriptionIds"
-from unnest($2::text[]) as named(name)
+from (
+  values ('email.sent'::text), ('email.delivery'::text)) as named(name)
 where (
   select format
   from run_format
   where kind = 'campaignEvents') = 2 and not exists (
   select
   from workflow
-  where project_id = $3 and trigger_event_name = named.name and enabled and trigger_type = 'EVENT')
+  where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type = 'EVENT')
       and not exists (
   select
   from exit_event
-  where project_id = $4 and event_name = named.name) and not exists (
+  where project_id = $3 and event_name = named.name) and not exists (
   select
-  from unnest($5::uuid[]) as receiver(id)
+  from unnest($4::uuid[]) as receiver(id)
   join wait on wait.contact_id = receiver.id
   where wait.event_name = named.name and wait.event_id is null)
 
