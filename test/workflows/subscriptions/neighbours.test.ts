@@ -25,18 +25,21 @@ engine.services.platformFrom = 'everpost@platform.test';
 const receiver = await useReceiver();
 const { api } = engine;
 
+/** Another project of somebody else, called with its own key. */
+async function anotherProject(name: string): Promise<{ id: string; engine: Engine }> {
+  const { id, secretKey } = await api.createProject((await api.signUp()).cookie, name);
+  const call: Engine['call'] = (method, path, body, headers = {}) =>
+    api.request(method, path, { key: secretKey, body, headers });
+  return { id, engine: { ...engine, call } };
+}
+
 // How much longer the campaign takes is measured by `npm run bench -- subscriptions`.
 it(
   'a receiver that hangs holds back neither campaigns nor other projects',
   { timeout: 200_000 },
   async () => {
     await insertContacts(engine, 2_000);
-    const other = await api.createProject((await api.signUp()).cookie);
-    const neighbour: Engine = {
-      ...engine,
-      call: (method, path, body, headers = {}) =>
-        api.request(method, path, { key: other.secretKey, body, headers }),
-    };
+    const { engine: neighbour } = await anotherProject('Neighbour');
     const shop = await subscribe(neighbour, receiver, ['noticed']);
     const hanging = await subscribe(engine, receiver, ['*']);
     receiver.answer(hanging.path, { status: 200, until: new Promise(() => {}) });
@@ -62,22 +65,23 @@ it(
 );
 
 it('a receiver that always fails is disabled in time, and the owner alone is told', async () => {
+  const { id: projectId, engine: own } = await anotherProject('Failing shop');
   const member = await api.signUp();
   await api.db
     .insertInto('membership')
-    .values({ project_id: engine.project.id, user_id: member.userId, role: 'MEMBER' })
+    .values({ project_id: projectId, user_id: member.userId, role: 'MEMBER' })
     .execute();
-  const shop = await subscribe(engine, receiver, ['failing']);
+  const shop = await subscribe(own, receiver, ['failing']);
   receiver.answer(shop.path, { status: 500 });
   let isOver = false;
   const tracking = (async () => {
     for (let number = 0; !isOver; number += 1) {
-      await track(engine, 'failing', `${number}@failing.test`);
+      await track(own, 'failing', `${number}@failing.test`);
       await sleep(1_000);
     }
   })();
   const disabled = await waitFor('the subscription to be disabled', async () => {
-    const { body } = await engine.call('GET', `/event-subscriptions/${shop.id}`);
+    const { body } = await own.call('GET', `/event-subscriptions/${shop.id}`);
     return body.enabled ? null : body;
   });
   isOver = true;
@@ -87,7 +91,7 @@ it('a receiver that always fails is disabled in time, and the owner alone is tol
   expect(lasted).toBeGreaterThanOrEqual(5_000);
   const mails = async () => {
     const { rows } = await sql<{ recipient: string }>`
-      select recipient from mailbox_message where subject like 'Events of the project%'`.execute(
+      select recipient from mailbox_message where subject like 'Events of the project “Failing shop”%'`.execute(
       api.db,
     );
     return rows.map(({ recipient }) => recipient);
