@@ -104,7 +104,8 @@ describe('a deletion', () => {
     const { db } = engine.api;
     const [email] = project.people;
     await engine.stopWorker();
-    const { body: sent } = await project.call('POST', '/v1/send', { ...project.mail, to: email });
+    await project.call('POST', '/v1/send', { ...project.mail, to: email });
+    // Which one does not matter: other mail of the project may still be due, too.
     const [claim] = await claimDueEmails(db, {
       projectId: project.id,
       attemptId: randomUUID(),
@@ -112,7 +113,7 @@ describe('a deletion', () => {
       leaseSeconds: 120,
       throttled: false,
     });
-    expect(claim?.id).toBe(sent.data.emails[0].email);
+    expect(claim?.project_id).toBe(project.id);
     await engine.api.request('DELETE', `/users/@me/projects/${project.id}`, {
       cookie: project.cookie,
     });
