@@ -129,7 +129,7 @@ async function sendBatches(
       max: granted,
       throttled,
       isPoliced: limits.isPoliced,
-      onClaim({ maxPerMinute }) {
+      onClaim({ shared: { maxPerMinute } }) {
         limits = { ...limits, maxPerMinute };
       },
     });

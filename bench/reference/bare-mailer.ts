@@ -79,7 +79,6 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     project_disabled: false,
     sender_gone: false,
     contact_gone: false,
-    has_suppressions: false,
     suppression: null,
     topic_left: false,
     project_language: 'en',

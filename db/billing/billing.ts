@@ -167,6 +167,8 @@ export async function moveAllowance(
 /** The columns of a claimed message that its allowance needs. */
 export interface ClaimedShare {
   id: string;
+  /** Absent where nobody needs to know. */
+  contact_id?: string;
   source_type: string;
   billed_units: number;
   allowance_month: unknown;

@@ -3,6 +3,7 @@ import { suppressed } from '../emails/campaign-progress.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { type Database, transact } from '../database.ts';
 import { isoTime } from '../expressions.ts';
+import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { holdsMail } from '../projects/send-policy.ts';
 
 /**
@@ -83,8 +84,42 @@ export interface ClaimedChunk {
   /** When it was due, and when it was claimed: ISO times. */
   dueAt: string;
   claimedAt: string;
-  /** What its campaign may hand over in a minute; null: it has no limit of its own. */
+  shared: SharedByChunk;
+}
+
+/** What the messages of a claimed chunk share, as it is when they are claimed. */
+export interface SharedByChunk {
+  /** What their campaign may hand over in a minute; null: it has no limit of its own. */
   maxPerMinute: number | null;
+  /** Consecutive refusals by the provider so far. */
+  refusedInRow: number;
+  /** The newest content of their campaign. */
+  contentVersion: number;
+  fromName: string;
+  replyTo: string | null;
+  isProjectDisabled: boolean;
+  language: string;
+  tracking: TrackingSetting;
+  /** Their project has no subscription. */
+  hasBadge: boolean;
+  /** Their project has, or has had, a suppression list. */
+  hasSuppressions: boolean;
+}
+
+/** SQL of that, as JSON. */
+function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
+  return sql`(select jsonb_build_object('maxPerMinute', campaign.max_per_minute,
+      'refusedInRow', campaign.refused_in_row, 'contentVersion', content.version,
+      'fromName', content.from_name, 'replyTo', content.reply_to,
+      'isProjectDisabled', project.disabled_reason is not null, 'language', project.language,
+      'tracking', project.tracking, 'hasBadge', project.subscription is null,
+      'hasSuppressions', exists (select from suppression_key
+        where owner_id = coalesce(project.public_id, project.id)))
+    from campaign
+    join campaign_content content on content.campaign_id = campaign.id
+      and content.version = campaign.content_version
+    join project on project.id = campaign.project_id
+    where campaign.id = ${campaignId})`;
 }
 
 /** A claim of a chunk. */
@@ -131,8 +166,7 @@ export async function claimChunk(
       where chunk.campaign_id = due.campaign_id and chunk.number = due.number
       returning ${joinedIds(sql`chunk.email_ids`)} as ids, ${isoTime(sql`due.due_at`)} as "dueAt",
         ${isoTime(sql`chunk.claimed_at`)} as "claimedAt",
-        (select max_per_minute from campaign where campaign.id = chunk.campaign_id)
-          as "maxPerMinute"`.execute(db);
+        ${sharedBy(given.campaignId)} as shared`.execute(db);
   const [claimed] = rows;
   if (!claimed) return undefined;
   const { ids, ...chunk } = claimed;

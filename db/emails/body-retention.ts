@@ -3,7 +3,7 @@ import { timeOfId } from '../../domain/ids.ts';
 import type { Database } from '../database.ts';
 
 /** The shortest time for which bodies are kept, in milliseconds: the setting is in days. */
-const retentionMsMin = 86_400_000;
+export const retentionMsMin = 86_400_000;
 /** Messages handled in one transaction. */
 const pageSize = 5_000;
 

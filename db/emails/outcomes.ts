@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recordAcceptedChunk } from './accepted-chunk.ts';
 import { reopenRetention } from './body-retention.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
 import { billDepartedMail } from '../billing/departed-mail.ts';
@@ -95,6 +96,7 @@ export interface Attempt {
  * now is not changed.
  */
 export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Promise<void> {
+  if (await recordAcceptedChunk(db, attempt)) return;
   const { projectId, outcomes, campaign } = attempt;
   await transact(db, async (tx) => {
     // Locks the contacts first, in order, as everywhere: see `enterStep`.

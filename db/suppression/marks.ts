@@ -20,16 +20,25 @@ export async function withSuppressions<E extends Claimed>(
   projectId: string,
   emails: readonly E[],
 ): Promise<(E & { suppression: Suppression | null })[]> {
-  const addresses = emails.some((email) => email.has_suppressions)
-    ? await findAddresses(db, projectId)
+  const found = emails.some((email) => email.has_suppressions)
+    ? await findSuppressionsOf(db, projectId, emails)
     : undefined;
-  if (!addresses) return emails.map((email) => ({ suppression: null, ...email }));
-  const found = await findSuppressions(
+  return emails.map((email) => ({ suppression: found?.get(email.to_email) ?? null, ...email }));
+}
+
+/** What the list of a project says of the addresses of messages now, by address. */
+export async function findSuppressionsOf(
+  db: Database,
+  projectId: string,
+  emails: readonly { to_email: string }[],
+): Promise<Map<string, Suppression>> {
+  const addresses = await findAddresses(db, projectId);
+  if (!addresses) return new Map();
+  return findSuppressions(
     db,
     addresses,
     emails.map((email) => email.to_email),
   );
-  return emails.map((email) => ({ suppression: found.get(email.to_email) ?? null, ...email }));
 }
 
 /** The entries of addresses that hold now, by address. */

@@ -42,7 +42,7 @@ async function started(recipients: number): Promise<void> {
 async function claim(max = 50) {
   const attemptId = randomUUID();
   const chunk = await claimChunk(db, { campaignId, attemptId, max, leaseSeconds: 60 });
-  const claimed = chunk ? await readClaimedEmails(db, { id: campaignId, projectId }, chunk) : [];
+  const claimed = chunk ? await readClaimedEmails(db, projectId, chunk) : [];
   const record = (outcomes: DeliveryOutcome[]) =>
     recordDeliveryOutcomes(db, {
       projectId,

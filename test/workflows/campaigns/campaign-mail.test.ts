@@ -78,7 +78,6 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     project_disabled: false,
     sender_gone: false,
     contact_gone: false,
-    has_suppressions: false,
     suppression: null,
     topic_left: false,
     project_language: 'en',
