@@ -55,20 +55,32 @@ export async function findReportedMessages(
   const byId = await findMessages(
     db,
     'id',
-    reports.flatMap(({ emailId }) => emailId ?? []),
+    reports
+      .flatMap(({ emailId, messageId }) => [emailId, ownIdIn(messageId)])
+      .filter((id) => typeof id === 'string'),
   );
-  const unknown = reports.filter(({ emailId }) => !byId.has(emailId ?? ''));
+  const messageOf = ({ emailId, messageId }: FeedbackReport) => {
+    const named = byId.get(emailId ?? '');
+    if (named) return named;
+    const own = byId.get(ownIdIn(messageId) ?? '');
+    return own?.message_id === messageId ? own : undefined;
+  };
   const byMessageId = await findMessages(
     db,
     'message_id',
-    unknown.flatMap(({ messageId }) => messageId ?? []),
+    reports.flatMap((report) => (messageOf(report) ? [] : (report.messageId ?? []))),
   );
   return reports.map((report) => {
-    const found = byId.get(report.emailId ?? '') ?? byMessageId.get(report.messageId ?? '');
+    const found = messageOf(report) ?? byMessageId.get(report.messageId ?? '');
     if (!found) return null;
     const { id: emailId, project_id: projectId, contact_id: contactId } = found;
     return { ...report, emailId, projectId, contactId };
   });
+}
+
+/** The id of the message that an id begins with which no provider has given, but our own mailers. */
+function ownIdIn(messageId: string | null): string | undefined {
+  return messageId?.match(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=@)/)?.[0];
 }
 
 async function findMessages(db: Database, column: 'id' | 'message_id', values: readonly string[]) {
@@ -76,9 +88,12 @@ async function findMessages(db: Database, column: 'id' | 'message_id', values: r
   const rows = await db
     .selectFrom('email')
     .select(['id', 'message_id', 'project_id', 'contact_id'])
-    // Written out as a literal, to match the index of provider ids, which covers sent mail only.
+    // Written out as literals, to match the index of provider ids.
     .where('source_type', '<>', sql.lit('INBOUND'))
     .where(column, '=', anyOf([...new Set(values)], column === 'id' ? 'uuid' : 'text'))
+    .$if(column === 'message_id', (query) =>
+      query.where(sql<boolean>`left(message_id, 36) <> id::text`),
+    )
     .execute();
   return new Map(rows.map((row) => [row[column] ?? '', row]));
 }
