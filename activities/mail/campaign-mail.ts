@@ -1,10 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { BillingRules } from '../../db/billing/billing.ts';
-import {
-  type CampaignEmail,
-  findCampaignContent,
-  insertBodyTemplate,
-} from '../../db/campaigns/emails.ts';
+import type { CampaignEmail } from '../../db/campaigns/claims.ts';
+import { findCampaignContent, insertBodyTemplate } from '../../db/campaigns/emails.ts';
 import type { Database } from '../../db/database.ts';
 import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';

@@ -1,5 +1,4 @@
 import {
-  type ClaimedChunk,
   chunkSize,
   endChunk,
   failCampaignEmails,
@@ -8,10 +7,10 @@ import {
 } from '../../db/campaigns/chunks.ts';
 import {
   type CampaignEmail,
+  type ClaimedChunk,
   claimCampaignEmails,
-  findCampaignWork,
-  findCampaignLimits,
-} from '../../db/campaigns/emails.ts';
+} from '../../db/campaigns/claims.ts';
+import { findCampaignLimits, findCampaignWork } from '../../db/campaigns/emails.ts';
 import {
   type CampaignRef,
   advanceCampaign,

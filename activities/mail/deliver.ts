@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
 import type { ChunkOrigin } from '../../db/emails/claims.ts';
-import type { DeliveryOutcome } from '../../db/emails/outcomes.ts';
+import type { DeliveryOutcome } from '../../db/outcomes/attempts.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import { providerFailuresMax, retryDelayMs } from '../../domain/workflow/retry.ts';

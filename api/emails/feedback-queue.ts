@@ -1,11 +1,10 @@
 import { type Database, limitLockWaits, transact } from '../../db/database.ts';
+import { concernsReputation, recordFeedback } from '../../db/outcomes/feedback.ts';
 import {
-  concernsReputation,
   type FeedbackReport,
   findReportedMessages,
   type FoundReport,
-  recordFeedback,
-} from '../../db/emails/feedback.ts';
+} from '../../db/outcomes/reports.ts';
 import type { Shares } from '../../db/shares.ts';
 import { isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';

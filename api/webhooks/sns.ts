@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasSnsReceipt, insertSnsReceipt } from '../../db/emails/feedback.ts';
+import { hasSnsReceipt, insertSnsReceipt } from '../../db/outcomes/feedback.ts';
 import { type InboundMail, recordInboundMail } from '../../db/emails/inbound.ts';
 import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';

@@ -3,8 +3,6 @@ import { suppressed } from '../emails/campaign-progress.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { type Database, transact } from '../database.ts';
 import { isoTime } from '../expressions.ts';
-import type { TrackingSetting } from '../../domain/mail/tracking.ts';
-import { holdsMail } from '../projects/send-policy.ts';
 
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
@@ -74,103 +72,6 @@ export async function queueLeftovers(
     )
     select count(*)::int as count from unqueued`.execute(db);
   return rows[0]?.count ?? 0;
-}
-
-/** A claimed chunk. */
-export interface ClaimedChunk {
-  /** The attempt that has claimed it. */
-  attemptId: string;
-  emailIds: string[];
-  /** When it was due, and when it was claimed: ISO times. */
-  dueAt: string;
-  claimedAt: string;
-  shared: SharedByChunk;
-}
-
-/** What the messages of a claimed chunk share, as it is when they are claimed. */
-export interface SharedByChunk {
-  /** What their campaign may hand over in a minute; null: it has no limit of its own. */
-  maxPerMinute: number | null;
-  /** Consecutive refusals by the provider so far. */
-  refusedInRow: number;
-  /** The newest content of their campaign. */
-  contentVersion: number;
-  fromName: string;
-  replyTo: string | null;
-  isProjectDisabled: boolean;
-  language: string;
-  tracking: TrackingSetting;
-  /** Their project has no subscription. */
-  hasBadge: boolean;
-  /** Their project has, or has had, a suppression list. */
-  hasSuppressions: boolean;
-}
-
-/** SQL of that, as JSON. */
-function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
-  return sql`(select jsonb_build_object('maxPerMinute', campaign.max_per_minute,
-      'refusedInRow', campaign.refused_in_row, 'contentVersion', content.version,
-      'fromName', content.from_name, 'replyTo', content.reply_to,
-      'isProjectDisabled', project.disabled_reason is not null, 'language', project.language,
-      'tracking', project.tracking, 'hasBadge', project.subscription is null,
-      'hasSuppressions', exists (select from suppression_key
-        where owner_id = coalesce(project.public_id, project.id)))
-    from campaign
-    join campaign_content content on content.campaign_id = campaign.id
-      and content.version = campaign.content_version
-    join project on project.id = campaign.project_id
-    where campaign.id = ${campaignId})`;
-}
-
-/** A claim of a chunk. */
-export interface ChunkClaim {
-  campaignId: string;
-  attemptId: string;
-  max: number;
-  leaseSeconds: number;
-  /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
-  isPoliced?: boolean;
-}
-
-/** SQL of whether the send policy of its project may hold back mail of a row of `campaign`. */
-export const isPolicedCampaign = sql<boolean>`(campaign.message_class = 'MARKETING'
-  and ${holdsMail(sql`campaign.project_id`)})`;
-
-/**
- * Claims the next due chunk of a campaign that is sending, for one attempt. Of a chunk with more
- * than `max` messages, the rest stays in the queue.
- */
-export async function claimChunk(
-  db: Database,
-  given: ChunkClaim,
-): Promise<ClaimedChunk | undefined> {
-  const { rows } = await sql<Omit<ClaimedChunk, 'emailIds' | 'attemptId'> & { ids: string }>`
-    with due as (
-      select campaign_id, number, project_id, email_ids, due_at from campaign_chunk
-        where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
-          and exists (select from campaign
-            where id = ${given.campaignId} and status = 'SENDING'
-              and (${given.isPoliced ?? false} or not ${isPolicedCampaign}))
-        order by due_at, number
-        limit 1
-        for update skip locked
-    ), rest as (
-      insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
-        select campaign_id, project_id, email_ids[${given.max}::int + 1:], due_at from due
-          where cardinality(email_ids) > ${given.max}::int
-    )
-    update campaign_chunk as chunk set
-        email_ids = due.email_ids[:${given.max}::int], attempt_id = ${given.attemptId},
-        claimed_at = now(), lease_until = now() + make_interval(secs => ${given.leaseSeconds})
-      from due
-      where chunk.campaign_id = due.campaign_id and chunk.number = due.number
-      returning ${joinedIds(sql`chunk.email_ids`)} as ids, ${isoTime(sql`due.due_at`)} as "dueAt",
-        ${isoTime(sql`chunk.claimed_at`)} as "claimedAt",
-        ${sharedBy(given.campaignId)} as shared`.execute(db);
-  const [claimed] = rows;
-  if (!claimed) return undefined;
-  const { ids, ...chunk } = claimed;
-  return { ...chunk, emailIds: readIds(ids), attemptId: given.attemptId };
 }
 
 /**

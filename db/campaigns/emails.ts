@@ -2,32 +2,16 @@ import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
-import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { audienceSql, kindOf, mayReceive } from './audience.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList } from '../columns.ts';
-import {
-  type ChunkClaim,
-  type ClaimedChunk,
-  claimChunk,
-  dueByChunk,
-  endChunk,
-  isPolicedCampaign,
-  isUnqueued,
-  queueing,
-} from './chunks.ts';
+import { dueByChunk, isUnqueued, queueing } from './chunks.ts';
+import { isPolicedCampaign } from './claims.ts';
 import { type Database, transact } from '../database.ts';
-import { holdBack, type Withheld } from '../delivery/looks.ts';
-import { isSenderGone } from '../emails/claims.ts';
-import { hasLeftTopic } from '../topics/topics.ts';
-import { firstAttemptAt } from '../emails/emails.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { statusOf } from '../emails/under-way.ts';
-import type { MessageClass } from '../../domain/mail/headers.ts';
 import { isoTime, millisecondsUntil } from '../expressions.ts';
 import { listMoments, zoneText } from './moments.ts';
-import type { Suppression } from '../../domain/mail/suppression.ts';
-import { findSuppressionsOf } from '../suppression/marks.ts';
 
 /** The messages of campaigns: how they are inserted and claimed. */
 
@@ -141,44 +125,6 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
 /** The row has changed since it was read. */
 export class StaleRow extends Error {}
 
-/** A claimed message of a campaign, with what it is made from. */
-export interface CampaignEmail {
-  id: string;
-  project_id: string;
-  contact_id: string;
-  to_email: string;
-  from_email: string;
-  from_name: string;
-  reply_to: string | null;
-  message_class: MessageClass;
-  source_type: 'CAMPAIGN';
-  content_version: number;
-  attempts: number;
-  created_at: Date;
-  scheduled_for: Date | null;
-  held_until: Date | null;
-  /** When its first attempt began, if this is not the first. */
-  first_attempt_at: string | null;
-  billed_units: number;
-  allowance_month: unknown;
-  contact_email: string;
-  contact_subscribed: boolean;
-  contact_data: Record<string, unknown> | null;
-  project_disabled: boolean;
-  sender_gone: boolean;
-  /** The contact is being erased. */
-  contact_gone: boolean;
-  /** What the suppression list says of its address. */
-  suppression: Suppression | null;
-  topic_left: boolean;
-  project_language: string;
-  project_tracking: TrackingSetting;
-  /** Its project has no subscription. */
-  has_badge: boolean;
-  /** Consecutive refusals by the provider so far. */
-  refused_in_row: number;
-}
-
 /** What may hold back a campaign's mail now. */
 export interface CampaignLimits {
   /** null: none. */
@@ -195,112 +141,6 @@ export async function findCampaignLimits(
     select max_per_minute as "maxPerMinute", ${isPolicedCampaign} as "isPoliced"
       from campaign where id = ${campaignId}`.execute(db);
   return rows[0] ?? { maxPerMinute: null, isPoliced: false };
-}
-
-/** A claimed chunk with its messages, except those that the send policy holds back. */
-export async function claimCampaignEmails(
-  db: Database,
-  projectId: string,
-  claim: ChunkClaim,
-): Promise<{ chunk: ClaimedChunk; emails: (CampaignEmail & Withheld)[] } | undefined> {
-  const { campaignId, attemptId } = claim;
-  const campaign = { id: campaignId, projectId };
-  if (!claim.isPoliced) {
-    const chunk = await claimChunk(db, claim);
-    return chunk && { chunk, emails: await readClaimedEmails(db, projectId, chunk) };
-  }
-  return transact(db, async (tx) => {
-    const chunk = await claimChunk(tx, claim);
-    if (!chunk) return undefined;
-    const claimed = await readClaimedEmails(tx, projectId, chunk);
-    const emails = await holdBack(tx, { projectId, attemptId }, claimed);
-    if (emails.length < claimed.length) {
-      const left = emails.map(({ id }) => id);
-      await endChunk(tx, campaign, attemptId, { left, again: new Map() });
-    }
-    return { chunk, emails };
-  });
-}
-
-/** What a message of a claimed chunk has of its own. */
-interface ClaimedRow {
-  id: string;
-  contact_id: string;
-  to_email: string;
-  from_email: string;
-  message_class: MessageClass;
-  attempts: number;
-  created_at: Date;
-  scheduled_for: Date | null;
-  held_until: Date | null;
-  first_attempt_at: string | null;
-  billed_units: number;
-  allowance_month: unknown;
-  contact_email: string;
-  contact_subscribed: boolean;
-  contact_data: Record<string, unknown> | null;
-  sender_gone: boolean;
-  contact_gone: boolean;
-  topic_left: boolean;
-}
-
-/**
- * Reads the messages of a claimed chunk, in its order, with what is checked right before they are
- * sent.
- */
-export async function readClaimedEmails(
-  db: Database,
-  projectId: string,
-  chunk: ClaimedChunk,
-): Promise<CampaignEmail[]> {
-  const { rows } = await sql<ClaimedRow>`
-    select email.id, email.contact_id, email.to_email, email.from_email, email.message_class,
-        email.attempts + 1 as attempts, email.created_at, email.scheduled_for, email.held_until,
-        case when email.attempts > 0 then ${firstAttemptAt} end as first_attempt_at,
-        email.billed_units, email.allowance_month, contact.email as contact_email,
-        contact.subscribed as contact_subscribed, contact.data as contact_data,
-        ${isSenderGone('email')} as sender_gone,
-        contact.project_id <> email.project_id as contact_gone,
-        ${hasLeftTopic(sql`email.contact_id`, sql`email.topic_id`)} as topic_left
-      from email join contact on contact.id = email.contact_id
-      where email.id = any(${chunk.emailIds}::uuid[]) and email.status = 'PENDING'
-      order by email.id`.execute(db);
-  const { shared } = chunk;
-  const suppressions = shared.hasSuppressions
-    ? await findSuppressionsOf(db, projectId, rows)
-    : undefined;
-  // Written out: copies by spreading are slow in V8 when something is added to them.
-  return rows.map((row) => ({
-    id: row.id,
-    project_id: projectId,
-    contact_id: row.contact_id,
-    to_email: row.to_email,
-    from_email: row.from_email,
-    from_name: shared.fromName,
-    reply_to: shared.replyTo,
-    message_class: row.message_class,
-    source_type: 'CAMPAIGN',
-    content_version: shared.contentVersion,
-    attempts: row.attempts,
-    created_at: row.created_at,
-    scheduled_for: row.scheduled_for,
-    held_until: row.held_until,
-    first_attempt_at: row.first_attempt_at,
-    billed_units: row.billed_units,
-    allowance_month: row.allowance_month,
-    contact_email: row.contact_email,
-    contact_subscribed: row.contact_subscribed,
-    contact_data: row.contact_data,
-    project_disabled: shared.isProjectDisabled,
-    sender_gone: row.sender_gone,
-    contact_gone: row.contact_gone,
-    suppression: suppressions?.get(row.to_email) ?? null,
-    topic_left: row.topic_left,
-    project_language: shared.language,
-    project_tracking: shared.tracking,
-    has_badge: shared.hasBadge,
-    refused_in_row: shared.refusedInRow,
-  }));
 }
 
 /** What a campaign's messages of one version are made from. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
 import { useApi } from '../../support/api.ts';
 import { insertClaimedEmail, insertTestCampaign } from '../../support/projects/mails.ts';
 

@@ -3,15 +3,16 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startCampaign } from '../../../db/campaigns/campaigns.ts';
 import {
-  claimChunk,
   expireChunks,
   failCampaignEmails,
   queueLeftovers,
   releaseChunk,
 } from '../../../db/campaigns/chunks.ts';
-import { findCampaignWork, readClaimedEmails } from '../../../db/campaigns/emails.ts';
+import { claimCampaignEmails } from '../../../db/campaigns/claims.ts';
+import { findCampaignWork } from '../../../db/campaigns/emails.ts';
 import { freezeCampaign } from '../../../db/campaigns/run.ts';
-import { type DeliveryOutcome, recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
+import type { DeliveryOutcome } from '../../../db/outcomes/attempts.ts';
+import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
 import { useApi } from '../../support/api.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { chunkOrigin, insertTestCampaign } from '../../support/projects/mails.ts';
@@ -41,8 +42,8 @@ async function started(recipients: number): Promise<void> {
 
 async function claim(max = 50) {
   const attemptId = randomUUID();
-  const chunk = await claimChunk(db, { campaignId, attemptId, max, leaseSeconds: 60 });
-  const claimed = chunk ? await readClaimedEmails(db, projectId, chunk) : [];
+  const given = { campaignId, attemptId, max, leaseSeconds: 60 };
+  const claimed = (await claimCampaignEmails(db, projectId, given))?.emails ?? [];
   const record = (outcomes: DeliveryOutcome[]) =>
     recordDeliveryOutcomes(db, {
       projectId,
@@ -93,10 +94,10 @@ describe('the queue of a campaign', () => {
       select ${campaignId}, ${projectId}, array[gen_random_uuid()], now() + interval '1 hour'
         from generate_series(1, 1000)`.execute(db);
     const { ids, record } = await claim();
+    const other = await claim();
     const isOfRows = (text: string) => !text.includes('campaign_chunk');
     const settle = () => record(ids.map(accepted));
     expect(await rowsRead(db, settle, isOfRows)).toBeLessThan(10);
-    const other = await claim();
     const release = () => releaseChunk(db, campaignId, other.attemptId);
     expect(await rowsRead(db, release, isOfRows)).toBeLessThan(10);
   });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { recordDeliveryOutcomes } from '../../../db/emails/outcomes.ts';
-import { findReportedMessages, recordFeedback } from '../../../db/emails/feedback.ts';
+import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
+import { recordFeedback } from '../../../db/outcomes/feedback.ts';
+import { findReportedMessages } from '../../../db/outcomes/reports.ts';
 import { transact } from '../../../db/database.ts';
 import { registerWait } from '../../../db/workflows/waits.ts';
 import type { StepVisit } from '../../../db/workflows/steps.ts';

@@ -1,6 +1,3 @@
-delete from campaign_chunk
-where attempt_id = $1
-
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
     topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -30,11 +27,6 @@ select ( (
     select count(*)
     from email
     where campaign_id = $3 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
-
-select array_to_string(email_ids, ' ') as ids
-from campaign_chunk
-where attempt_id = $1
-for update
 
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
@@ -268,16 +260,6 @@ where id in (
 returning id, project_id, name
 
 update campaign
-set sent_count = sent_count + $1, delivered_count = delivered_count + $2, rendered_plainly_count =
-    rendered_plainly_count + $3, refused_in_row = $4::int, status = case when (status = 'SENDING'
-    and $5 > 0 and $6::int >= $7) then 'PAUSED' else status end, paused_reason = case when (status =
-    'SENDING' and $8 > 0 and $9::int >= $10) then 'provider_failures' else paused_reason end,
-    updated_at = case when (status = 'SENDING' and $11 > 0 and $12::int >= $13) then now() else
-    updated_at end
-where id = $14
-returning status
-
-update campaign
 set status = $1, frozen_at = clock_timestamp(), updated_at = now()
 where id = $2
 
@@ -312,18 +294,55 @@ with due as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
   select campaign_id, project_id, email_ids[$4::int + 1:], due_at
   from due
-  where cardinality(email_ids) > $5::int )
-update campaign_chunk as chunk
-set email_ids = due.email_ids[:$6::int], attempt_id = $7, claimed_at = now(), lease_until = now() +
-    make_interval(secs => $8)
-from due
-where chunk.campaign_id = due.campaign_id and chunk.number = due.number
-returning array_to_string(chunk.email_ids, ' ') as ids, to_char(due.due_at at time zone 'utc',
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt", to_char(chunk.claimed_at at time zone 'utc',
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
-  select max_per_minute
+  where cardinality(email_ids) > $5::int ), claimed as (
+  update campaign_chunk as chunk
+  set email_ids = due.email_ids[:$6::int], attempt_id = $7, claimed_at = now(), lease_until = now()
+      + make_interval(secs => $8)
+  from due
+  where chunk.campaign_id = due.campaign_id and chunk.number = due.number
+  returning chunk.email_ids, due.due_at, chunk.claimed_at )
+select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt",
+    to_char(claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
+  select jsonb_build_object('maxPerMinute', campaign.max_per_minute, 'refusedInRow',
+      campaign.refused_in_row, 'contentVersion', content.version, 'fromName', content.from_name,
+      'replyTo', content.reply_to, 'isProjectDisabled', project.disabled_reason is not null,
+      'language', project.language, 'tracking', project.tracking, 'hasBadge', project.subscription
+      is null, 'hasSuppressions', exists (
+      select
+      from suppression_key where owner_id = coalesce(project.public_id, project.id)))
   from campaign
-  where campaign.id = chunk.campaign_id) as "maxPerMinute"
+  join campaign_content content on content.campaign_id = campaign.id and content.version =
+      campaign.content_version
+  join project on project.id = campaign.project_id
+  where campaign.id = $9) as shared, (
+  select coalesce(json_agg(message
+      order by message.id), '[]')
+  from (
+    select email.id, email.contact_id, email.to_email, email.from_email, email.message_class,
+        email.attempts + 1 as attempts, extract(epoch from email.created_at) * 1000 as created_at,
+        extract(epoch from email.scheduled_for) * 1000 as scheduled_for, extract(epoch from
+        email.held_until) * 1000 as held_until, case when email.attempts > 0 then
+        jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+        first_attempt_at, email.billed_units, email.allowance_month, contact.email as contact_email,
+        contact.subscribed as contact_subscribed, contact.data as contact_data,
+        ((email.scheduled_for is not null or email.held_until is not null) and not exists (
+        select
+        from domain
+        where domain.project_id = email.project_id and domain.status = 'verified' and
+            domain.host_name = split_part(email.from_email, '@', -1))) as sender_gone,
+            contact.project_id <> email.project_id as contact_gone, case when email.topic_id is null
+            then false else coalesce((
+        select not coalesce((
+            select chosen.subscribed
+            from contact_topic chosen
+            where chosen.contact_id = email.contact_id and chosen.topic_id = topic.id),
+                topic.by_default)
+        from topic
+        where topic.id = email.topic_id), false) end as topic_left
+    from email
+    join contact on contact.id = email.contact_id
+    where email.id = any(claimed.email_ids) and email.status = 'PENDING') as message) as emails
+from claimed
 
 with expired as (
   delete from campaign_chunk

@@ -353,3 +353,16 @@ from matching full
 join stored on stored.contact_id = matching.id
 where matching.id is null or stored.contact_id is null
 limit $4
+
+with receivers as materialized (
+  select id
+  from contact
+  where id = any($1::uuid[])
+  order by id
+  for no key update )
+select set_config('everpost.usage_noted', 'together', true)
+from campaign_chunk
+where attempt_id = $2 and (
+  select count(*)
+  from receivers) > 0
+for update

@@ -401,64 +401,36 @@ from page
 
 with settled as (
   update email
-  set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at =
-      email.due_at, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs =>
-      outcome.delay_ms / 1000.0) else email.retry_at end, attempts = email.attempts + $1::int - case
-      when outcome.kind in ('released', 'withheld') then 1 else 0 end, attempt_id = case when
-      outcome.kind = 'uncertain' then $2::uuid end, handed_over_at = case when outcome.kind =
-      'accepted' and email.attempts = 0 then $3::timestamptz end, from_name = $4, reply_to = $5,
-      content_version = $6, derived_events = case when outcome.kind <> 'accepted' then 0 when
-      outcome.status = 'DELIVERED' then $7::int else $8::int end, lease_until = case when
-      outcome.status = 'SENDING' then now() end, sent_at = case when outcome.kind = 'accepted' then
-      clock_timestamp() end, delivered_at = case when outcome.status = 'DELIVERED' then
-      clock_timestamp() end, subject = coalesce(outcome.subject, email.subject), headers =
-      coalesce(outcome.headers, email.headers), body = case when outcome.subject is null then
-      email.body else outcome.body end, body_frame = case when outcome.subject is null then
-      email.body_frame else outcome.body_frame end, body_values = case when outcome.subject is null
-      then email.body_values else outcome.body_values end, trace = case when outcome.kind =
-      'accepted' and email.attempts = 0 then email.trace when outcome.kind = 'accepted' then
-      email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
-      email.attempts + 1)), '{0,at}', to_jsonb(to_char($9::timestamptz at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('accepted', jsonb_build_object('messageId',
-      outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
-      null) else '[]' end when outcome.kind = 'refused' then email.trace || jsonb_set(
-      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
-      to_jsonb(to_char($10::timestamptz at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) ||
-      trace_entry('refused', jsonb_build_object('error', outcome.error)) when outcome.kind = 'again'
-      then email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
-      email.attempts + 1)), '{0,at}', to_jsonb(to_char($11::timestamptz at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('refused', jsonb_build_object('error',
-      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
-      email.trace || jsonb_set( trace_entry('handed_over', jsonb_build_object('attempt',
-      email.attempts + 1)), '{0,at}', to_jsonb(to_char($12::timestamptz at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) || trace_entry('uncertain', jsonb_build_object('reason',
-      outcome.error)) when outcome.kind = 'withheld' then email.trace || trace_entry('withheld',
-      jsonb_build_object('reason', outcome.error)) else email.trace end, updated_at = now()
-  from jsonb_to_recordset($13::jsonb) as outcome(id uuid, kind text, status text, message_id text,
-      error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
+  set status = 'DELIVERED', message_id = accepted.message_id, attempts = 1, handed_over_at =
+      $1::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
+      derived_events = 3, from_name = $2, reply_to = $3, content_version = $4, subject =
+      accepted.subject, body_frame = $5, body_values = accepted.body_values, updated_at = now()
+  from jsonb_to_recordset($6::jsonb) as accepted(id uuid, message_id text, subject text, body_values
       jsonb)
-  where email.id = outcome.id and email.status = 'PENDING'
-  returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
-      email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)
-      or (email.delivered_at is not null and email.derived_events & 2 = 0)) then jsonb_build_object(
-      'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject, 'from_email',
-      email.from_email, 'from_name', email.from_name, 'message_id', email.message_id, 'template_id',
-      email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
-      'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
-      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as told ), counted as (
+  where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
+  returning email.id, email.sent_at, email.billed_units, email.derived_events ), total as (
+  select count(*)::int as count, min(sent_at) as at
+  from settled ), tallied as (
   insert into event_tally (project_id, name, day, count)
-  select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
-  from settled
-  where derived_events & 1 <> 0
-  group by 1, 3
-  union all
-  select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, count(*)
-  from settled
-  where derived_events & 2 <> 0
-  group by 1, 3 )
-select id, status, sent_at is not null as "isSent", told
-from settled
+  select $7, name, (at at time zone 'UTC')::date, count
+  from total
+  cross join (
+    values ('email.sent'), ('email.delivery')) as event(name) ), billed as (
+  insert into usage_report (email_id, customer, units, sent_at)
+  select settled.id, project.customer, billed_units, settled.sent_at
+  from project
+  cross join settled
+  where project.id = $8 and project.customer is not null
+  on conflict do nothing ), ended as (
+  delete from campaign_chunk
+  where attempt_id = $9 ), counted as (
+  update campaign
+  set sent_count = sent_count + total.count, delivered_count = delivered_count + case when true then
+      total.count else 0 end, refused_in_row = 0
+  from total
+  where campaign.id = $10 )
+select count
+from total
 
 with settled as (
   update email

@@ -4,11 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { releaseChunk } from '../../../db/campaigns/chunks.ts';
 import { findCampaignWork } from '../../../db/campaigns/emails.ts';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
-import {
-  recordDeliveryOutcomes,
-  type DeliveryOutcome,
-  settleUncertainEmails,
-} from '../../../db/emails/outcomes.ts';
+import type { DeliveryOutcome } from '../../../db/outcomes/attempts.ts';
+import { recordDeliveryOutcomes, settleUncertainEmails } from '../../../db/outcomes/outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
 import { useApi } from '../../support/api.ts';
 import {

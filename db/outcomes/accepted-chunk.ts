@@ -4,9 +4,9 @@ import { notedSubscription } from '../../domain/runs.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { derivedEvents, findDerivable, loggingDerived } from '../events/derived.ts';
-import { retentionMsMin } from './body-retention.ts';
-import type { ChunkOrigin } from './claims.ts';
-import type { Attempt } from './outcomes.ts';
+import { retentionMsMin } from '../emails/body-retention.ts';
+import type { ChunkOrigin } from '../emails/claims.ts';
+import type { Attempt } from './attempts.ts';
 
 /**
  * The outcomes of a chunk as nearly all are: the provider has accepted every message of it at the first
@@ -63,11 +63,17 @@ function asUsual({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt
   for (const outcome of outcomes) {
     if (outcome.kind !== 'accepted' || outcome.delivered !== isDelivered) return null;
     const { content, emailId: id, messageId } = outcome;
-    if (!content || !('bodyTemplate' in content) || content.bodyTemplate !== bodyTemplate) return null;
+    if (!content || !('bodyTemplate' in content) || content.bodyTemplate !== bodyTemplate)
+      return null;
     if (content.headers || content.renderedPlainly || outcome.simulator !== undefined) return null;
     // Retention may have passed it: see `reopenRetention`.
     if (timeOfId(id) < oldest) return null;
-    messages.push({ id, message_id: messageId, subject: content.subject, body_values: content.values });
+    messages.push({
+      id,
+      message_id: messageId,
+      subject: content.subject,
+      body_values: content.values,
+    });
   }
   const contactIds = claimed.flatMap(({ contact_id: id }) => id ?? []);
   if (contactIds.length !== claimed.length) return null;

@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import { recordAcceptedChunk } from './accepted-chunk.ts';
-import { reopenRetention } from './body-retention.ts';
+import type { Attempt, DeliveryOutcome } from './attempts.ts';
+import { reopenRetention } from '../emails/body-retention.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
 import { billDepartedMail } from '../billing/departed-mail.ts';
-import { type ChunkOrigin, type Claim, claimOf } from './claims.ts';
-import { recordCampaignProgress, recordPlainRenderings } from './campaign-progress.ts';
+import { type ChunkOrigin, type Claim, claimOf } from '../emails/claims.ts';
+import { recordCampaignProgress, recordPlainRenderings } from '../emails/campaign-progress.ts';
 import { endChunk, lockChunk } from '../campaigns/chunks.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { notedSubscription } from '../../domain/runs.ts';
@@ -13,7 +14,6 @@ import { storableText } from '../../domain/text-rules.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
-import type { MailHeader } from './emails.ts';
 import {
   type Derivable,
   derivedEvents,
@@ -22,54 +22,9 @@ import {
   tallying,
 } from '../events/derived.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
-import {
-  emailEventData,
-  type FeedbackReport,
-  findReportedMessages,
-  recordFeedback,
-  simulatedReport,
-} from './feedback.ts';
-import { type PlainRendering, traceEntry } from './trace.ts';
-
-/** The content of a message: its body, or the values for a body template of its campaign. */
-export type MailText = {
-  subject: string;
-  /** Only where the message class does not determine them. */
-  headers?: readonly MailHeader[] | undefined;
-  /** Set when its template could not be rendered: why. */
-  renderedPlainly?: PlainRendering | undefined;
-} & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
-
-/** The outcome of one claimed message. */
-export type DeliveryOutcome = {
-  emailId: string;
-  /** What was handed over, where the row does not have it yet. */
-  content?: MailText | undefined;
-} & (
-  | {
-      kind: 'accepted';
-      /** null: the provider gave one that cannot be stored. */
-      messageId: string | null;
-      delivered: boolean;
-      /** The address, where the simulator replaces the provider's reports. */
-      simulator?: string;
-    }
-  /** The provider rejected it. */
-  | { kind: 'refused'; error: string; isProviderFailure?: boolean }
-  /** It must not be sent: it was not handed over. */
-  | { kind: 'withheld'; reason: string }
-  | {
-      kind: 'again';
-      error: string;
-      delayMs: number;
-      /** The provider could take no mail, whatever it was. */
-      isProviderFailure: boolean;
-    }
-  /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
-  | { kind: 'uncertain'; error: string }
-  /** It was not handed over, and is due again. */
-  | { kind: 'released' }
-);
+import { emailEventData, recordFeedback, simulatedReport } from './feedback.ts';
+import { type FeedbackReport, findReportedMessages } from './reports.ts';
+import { traceEntry } from '../emails/trace.ts';
 
 const statuses: Record<DeliveryOutcome['kind'], string> = {
   accepted: 'SENT',
@@ -79,17 +34,6 @@ const statuses: Record<DeliveryOutcome['kind'], string> = {
   uncertain: 'SENDING',
   released: 'PENDING',
 };
-
-/** Attempts and their outcomes, in the order in which they happened. */
-export interface Attempt {
-  projectId: string;
-  attemptIds: readonly string[];
-  outcomes: readonly DeliveryOutcome[];
-  /** The claimed messages: accepted mail is billed, whatever becomes of its row. */
-  claimed?: readonly ClaimedShare[];
-  /** Set when all messages belong to this campaign, and were claimed with one of its chunks. */
-  campaign?: { id: string; pauseOnFailures: number; chunk: ChunkOrigin };
-}
 
 /**
  * Records outcomes and their events in one transaction. A row that belongs to another attempt by

@@ -1,0 +1,264 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { MessageClass } from '../../domain/mail/headers.ts';
+import type { Suppression } from '../../domain/mail/suppression.ts';
+import type { TrackingSetting } from '../../domain/mail/tracking.ts';
+import { type Database, transact } from '../database.ts';
+import { holdBack, type Withheld } from '../delivery/looks.ts';
+import { isSenderGone } from '../emails/claims.ts';
+import { firstAttemptAt } from '../emails/emails.ts';
+import { isoTime } from '../expressions.ts';
+import { holdsMail } from '../projects/send-policy.ts';
+import { findSuppressionsOf } from '../suppression/marks.ts';
+import { hasLeftTopic } from '../topics/topics.ts';
+import { endChunk } from './chunks.ts';
+
+/** The messages of campaigns: how they are claimed, a chunk at a time, with all that sending them needs. */
+
+/** A claimed message of a campaign, with what it is made from. */
+export interface CampaignEmail {
+  id: string;
+  project_id: string;
+  contact_id: string;
+  to_email: string;
+  from_email: string;
+  from_name: string;
+  reply_to: string | null;
+  message_class: MessageClass;
+  source_type: 'CAMPAIGN';
+  content_version: number;
+  attempts: number;
+  created_at: Date;
+  scheduled_for: Date | null;
+  held_until: Date | null;
+  /** When its first attempt began, if this is not the first. */
+  first_attempt_at: string | null;
+  billed_units: number;
+  allowance_month: unknown;
+  contact_email: string;
+  contact_subscribed: boolean;
+  contact_data: Record<string, unknown> | null;
+  project_disabled: boolean;
+  sender_gone: boolean;
+  /** The contact is being erased. */
+  contact_gone: boolean;
+  /** What the suppression list says of its address. */
+  suppression: Suppression | null;
+  topic_left: boolean;
+  project_language: string;
+  project_tracking: TrackingSetting;
+  /** Its project has no subscription. */
+  has_badge: boolean;
+  /** Consecutive refusals by the provider so far. */
+  refused_in_row: number;
+}
+
+/** A claimed chunk with its messages, except those that the send policy holds back. */
+export async function claimCampaignEmails(
+  db: Database,
+  projectId: string,
+  claim: ChunkClaim,
+): Promise<{ chunk: ClaimedChunk; emails: (CampaignEmail & Withheld)[] } | undefined> {
+  const { campaignId, attemptId } = claim;
+  const campaign = { id: campaignId, projectId };
+  if (!claim.isPoliced) {
+    const chunk = await claimChunk(db, claim);
+    return chunk && { chunk, emails: await withShared(db, projectId, chunk) };
+  }
+  return transact(db, async (tx) => {
+    const chunk = await claimChunk(tx, claim);
+    if (!chunk) return undefined;
+    const claimed = await withShared(tx, projectId, chunk);
+    const emails = await holdBack(tx, { projectId, attemptId }, claimed);
+    if (emails.length < claimed.length) {
+      const left = emails.map(({ id }) => id);
+      await endChunk(tx, campaign, attemptId, { left, again: new Map() });
+    }
+    return { chunk, emails };
+  });
+}
+
+/** The messages of a claimed chunk, with what they share. */
+async function withShared(
+  db: Database,
+  projectId: string,
+  { shared, emails }: ClaimedChunk,
+): Promise<CampaignEmail[]> {
+  const suppressions = shared.hasSuppressions
+    ? await findSuppressionsOf(db, projectId, emails)
+    : undefined;
+  // Written out: copies by spreading are slow in V8 when something is added to them.
+  return emails.map((row) => ({
+    id: row.id,
+    project_id: projectId,
+    contact_id: row.contact_id,
+    to_email: row.to_email,
+    from_email: row.from_email,
+    from_name: shared.fromName,
+    reply_to: shared.replyTo,
+    message_class: row.message_class,
+    source_type: 'CAMPAIGN',
+    content_version: shared.contentVersion,
+    attempts: row.attempts,
+    created_at: new Date(row.created_at),
+    scheduled_for: dateOrNull(row.scheduled_for),
+    held_until: dateOrNull(row.held_until),
+    first_attempt_at: row.first_attempt_at,
+    billed_units: row.billed_units,
+    allowance_month: row.allowance_month,
+    contact_email: row.contact_email,
+    contact_subscribed: row.contact_subscribed,
+    contact_data: row.contact_data,
+    project_disabled: shared.isProjectDisabled,
+    sender_gone: row.sender_gone,
+    contact_gone: row.contact_gone,
+    suppression: suppressions?.get(row.to_email) ?? null,
+    topic_left: row.topic_left,
+    project_language: shared.language,
+    project_tracking: shared.tracking,
+    has_badge: shared.hasBadge,
+    refused_in_row: shared.refusedInRow,
+  }));
+}
+
+function dateOrNull(milliseconds: number | null): Date | null {
+  return milliseconds === null ? null : new Date(milliseconds);
+}
+
+/** A claimed chunk. */
+export interface ClaimedChunk {
+  /** The attempt that has claimed it. */
+  attemptId: string;
+  /** When it was due, and when it was claimed: ISO times. */
+  dueAt: string;
+  claimedAt: string;
+  shared: SharedByChunk;
+  /** Those of its messages that still wait, in order. */
+  emails: ClaimedMessage[];
+}
+
+/** What the messages of a claimed chunk share, as it is when they are claimed. */
+interface SharedByChunk {
+  /** What their campaign may hand over in a minute; null: it has no limit of its own. */
+  maxPerMinute: number | null;
+  /** Consecutive refusals by the provider so far. */
+  refusedInRow: number;
+  /** The newest content of their campaign. */
+  contentVersion: number;
+  fromName: string;
+  replyTo: string | null;
+  isProjectDisabled: boolean;
+  language: string;
+  tracking: TrackingSetting;
+  /** Their project has no subscription. */
+  hasBadge: boolean;
+  /** Their project has, or has had, a suppression list. */
+  hasSuppressions: boolean;
+}
+
+/** SQL of that, as JSON. */
+function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
+  return sql`(select jsonb_build_object('maxPerMinute', campaign.max_per_minute,
+      'refusedInRow', campaign.refused_in_row, 'contentVersion', content.version,
+      'fromName', content.from_name, 'replyTo', content.reply_to,
+      'isProjectDisabled', project.disabled_reason is not null, 'language', project.language,
+      'tracking', project.tracking, 'hasBadge', project.subscription is null,
+      'hasSuppressions', exists (select from suppression_key
+        where owner_id = coalesce(project.public_id, project.id)))
+    from campaign
+    join campaign_content content on content.campaign_id = campaign.id
+      and content.version = campaign.content_version
+    join project on project.id = campaign.project_id
+    where campaign.id = ${campaignId})`;
+}
+
+/** What a message of a claimed chunk has of its own, and what is checked right before it is sent. */
+interface ClaimedMessage {
+  id: string;
+  contact_id: string;
+  to_email: string;
+  from_email: string;
+  message_class: MessageClass;
+  attempts: number;
+  /** Milliseconds since 1970; null where the column is. */
+  created_at: number;
+  scheduled_for: number | null;
+  held_until: number | null;
+  first_attempt_at: string | null;
+  billed_units: number;
+  allowance_month: string | null;
+  contact_email: string;
+  contact_subscribed: boolean;
+  contact_data: Record<string, unknown> | null;
+  sender_gone: boolean;
+  contact_gone: boolean;
+  topic_left: boolean;
+}
+
+/**
+ * SQL of these messages as one JSON value: the driver takes longer for the columns of 50 rows than for all
+ * else of the claim.
+ */
+function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]> {
+  const milliseconds = (at: string) => sql`extract(epoch from ${sql.ref(`email.${at}`)}) * 1000`;
+  return sql`(select coalesce(json_agg(message order by message.id), '[]') from (
+    select email.id, email.contact_id, email.to_email, email.from_email, email.message_class,
+        email.attempts + 1 as attempts, ${milliseconds('created_at')} as created_at,
+        ${milliseconds('scheduled_for')} as scheduled_for,
+        ${milliseconds('held_until')} as held_until,
+        case when email.attempts > 0 then ${firstAttemptAt} end as first_attempt_at,
+        email.billed_units, email.allowance_month, contact.email as contact_email,
+        contact.subscribed as contact_subscribed, contact.data as contact_data,
+        ${isSenderGone('email')} as sender_gone,
+        contact.project_id <> email.project_id as contact_gone,
+        ${hasLeftTopic(sql`email.contact_id`, sql`email.topic_id`)} as topic_left
+      from email join contact on contact.id = email.contact_id
+      where email.id = any(${ids}) and email.status = 'PENDING') as message)`;
+}
+
+/** A claim of a chunk. */
+export interface ChunkClaim {
+  campaignId: string;
+  attemptId: string;
+  max: number;
+  leaseSeconds: number;
+  /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
+  isPoliced?: boolean;
+}
+
+/** SQL of whether the send policy of its project may hold back mail of a row of `campaign`. */
+export const isPolicedCampaign = sql<boolean>`(campaign.message_class = 'MARKETING'
+  and ${holdsMail(sql`campaign.project_id`)})`;
+
+/**
+ * Claims the next due chunk of a campaign that is sending, for one attempt. Of a chunk with more
+ * than `max` messages, the rest stays in the queue.
+ */
+async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk | undefined> {
+  const { rows } = await sql<Omit<ClaimedChunk, 'attemptId'>>`
+    with due as (
+      select campaign_id, number, project_id, email_ids, due_at from campaign_chunk
+        where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
+          and exists (select from campaign
+            where id = ${given.campaignId} and status = 'SENDING'
+              and (${given.isPoliced ?? false} or not ${isPolicedCampaign}))
+        order by due_at, number
+        limit 1
+        for update skip locked
+    ), rest as (
+      insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
+        select campaign_id, project_id, email_ids[${given.max}::int + 1:], due_at from due
+          where cardinality(email_ids) > ${given.max}::int
+    ), claimed as (
+      update campaign_chunk as chunk set
+          email_ids = due.email_ids[:${given.max}::int], attempt_id = ${given.attemptId},
+          claimed_at = now(), lease_until = now() + make_interval(secs => ${given.leaseSeconds})
+        from due
+        where chunk.campaign_id = due.campaign_id and chunk.number = due.number
+        returning chunk.email_ids, due.due_at, chunk.claimed_at
+    )
+    select ${isoTime(sql`due_at`)} as "dueAt", ${isoTime(sql`claimed_at`)} as "claimedAt",
+        ${sharedBy(given.campaignId)} as shared, ${claimedMessages(sql`claimed.email_ids`)} as emails
+      from claimed`.execute(db);
+  const [claimed] = rows;
+  return claimed && { ...claimed, attemptId: given.attemptId };
+}
