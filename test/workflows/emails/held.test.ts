@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import {
@@ -233,6 +234,20 @@ describe('frequency caps', () => {
     for (const one of workflows.data) {
       await engine.call('PATCH', `/workflows/${one.id}`, { enabled: false });
     }
+  });
+
+  it('count what has left today, however long it has waited', async () => {
+    await setPolicy({ caps: [{ max: 1, perDays: 1 }] });
+    const { id } = await contact();
+    await campaignIn(engine, await campaign(), 'SENT');
+    await mailIn(id, 'DELIVERED');
+    await sql`update email set created_at = created_at - interval '40 days'
+      where contact_id = ${id}`.execute(engine.api.db);
+    const last = await campaign();
+    await campaignIn(engine, last, 'SENT');
+    const recipient = await engine.call('GET', `/campaigns/${last}/recipients/${id}`);
+    expect(recipient.body).toMatchObject({ reason: 'withheld' });
+    await setPolicy({ caps: [] });
   });
 
   it('that delay hold it until there is room, and a change of the policy lets it go', async () => {
