@@ -30,6 +30,9 @@ const clock = `
       + pg_catalog.nextval('simulated_tick') * interval '1 microsecond' $$;
   create function gen_random_uuid() returns uuid volatile language sql as
     $$ select pg_catalog.md5(pg_catalog.nextval('simulated_tick')::text)::uuid $$;
+  create function uuidv7() returns uuid volatile language sql as
+    $$ select (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || '7'
+      || pg_catalog.substr(pg_catalog.replace(gen_random_uuid()::text, '-', ''), 14))::uuid $$;
   create function random() returns float8 volatile language sql as
     $$ select ('x' || pg_catalog.substr(
       pg_catalog.md5(pg_catalog.nextval('simulated_tick')::text), 1, 8))::bit(31)::int / 2147483648.0 $$;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ScheduleNotFoundError } from '@temporalio/client';
+import { ScheduleNotFoundError, ServiceError } from '@temporalio/client';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
@@ -39,14 +39,21 @@ async function scheduled(triggerConfig: object = often, more: object = {}) {
     path,
     change,
     firings,
-    schedule: async () =>
-      engine.temporal.client.schedule
-        .getHandle(`schedule-${workflow.id}`)
-        .describe()
-        .catch((error: unknown) => {
-          if (error instanceof ScheduleNotFoundError) return null;
-          throw error;
-        }),
+    /** What Temporal holds. While it deletes a schedule it may answer neither it nor that it is gone. */
+    schedule: async () => {
+      const handle = engine.temporal.client.schedule.getHandle(`schedule-${workflow.id}`);
+      const { held } = await waitFor('an answer about the schedule', () =>
+        handle.describe().then(
+          (found) => ({ held: found }),
+          (error: unknown) => {
+            if (error instanceof ScheduleNotFoundError) return { held: null };
+            if (error instanceof ServiceError) return null;
+            throw error;
+          },
+        ),
+      );
+      return held;
+    },
     /** As if it had been enabled before `next`. */
     since: (next: Date) =>
       db
