@@ -106,6 +106,14 @@ function statementName(text: string): string | undefined {
 
 const noRows = { rows: [], rowCount: 0 };
 
+const lastMark = '/* and commit */';
+/**
+ * At the end of the last statement of a transaction: it is committed as soon as the statement is done, without
+ * waiting for this process, so its locks are held no longer. What would speak against the commit must make the
+ * statement fail.
+ */
+export const andCommit = sql.raw(lastMark);
+
 /** Attempts of a statement before its error reaches the caller. */
 const statementAttemptsMax = 3;
 
@@ -119,6 +127,8 @@ class PreparingClient extends Client {
   isOutdated = false;
   /** A transaction has begun, but nobody has told the server. */
   #begins = false;
+  /** The server was told of the end of the transaction with its last statement. */
+  #hasEnded = false;
 
   override query(...args: unknown[]): never {
     const [text, values, callback] = args;
@@ -135,11 +145,17 @@ class PreparingClient extends Client {
     }
     const isFirst = this.#begins;
     this.#begins = false;
-    if (isFirst && (text === 'commit' || text === 'rollback')) return noRows;
+    if (text === 'commit' || text === 'rollback') {
+      const isDone = isFirst || this.#hasEnded;
+      this.#hasEnded = false;
+      if (isDone) return noRows;
+    }
+    const isLast = text.endsWith(lastMark);
     const isAlone = !isFirst && this.getTransactionStatus() === 'I';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await (isFirst ? this.#beginWith(text, values) : this.#send(text, values));
+        if (isFirst || isLast) return await this.#withEnds(text, values, isFirst, isLast);
+        return await this.#send(text, values);
       } catch (error) {
         if (isOutdatedPlan(error)) this.isOutdated = true;
         if (isSilence(error)) this.connection.stream.destroy();
@@ -148,14 +164,27 @@ class PreparingClient extends Client {
     }
   }
 
-  /** Begins a transaction with its first statement: one round trip and one system call for both. */
-  async #beginWith(text: string, values: unknown[]): Promise<unknown> {
+  /**
+   * Begins a transaction with its first statement, or ends it with its last: one round trip and one system call
+   * for both. After a statement that fails, the server takes "commit" as "rollback".
+   */
+  async #withEnds(
+    text: string,
+    values: unknown[],
+    isFirst: boolean,
+    isLast: boolean,
+  ): Promise<unknown> {
     const { stream } = this.connection;
     stream.cork();
-    const begun = super.query('begin');
+    const begun = isFirst ? super.query('begin') : undefined;
     const given = this.#send(text, values);
+    const ended = isLast ? super.query('commit') : undefined;
     stream.uncork();
-    return (await Promise.all([begun, given]))[1];
+    this.#hasEnded = isLast;
+    // All are answered before anything else is asked.
+    const answers = await Promise.allSettled([begun, given, ended]);
+    for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
+    return given;
   }
 
   #send(text: string, values: unknown[]): Promise<unknown> {
