@@ -27,23 +27,23 @@ const projectsMax = 1_000;
 /**
  * Reads the backlog. Every part walks along an index and ends at `countedMax` rows, so it costs the
  * same with millions of messages: the mail of projects is found by jumping from project to project
- * in `email_due`, that of campaigns by chunk. Paused campaigns have nothing due.
+ * in `email_queue`, that of campaigns by chunk. Paused campaigns have nothing due.
  */
 export async function readBacklog(db: Database): Promise<Backlog> {
   const { rows } = await sql<Backlog>`
     with recursive waiting as (
-      (select project_id, 1 as number from email
-        where status = 'PENDING' and campaign_id is null order by project_id limit 1)
+      (select project_id, 1 as number from email_queue
+        where campaign_id is null and lease_until is null order by project_id limit 1)
       union all
       select next.project_id, waiting.number + 1 from waiting, lateral (
-        select project_id from email
-          where status = 'PENDING' and campaign_id is null and project_id > waiting.project_id
+        select project_id from email_queue
+          where campaign_id is null and lease_until is null and project_id > waiting.project_id
           order by project_id limit 1) next
         where waiting.number < ${projectsMax}
     ), first_due as (
       select mail.due_at from waiting, lateral (
-        select due_at from email
-          where project_id = waiting.project_id and status = 'PENDING' and campaign_id is null
+        select due_at from email_queue
+          where project_id = waiting.project_id and campaign_id is null and lease_until is null
             and due_at <= now()
           order by due_at limit 1) mail
       union all
@@ -54,8 +54,8 @@ export async function readBacklog(db: Database): Promise<Backlog> {
         where campaign.status = 'SENDING'
     ), due as (
       (select from waiting, lateral (
-        select from email
-          where project_id = waiting.project_id and status = 'PENDING' and campaign_id is null
+        select from email_queue
+          where project_id = waiting.project_id and campaign_id is null and lease_until is null
             and due_at <= now()
           order by due_at limit ${countedMax}) mail limit ${countedMax})
     ), due_chunk as (
@@ -65,7 +65,7 @@ export async function readBacklog(db: Database): Promise<Backlog> {
           order by due_at limit ${countedMax / chunkSize}) chunk
         where campaign.status = 'SENDING' limit ${countedMax / chunkSize}
     ), uncertain as (
-      select from email where status = 'SENDING' and lease_until < now()
+      select from email_queue where lease_until < now()
         order by lease_until limit ${countedMax}
     ), expired_chunk as (
       select cardinality(email_ids) as emails from campaign_chunk

@@ -274,6 +274,7 @@ export interface Email {
    */
   opt_in_id: string | null;
   project_id: string;
+  received_id: string | null;
   reply_to: string | null;
   /**
    * The end of the pause after its last attempt.
@@ -296,6 +297,22 @@ export interface Email {
   updated_at: Generated<Timestamp>;
   workflow_execution_id: string | null;
   workflow_step_execution_id: string | null;
+}
+
+export interface EmailMoment {
+  at: Timestamp;
+  email_id: string;
+  kind: number;
+  project_id: string;
+}
+
+export interface EmailQueue {
+  campaign_id: string | null;
+  due_at: Timestamp;
+  email_id: string;
+  held_until: Timestamp | null;
+  lease_until: Timestamp | null;
+  project_id: string;
 }
 
 export interface Erasure {
@@ -544,6 +561,12 @@ export interface JobBatch {
   project_id: string;
 }
 
+export interface LateMail {
+  contact_id: string;
+  email_id: string;
+  sent_at: Timestamp;
+}
+
 export interface MailboxMessage {
   id: string;
   raw: Buffer;
@@ -671,6 +694,11 @@ export interface ProviderCircuit {
    */
   probes: Generated<number>;
   provider: string;
+}
+
+export interface ProviderMessage {
+  email_id: string;
+  message_id: string;
 }
 
 export interface RateLimit {
@@ -1001,6 +1029,8 @@ export interface DB {
   derived_event_log: DerivedEventLog;
   domain: Domain;
   email: Email;
+  email_moment: EmailMoment;
+  email_queue: EmailQueue;
   erasure: Erasure;
   event: Event;
   event_delivery: EventDelivery;
@@ -1017,6 +1047,7 @@ export interface DB {
   invitation: Invitation;
   job: Job;
   job_batch: JobBatch;
+  late_mail: LateMail;
   mailbox_message: MailboxMessage;
   membership: Membership;
   opt_in: OptIn;
@@ -1025,6 +1056,7 @@ export interface DB {
   payment_receipt: PaymentReceipt;
   project: Project;
   provider_circuit: ProviderCircuit;
+  provider_message: ProviderMessage;
   rate_limit: RateLimit;
   removal: Removal;
   run_format: RunFormat;
@@ -1074,7 +1106,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email_moment: ["at", "email_id", "kind", "project_id"],
+  email_queue: ["campaign_id", "due_at", "email_id", "held_until", "lease_until", "project_id"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
@@ -1091,6 +1125,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   invitation: ["created_at", "project_id", "role", "user_id"],
   job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
+  late_mail: ["contact_id", "email_id", "sent_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["created_at", "project_id", "role", "user_id"],
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "look_at", "mail_wanted", "mails", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
@@ -1099,6 +1134,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   payment_receipt: ["created_at", "event_id"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
+  provider_message: ["email_id", "message_id"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
   run_format: ["format", "kind"],

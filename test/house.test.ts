@@ -164,6 +164,8 @@ describe('the database', () => {
       erasure: 'belongs to the public id of a project, which a reset keeps',
       token_bucket: 'keyed by scope',
       usage_report: 'what was sent is billed, whatever becomes of the project',
+      provider_message: 'goes with its message, which has a project',
+      late_mail: 'goes with its message, which has a project',
       mailbox_message: 'a developer’s mailbox shows the mail of all projects',
     };
     const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(([\s\S]*?)\n\)/g)];

@@ -9,6 +9,7 @@ import {
 } from '../../domain/billing.ts';
 import { Problem } from '../../domain/errors.ts';
 import { type Database, transact } from '../database.ts';
+import { momentsOf } from '../emails/moments.ts';
 
 /** How much may be sent without a subscription; null: no billing and no limits. */
 export type BillingRules = { freeTierPerMonth: number } | null;
@@ -79,10 +80,9 @@ export async function listUsage(
     select to_char(at at time zone 'UTC', 'YYYY-MM-DD') as date, source_type,
         sum(billed_units)::int as count
       from (
-        select sent_at as at, source_type, billed_units from email
-          where project_id = ${projectId} and sent_at is not null
-            and sent_at >= ${start} and sent_at < ${end}
-            and source_type <> 'INBOUND' and status <> 'FAILED'
+        select at, source_type, billed_units
+          from ${momentsOf(projectId, 'sent', sql`at >= ${start} and at < ${end}`)}
+          join email on email.id = email_id
         union all
         select created_at, source_type, billed_units from email
           where project_id = ${projectId} and source_type = 'INBOUND'
@@ -280,16 +280,13 @@ async function countAllowance(
   const start = sql`(${month})::timestamp at time zone 'UTC'`;
   const end = sql`((${month})::timestamp + interval '1 month') at time zone 'UTC'`;
   const acceptedFor = sql`greatest(created_at, scheduled_for)`;
-  // Each has its own index.
   const waits = [
-    sql`status = 'SENDING' and project_id = ${projectId}`,
-    sql`status = 'PENDING' and campaign_id is null and project_id = ${projectId}`,
-    sql`status = 'PENDING' and campaign_id in (
-      select id from campaign where project_id = ${projectId})`,
+    sql`(select email_id from email_queue where project_id = ${projectId})`,
+    sql`(select unnest(email_ids) from campaign_chunk where project_id = ${projectId})`,
   ].map(
-    (isMeant) => sql`
+    (ids) => sql`
       select source_type, billed_units from email
-        where ${isMeant} and sent_at is null and (allowance_month = ${month}
+        where id in ${ids} and status in ('PENDING', 'SENDING') and sent_at is null and (allowance_month = ${month}
           or source_type = 'TRANSACTIONAL' and allowance_month is null
             and ${acceptedFor} >= ${start} and ${acceptedFor} < ${end})`,
   );
@@ -298,9 +295,9 @@ async function countAllowance(
       select ${projectId}, ${month}, kind.category, coalesce(sum(counted.billed_units), 0)
         from unnest(${[...categories]}::text[]) as kind(category)
         left join (
-          select source_type, billed_units from email
-            where project_id = ${projectId} and sent_at is not null and sent_at >= ${start}
-              and sent_at < ${end} and source_type <> 'INBOUND' and status <> 'FAILED'
+          select source_type, billed_units
+            from ${momentsOf(projectId, 'sent', sql`at >= ${start} and at < ${end}`)}
+            join email on email.id = email_id
           union all
           ${sql.join(waits, sql` union all `)}
           union all

@@ -4,6 +4,7 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
+import { unqueuedOf } from '../emails/queue.ts';
 import {
   type ListQuery,
   type RowSize,
@@ -14,7 +15,6 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
-import { isUnqueued } from './chunks.ts';
 import { readSendPolicy } from '../projects/send-policy.ts';
 import type { Campaign } from '../tables.ts';
 
@@ -256,11 +256,12 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 const isResting = sql<boolean>`(audience_fixed
   and not exists (select from campaign_chunk
     where campaign_id = campaign.id and attempt_id is not null)
-  and not exists (select from email where campaign_id = campaign.id and status = 'SENDING')
+  and not exists (select from email_queue
+    where campaign_id = campaign.id and lease_until is not null)
   and coalesce(least(
     (select due_at from campaign_chunk where campaign_id = campaign.id and attempt_id is null
       order by due_at limit 1),
-    (select due_at from email where campaign_id = campaign.id and ${isUnqueued}
+    (select due_at from ${unqueuedOf(sql`campaign.id`)}
       order by due_at limit 1)) > now(), false))`;
 
 /**

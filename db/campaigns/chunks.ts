@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { suppressed } from '../emails/campaign-progress.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { type Database, transact } from '../database.ts';
+import { unqueuedOf } from '../emails/queue.ts';
 import { isoTime } from '../expressions.ts';
 
 /**
@@ -26,8 +27,8 @@ export const dueByChunk = sql<Date>`timestamptz '2100-01-01 00:00:00Z'`;
 
 /**
  * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, a version before
- * chunks has inserted it, or it is sent once more because its outcome stayed unknown. `email_unqueued` has
- * the same condition.
+ * chunks has inserted it, or it is sent once more because its outcome stayed unknown. It is found by
+ * `unqueuedOf`.
  */
 export const isUnqueued = sql<boolean>`status = 'PENDING' and due_at < ${dueByChunk}`;
 
@@ -61,10 +62,10 @@ export async function queueLeftovers(
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     with unqueued as (
-      select id, due_at from email
-        where campaign_id = ${campaign.id} and ${isUnqueued} and due_at <= now()
-        order by due_at, id limit ${queuedPage}
-        for update skip locked
+      select id, waiting.due_at from ${unqueuedOf(sql`${campaign.id}`)} join email on id = email_id
+        where waiting.due_at <= now() and status = 'PENDING' and email.due_at <= now()
+        order by waiting.due_at, id limit ${queuedPage}
+        for update of email skip locked
     ), held as (
       update email set due_at = ${dueByChunk} from unqueued where email.id = unqueued.id
     ), queued as (
@@ -198,10 +199,10 @@ export async function failCampaignEmails(
             where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')
         returning email_ids
     ), unqueued as (
-      select id from email
-        where campaign_id = ${campaignId} and ${isUnqueued} and not exists (select from campaign
+      select id from ${unqueuedOf(sql`${campaignId}`)} join email on id = email_id
+        where status = 'PENDING' and email.due_at < ${dueByChunk} and not exists (select from campaign
           where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')
-        order by due_at, id limit ${max} for update skip locked
+        order by waiting.due_at, id limit ${max} for update of email skip locked
     ), failed as (
       update email set ${suppressed}
         where id in (select unnest(email_ids) from dropped union all select id from unqueued)

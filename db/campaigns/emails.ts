@@ -5,9 +5,10 @@ import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import { audienceSql, kindOf, mayReceive } from './audience.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList } from '../columns.ts';
-import { dueByChunk, isUnqueued, queueing } from './chunks.ts';
+import { dueByChunk, queueing } from './chunks.ts';
 import { isPolicedCampaign } from './claims.ts';
 import { type Database, transact } from '../database.ts';
+import { unqueuedOf } from '../emails/queue.ts';
 import { traceEntry } from '../emails/trace.ts';
 import { statusOf } from '../emails/under-way.ts';
 import { isoTime, millisecondsUntil } from '../expressions.ts';
@@ -196,12 +197,14 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
         (select due_at from campaign_chunk
           where campaign_id = ${campaignId} and attempt_id is null
           order by due_at limit 1),
-        (select due_at from email where campaign_id = ${campaignId} and ${isUnqueued}
+        (select due_at from ${unqueuedOf(sql`${campaignId}`)}
           order by due_at limit 1))`)} as "nextDueMs",
       exists (select from campaign_chunk
           where campaign_id = ${campaignId} and attempt_id is not null)
-        or exists (select from email
-          where campaign_id = ${campaignId} and status = 'SENDING') as "isUnsettled"`.execute(db);
+        or exists (select from email_queue
+          where campaign_id = ${campaignId} and lease_until is not null) as "isUnsettled"`.execute(
+    db,
+  );
   return rows[0] ?? { nextDueMs: null, isUnsettled: false };
 }
 
@@ -211,8 +214,8 @@ export async function countUncertainEmails(db: Database, campaignId: string): Pr
     select (
       (select coalesce(sum(cardinality(email_ids)), 0) from campaign_chunk
         where campaign_id = ${campaignId} and lease_until < now())
-      + (select count(*) from email where campaign_id = ${campaignId}
-        and status = 'SENDING' and lease_until < now())
+      + (select count(*) from email_queue
+        where campaign_id = ${campaignId} and lease_until < now())
       + (select count(*) from email where campaign_id = ${campaignId}
         and error = 'delivery_unknown' and status = 'FAILED'))::int as count`.execute(db);
   return rows[0]?.count ?? 0;

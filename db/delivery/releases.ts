@@ -41,9 +41,11 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ campaign_id: string | null }>`
       with held as (
-        select email.id from send_policy join email on email.project_id = send_policy.project_id
-          where send_policy.project_id = ${projectId} and email.status = 'PENDING'
-            and hold_reason is not null and held_until > now()
+        select email.id from send_policy
+          join email_queue queued on queued.project_id = send_policy.project_id
+          join email on email.id = queued.email_id
+          where send_policy.project_id = ${projectId} and queued.held_until > now()
+            and email.status = 'PENDING' and hold_reason is not null and email.held_until > now()
             and email.updated_at <= released_to
           limit ${pageSize} for update of email skip locked
       )

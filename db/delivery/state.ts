@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { bucketsOf, type SendingRates } from '../emails/send-rate.ts';
 import { readCircuit } from '../emails/provider-circuit.ts';
-import { isSent } from '../events/activity.ts';
+import { momentsOf } from '../emails/moments.ts';
+import { waitingOf } from '../emails/queue.ts';
 
 /** How the delivery of mail is going: what waits, what is under way, how fast it leaves. */
 
@@ -44,37 +45,38 @@ export interface CampaignMail {
  */
 export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
   const own = sql`project_id = ${projectId}`;
-  const direct = sql`${own} and status = 'PENDING' and campaign_id is null`;
-  const count = (where: RawBuilder<unknown>, order = 'due_at') =>
-    sql`(select count(*) from (select from email where ${where}
-      order by ${sql.ref(order)} limit ${countedMax}) mail)`;
+  const direct = waitingOf(sql`${projectId}`);
+  const count = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) =>
+    sql`(select count(*) from (select from ${from} where ${where} limit ${countedMax}) mail)`;
   const chunked = (where: RawBuilder<unknown>) =>
     sql`coalesce((select sum(cardinality(email_ids)) from campaign_chunk
       where ${own} and ${where}), 0)`;
   const isOpen = sql`attempt_id is null
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
-  const isRetry = sql`(due_at > now() and attempts > 0
-    and coalesce(scheduled_for < due_at, true))`;
+  const later = sql`${direct} join email on id = email_id`;
+  const isRetry = sql`(waiting.due_at > now() and attempts > 0
+    and coalesce(scheduled_for < waiting.due_at, true))`;
   const isHeld = sql`(hold_reason is not null and held_until > now())`;
-  const heldBy = (reason: string) => sql`${own} and status = 'PENDING' and ${isHeld}
-    and hold_reason = ${reason}`;
-  const claimed = sql`${own} and status = 'SENDING'`;
+  const held = sql`(select email_id from email_queue where ${own} and held_until > now()) held
+    join email on id = email_id`;
+  const claimed = sql`(select lease_until from email_queue
+    where ${own} and lease_until is not null) claimed`;
   const { rows } = await sql<WaitingMail>`
-    select (${count(sql`${direct} and due_at <= now()`)}
+    select (${count(direct, sql`due_at <= now()`)}
           + ${chunked(sql`${isOpen} and due_at <= now()`)})::int as due,
-        least((select min(due_at) from email where ${direct} and due_at <= now()),
+        least((select min(due_at) from ${direct} where due_at <= now()),
           (select min(due_at) from campaign_chunk
             where ${own} and ${isOpen} and due_at <= now())) as "oldestDueAt",
-        (${count(sql`${claimed} and lease_until >= now()`, 'lease_until')}
+        (${count(claimed, sql`lease_until >= now()`)}
           + ${chunked(sql`attempt_id is not null and lease_until >= now()`)})::int as sending,
-        (${count(sql`${claimed} and lease_until < now()`, 'lease_until')}
+        (${count(claimed, sql`lease_until < now()`)}
           + ${chunked(sql`attempt_id is not null and lease_until < now()`)})::int as unknown,
-        (${count(sql`${direct} and ${isRetry} and not ${isHeld}`)}
+        (${count(later, sql`${isRetry} and not ${isHeld}`)}
           + ${chunked(sql`${isOpen} and due_at > now() and not ${isOfMoment}`)})::int as retry,
-        (${count(sql`${direct} and due_at > now() and not ${isRetry} and not ${isHeld}`)}
+        (${count(later, sql`waiting.due_at > now() and not ${isRetry} and not ${isHeld}`)}
           + ${chunked(sql`${isOpen} and due_at > now() and ${isOfMoment}`)})::int as scheduled,
-        (${count(sql`${heldBy('quiet_hours')}`, 'held_until')})::int as "quietHours",
-        (${count(sql`${heldBy('frequency_cap')}`, 'held_until')})::int as "frequencyCap"
+        (${count(held, sql`hold_reason = 'quiet_hours'`)})::int as "quietHours",
+        (${count(held, sql`hold_reason = 'frequency_cap'`)})::int as "frequencyCap"
     `.execute(db);
   const [waiting] = rows;
   if (!waiting) throw new Error('No row');
@@ -87,9 +89,8 @@ export async function countHeldMail(
   { id, project_id: projectId }: { id: string; project_id: string },
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from email
-      where project_id = ${projectId} and campaign_id = ${id} and status = 'PENDING'
-        and hold_reason is not null and held_until > now()`.execute(db);
+    select count(*)::int as count from email_queue
+      where project_id = ${projectId} and campaign_id = ${id} and held_until > now()`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
@@ -104,9 +105,8 @@ export async function countCampaignMail(
         coalesce(sum(cardinality(email_ids)) filter (where due_at > now() and ${isOfMoment}), 0)::int
           as scheduled,
         min(due_at) filter (where attempt_id is null and due_at <= now()) as "oldestDueAt",
-        greatest(max(due_at) filter (where due_at > now()), (select max(held_until) from email
-          where project_id = ${projectId} and campaign_id = ${id} and status = 'PENDING'
-            and hold_reason is not null and held_until > now())) as "lastAt"
+        greatest(max(due_at) filter (where due_at > now()), (select max(held_until) from email_queue
+          where project_id = ${projectId} and campaign_id = ${id} and held_until > now())) as "lastAt"
       from campaign_chunk where campaign_id = ${id}`.execute(db);
   return rows[0] ?? { waiting: 0, due: 0, scheduled: 0, oldestDueAt: null, lastAt: null };
 }
@@ -123,16 +123,22 @@ export async function measureSpeed(
   db: Database,
   { projectId, campaignId }: { projectId: string; campaignId?: string },
 ): Promise<number> {
-  const isRecent = sql`sent_at > now() - make_interval(secs => ${measuredSeconds})`;
+  const isRecent = sql`at > now() - make_interval(secs => ${measuredSeconds})`;
+  const recent = momentsOf(
+    projectId,
+    'sent',
+    sql`at > now() - make_interval(secs => ${2 * measuredSeconds})`,
+  );
   const { rows } = await sql<{ sent: number; seconds: number; wasSending: boolean }>`
     select (count(*) filter (where ${isRecent}))::int as sent,
-        coalesce(extract(epoch from now() - min(sent_at) filter (where ${isRecent})), 0)::float8
+        coalesce(extract(epoch from now() - min(at) filter (where ${isRecent})), 0)::float8
           as seconds,
         coalesce(bool_or(not ${isRecent}), false) as "wasSending"
-      from email
-      where project_id = ${projectId} and ${isSent}
-        and sent_at > now() - make_interval(secs => ${2 * measuredSeconds})
-        and ${campaignId === undefined ? sql`true` : sql`campaign_id = ${campaignId}`}`.execute(db);
+      from ${recent} ${
+        campaignId === undefined
+          ? sql``
+          : sql`join email on id = email_id where campaign_id = ${campaignId}`
+      }`.execute(db);
   const { sent = 0, seconds = 0, wasSending = false } = rows[0] ?? {};
   // Of what has just begun, the first message is the beginning.
   const speed = wasSending || sent < 2 ? sent / measuredSeconds : (sent - 1) / Math.max(1, seconds);

@@ -9,6 +9,7 @@ import type { DB, Email } from '../tables.ts';
 import { hasAddressKey } from '../suppression/keys.ts';
 import { hasLeftTopic } from '../topics/topics.ts';
 import { isSenderGone } from './claims.ts';
+import { waitingOf } from './queue.ts';
 import {
   type PlainRendering,
   plainRendering,
@@ -109,10 +110,9 @@ async function hasEarlier(
   { id, dueAt }: { id: string; dueAt: Date },
 ): Promise<boolean> {
   const { rows } = await sql`
-    select from email
-      where project_id = ${projectId} and status = 'PENDING' and campaign_id is null
-        and due_at > now() + make_interval(secs => ${uncommittedSeconds}) and due_at <= ${dueAt}
-        and id <> ${id}
+    select from ${waitingOf(sql`${projectId}`)}
+      where due_at > now() + make_interval(secs => ${uncommittedSeconds}) and due_at <= ${dueAt}
+        and email_id <> ${id}
       limit 1`.execute(tx);
   return rows.length > 0;
 }
@@ -176,10 +176,9 @@ export async function countDueEmails(
 ): Promise<{ count: number; isPoliced: boolean }> {
   const { rows } = await sql<{ count: number; isPoliced: boolean }>`
     select count(*)::int as count, ${holdsMail(sql`${projectId}`)} as "isPoliced" from (
-      select from email
-        where project_id = ${projectId} and status = 'PENDING' and campaign_id is null
-          and due_at <= now()
-        limit ${max}) due`.execute(db);
+      select from ${waitingOf(sql`${projectId}`)} where due_at <= now() limit ${max}) due`.execute(
+    db,
+  );
   return rows[0] ?? { count: 0, isPoliced: false };
 }
 
@@ -268,13 +267,13 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
     sql.join(claimedColumns.map((column) => sql.ref(`${table}.${column}`)));
   const { rows } = await sql<ClaimedEmail>`
     with due as (
-      select id, due_at, octet_length(body) as body_bytes from email
-        where project_id = ${given.projectId} and status = 'PENDING' and campaign_id is null
-          and due_at <= now()
+      select id, email.due_at, octet_length(body) as body_bytes
+        from ${waitingOf(sql`${given.projectId}`)} join email on id = email_id
+        where waiting.due_at <= now() and status = 'PENDING'
           and (${given.isPoliced ?? false} or not ${holdsMail(sql`${given.projectId}`)})
-        order by due_at, id
+        order by waiting.due_at, email_id
         limit ${given.max}
-        for update skip locked
+        for update of email skip locked
     ), weighed as (
       select id, coalesce(sum(body_bytes) over (order by due_at, id
           rows between unbounded preceding and 1 preceding), 0) as bytes_before
@@ -338,8 +337,8 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
 /** Milliseconds until the project's next message is due (0: now), or null when none waits. */
 export async function findNextDue(db: Database, projectId: string): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
-    select ${millisecondsUntil(sql`min(due_at)`)} as ms from email
-      where project_id = ${projectId} and status = 'PENDING' and campaign_id is null`.execute(db);
+    select ${millisecondsUntil(sql`min(due_at)`)} as ms
+      from ${waitingOf(sql`${projectId}`)}`.execute(db);
   return rows[0]?.ms ?? null;
 }
 
@@ -350,9 +349,8 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
   const { rows } = await sql<{ project_id: string }>`
     select id as project_id from project
-      where exists (select from email
-        where email.project_id = project.id and status = 'PENDING' and campaign_id is null
-          and due_at < now() - interval '5 seconds')
+      where exists (select from ${waitingOf(sql`project.id`)}
+        where due_at < now() - interval '5 seconds')
       limit (select case when count(*) = 0 then ${max}::int
             when min(next_probe_at) < now() - interval '5 seconds' then 1 else 0 end
         from provider_circuit where next_probe_at is not null)`.execute(db);

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { planContactData } from '../../domain/contact/data.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
 import { noEvidence } from '../consent/log.ts';
@@ -95,11 +94,12 @@ async function insertReceived(
       source_type: 'INBOUND',
       status: 'RECEIVED',
       message_id: mail.messageId,
+      received_id: mail.messageId,
     })
     .onConflict((conflict) =>
       conflict
-        .columns(['message_id', 'from_email'])
-        .where('source_type', '=', sql.lit('INBOUND'))
+        .columns(['received_id', 'from_email'])
+        .where('received_id', 'is not', null)
         .doNothing(),
     )
     .returning('id')

@@ -4,6 +4,7 @@ import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
 import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
+import { type Moment, momentsOf } from './moments.ts';
 import { type TraceEntry, traceOf } from './trace.ts';
 import { hasWaiting, idsUnderWay, statusOf } from './under-way.ts';
 
@@ -42,12 +43,12 @@ export interface EmailQuery {
   limit: number;
 }
 
-/** The timestamp that an index has for each status. */
-const momentOf: Record<string, string> = {
-  OPENED: 'opened_at',
-  CLICKED: 'clicked_at',
-  BOUNCED: 'bounced_at',
-  COMPLAINED: 'complained_at',
+/** The moments by which messages of some states are found. */
+const momentOf: Record<string, Moment> = {
+  OPENED: 'opened',
+  CLICKED: 'clicked',
+  BOUNCED: 'bounced',
+  COMPLAINED: 'complained',
 };
 
 function matching(projectId: string, query: EmailQuery) {
@@ -61,7 +62,7 @@ function matching(projectId: string, query: EmailQuery) {
       ...(executionId ? [sql`workflow_execution_id = ${executionId}`] : []),
       ...(status ? [hasStatus(projectId, status)] : []),
       ...(campaignId && status === 'PENDING' ? [hasWaiting(sql`${campaignId}`)] : []),
-      ...(moment ? [sql`${sql.ref(moment)} is not null`] : []),
+      ...(moment ? [sql`id in (select email_id from ${momentsOf(projectId, moment)})`] : []),
       ...(scheduled === undefined
         ? []
         : [scheduled ? sql`scheduled_for is not null` : sql`scheduled_for is null`]),
@@ -79,10 +80,12 @@ function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);
   if (status === 'SENDING') {
     return sql`status in ('SENDING', 'PENDING') and id = any(array(
-      select id from email where project_id = ${projectId} and status = 'SENDING'
+      select email_id from email_queue where project_id = ${projectId} and lease_until is not null
       union all ${underWay}))`;
   }
   const isStatus = sql`status = ${sql.lit(status)}`;
+  // Whatever fails has an error; by it, failed messages are found.
+  if (status === 'FAILED') return sql`${isStatus} and error is not null`;
   return status === 'PENDING' ? sql`${isStatus} and id not in ${underWay}` : isStatus;
 }
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { unqueuedOf } from './queue.ts';
 
 /**
  * Campaign mail that is being handed over: its row still says PENDING, and a claimed chunk of its
@@ -30,6 +31,5 @@ export function statusOf(email: string): RawBuilder<string> {
  */
 export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(exists (select from campaign_chunk where campaign_id = ${campaignId})
-    or exists (select from email as waiting where waiting.campaign_id = ${campaignId}
-      and waiting.status = 'PENDING' and waiting.due_at < timestamptz '2100-01-01 00:00:00Z'))`;
+    or exists (select from ${unqueuedOf(campaignId)}))`;
 }

@@ -5,6 +5,7 @@ import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import { readBodies } from '../emails/bodies.ts';
+import { type Moment, momentsOf } from '../emails/moments.ts';
 import type { Period } from './statistics.ts';
 
 /** The activity of a project, read from the rows that it is about. */
@@ -20,6 +21,8 @@ interface Source {
   utc?: RawBuilder<Date>;
   /** Which rows are items. */
   where: RawBuilder<boolean>;
+  /** Of mail: what `at` is a moment of. */
+  moment?: Moment;
 }
 
 // The expressions must match the indexes exactly: without parameters.
@@ -30,14 +33,15 @@ const named = (name: string): Source => ({
   at: column('created_at'),
   where: sql.raw(`name = '${name}'`),
 });
-const mailed = (at: string): Source => ({
+const mailed = (at: string, moment: Moment): Source => ({
   table: 'email',
   at: column(at),
   where: sql.raw(`${at} is not null`),
+  moment,
 });
 
 /** Mail that was accepted for sending: neither failed nor inbound. */
-export const isSent = sql.raw<boolean>(
+const isSent = sql.raw<boolean>(
   `sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
 );
 
@@ -56,12 +60,12 @@ const sources: Readonly<Record<PastType, Source>> = {
   },
   'contact.subscribed': named('contact.subscribed'),
   'contact.unsubscribed': named('contact.unsubscribed'),
-  'email.sent': { table: 'email', at: column('sent_at'), where: isSent },
-  'email.delivered': mailed('delivered_at'),
-  'email.opened': mailed('opened_at'),
-  'email.clicked': mailed('clicked_at'),
-  'email.bounced': mailed('bounced_at'),
-  'email.complaint': mailed('complained_at'),
+  'email.sent': { ...mailed('sent_at', 'sent'), where: isSent },
+  'email.delivered': mailed('delivered_at', 'delivered'),
+  'email.opened': mailed('opened_at', 'opened'),
+  'email.clicked': mailed('clicked_at', 'clicked'),
+  'email.bounced': mailed('bounced_at', 'bounced'),
+  'email.complaint': mailed('complained_at', 'complained'),
   'email.received': {
     table: 'email',
     at: column('created_at'),
@@ -216,26 +220,37 @@ export interface ActivityRow {
 
 /** The newest rows of one type for the page. */
 function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBuilder<unknown> {
-  const { table, at, utc = at, where } = sources[type];
+  const { table, at, utc = at } = sources[type];
   const { prefix, suffix } = itemForms[type];
-  const conditions = [...within(projectId, type, query)];
+  const { from, isOwn } = rowsOf(projectId, type, query.contactId);
+  const conditions = [isOwn, ...within(type, query)];
   if (query.after) {
     const { id, inclusive } = rowsBefore(itemForms[type], query.after.id);
     const before = sql.raw(inclusive ? '<=' : '<');
     conditions.push(sql`(${utc}, id) ${before} (${moment(type, query.after.at)}, ${id}::uuid)`);
   }
-  // Filter by the contact first: for few rows, scanning an index by time would take long.
-  const from =
-    query.contactId === undefined
-      ? sql.table(table)
-      : sql`(select ${columnList(table)} from ${sql.table(table)} where contact_id = ${query.contactId} offset 0) mine`;
   return sql`
     (select ${sql.lit(type)} as type, ${sql.lit(table)} as kind, id, ${at} as at,
         ${sql.lit(prefix)} || id || ${sql.lit(suffix)} as item_id
       from ${from}
-      where ${where} and ${sql.join(conditions, sql` and `)}
+      where ${sql.join(conditions, sql` and `)}
       order by ${utc} desc, id desc
       limit ${query.limit})`;
+}
+
+/** The rows of a type, with `id` and its time: of a project, or of one of its contacts. */
+function rowsOf(projectId: string, type: PastType, contactId?: string) {
+  const { table, at, where, moment } = sources[type];
+  const isOwn = sql`project_id = ${projectId} and ${where}`;
+  if (contactId !== undefined) {
+    // Filter by the contact first: for few rows, scanning an index by time would take long.
+    const from = sql`(select ${columnList(table)} from ${sql.table(table)}
+      where contact_id = ${contactId} offset 0) mine`;
+    return { from, isOwn };
+  }
+  if (moment === undefined) return { from: sql.table(table), isOwn };
+  const from = sql`(select email_id as id, at as ${at} from ${momentsOf(projectId, moment)}) mine`;
+  return { from, isOwn: sql`true` };
 }
 
 /** A moment in the form that is compared with rows of the type. */
@@ -245,13 +260,11 @@ function moment(type: PastType, at: Date): RawBuilder<unknown> {
 }
 
 function within(
-  projectId: string,
   type: PastType,
   { from, to }: { from: Date | null; to: Date | null },
 ): RawBuilder<unknown>[] {
   const { at, utc = at } = sources[type];
   return [
-    sql`project_id = ${projectId}`,
     ...(from ? [sql`${utc} >= ${moment(type, from)}`] : []),
     ...(to ? [sql`${utc} <= ${moment(type, to)}`] : []),
   ];
@@ -264,11 +277,12 @@ export async function countActivity<T extends PastType>(
   types: readonly T[],
   period: Period,
 ): Promise<Record<T, number>> {
-  const counts = types.map(
-    (type) => sql`(select count(*)::float8 from ${sql.table(sources[type].table)}
-      where ${sources[type].where} and ${sql.join(within(projectId, type, period), sql` and `)})
-      as ${sql.ref(type.replace('.', '_'))}`,
-  );
+  const counts = types.map((type) => {
+    const { from, isOwn } = rowsOf(projectId, type);
+    return sql`(select count(*)::float8 from ${from}
+      where ${sql.join([isOwn, ...within(type, period)], sql` and `)})
+      as ${sql.ref(type.replace('.', '_'))}`;
+  });
   const { rows } = await sql<Record<string, number>>`select ${sql.join(counts)}`.execute(db);
   const [row = {}] = rows;
   const entries = types.map((type) => [type, row[type.replace('.', '_')] ?? 0] as const);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { isSent } from './activity.ts';
 import type { Database } from '../database.ts';
+import { type Moment, momentsOf } from '../emails/moments.ts';
 
 /** Statistics over whole UTC days. `from` is the start of the first of `days`. */
 export interface Days {
@@ -24,14 +24,13 @@ export async function listEmailDays(
   projectId: string,
   { from, days }: Days,
 ): Promise<EmailDay[]> {
-  const countOf = (at: string, where = sql.raw<boolean>(`${at} is not null`)) => sql`
-    (select count(*)::float8 from email where project_id = ${projectId} and ${where}
-      and ${sql.ref(at)} >= day and ${sql.ref(at)} < day + interval '24 hours')`;
+  const countOf = (moment: Moment) => sql`(select count(*)::float8
+    from ${momentsOf(projectId, moment, sql`at >= day and at < day + interval '24 hours'`)})`;
   const { rows } = await sql<EmailDay>`
     select to_char(day at time zone 'UTC', 'YYYY-MM-DD') as date,
-        ${countOf('sent_at', isSent)} as emails, ${countOf('opened_at')} as opens,
-        ${countOf('clicked_at')} as clicks, ${countOf('bounced_at')} as bounces,
-        ${countOf('delivered_at')} as delivered
+        ${countOf('sent')} as emails, ${countOf('opened')} as opens,
+        ${countOf('clicked')} as clicks, ${countOf('bounced')} as bounces,
+        ${countOf('delivered')} as delivered
       from generate_series(${from}::timestamptz,
         ${from}::timestamptz + (${days}::int - 1) * interval '24 hours',
         interval '24 hours') day

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
+import type { Moment } from '../emails/moments.ts';
 import { isoTime } from '../expressions.ts';
 import { itemsMatch } from '../subscriptions/matching.ts';
 
@@ -16,6 +17,8 @@ export interface DerivedEvent {
   bit: 1 | 2;
   /** When it happened. */
   at: 'sent_at' | 'delivered_at';
+  /** The same, of the messages of a project. */
+  moment: Moment;
   /** The name of that in the event's data. */
   field: 'sentAt' | 'deliveredAt';
   /**
@@ -23,8 +26,8 @@ export interface DerivedEvent {
    * of the same moment are ordered by id: sent, then delivered.
    */
   version: '6' | '8';
-  /** SQL of the condition of the index on (project_id, `at`, id). */
-  indexed: RawBuilder<boolean>;
+  /** SQL of which messages have that moment. */
+  happened: RawBuilder<boolean>;
 }
 
 export const derivedEvents: readonly DerivedEvent[] = [
@@ -32,17 +35,19 @@ export const derivedEvents: readonly DerivedEvent[] = [
     name: 'email.sent',
     bit: 1,
     at: 'sent_at',
+    moment: 'sent',
     field: 'sentAt',
     version: '6',
-    indexed: sql`sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
+    happened: sql`sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
   },
   {
     name: 'email.delivery',
     bit: 2,
     at: 'delivered_at',
+    moment: 'delivered',
     field: 'deliveredAt',
     version: '8',
-    indexed: sql`delivered_at is not null`,
+    happened: sql`delivered_at is not null`,
   },
 ];
 
@@ -55,8 +60,8 @@ export function derivedNamed(name: string | undefined): readonly DerivedEvent[] 
 const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
 
 /** SQL of whether a message has the derived event. */
-export function hasDerived({ bit, indexed }: DerivedEvent): RawBuilder<boolean> {
-  return sql`${indexed} and derived_events & ${sql.lit(bit)} <> 0`;
+export function hasDerived({ bit, happened }: DerivedEvent): RawBuilder<boolean> {
+  return sql`${happened} and derived_events & ${sql.lit(bit)} <> 0`;
 }
 
 /** Which of the events of messages need not be stored. */
@@ -76,7 +81,25 @@ export async function findDerivable(
   projectId: string,
   contactIds: readonly string[],
 ): Promise<Derivable> {
-  const { rows } = await sql<{ name: string; subscriptionIds: string[] | null; isLogged: boolean }>`
+  const { rows } = await sql<{ name: string; subscriptionIds: string[] | null }>`
+    ${selectDerivable(projectId, contactIds)}`.execute(tx);
+  const names = new Set(rows.map(({ name }) => name));
+  return {
+    bits: derivedEvents.reduce((sum, { name, bit }) => sum + (names.has(name) ? bit : 0), 0),
+    subscriptionIds: [...new Set(rows.flatMap(({ subscriptionIds }) => subscriptionIds ?? []))],
+  };
+}
+
+/**
+ * SQL of the names of these events, with the subscriptions that want them: `name`, `"subscriptionIds"` or
+ * null. The statement must begin when the contacts are locked.
+ */
+export function selectDerivable(
+  projectId: string,
+  contactIds: readonly string[],
+): RawBuilder<unknown> {
+  return sql`
+    select name, "subscriptionIds" from (
     select name, (select format from run_format where kind = 'derivedEventLog') = 2 as "isLogged",
         (select array_agg(id) from event_subscription
           where project_id = ${projectId} and enabled
@@ -90,22 +113,19 @@ export async function findDerivable(
           where project_id = ${projectId} and event_name = named.name)
         and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
           join wait on wait.contact_id = receiver.id
-          where wait.event_name = named.name and wait.event_id is null)`.execute(tx);
-  const derivable = rows.filter(({ subscriptionIds, isLogged }) => isLogged || !subscriptionIds);
-  const names = new Set(derivable.map(({ name }) => name));
-  return {
-    bits: derivedEvents.reduce((sum, { name, bit }) => sum + (names.has(name) ? bit : 0), 0),
-    subscriptionIds: [
-      ...new Set(derivable.flatMap(({ subscriptionIds }) => subscriptionIds ?? [])),
-    ],
-  };
+          where wait.event_name = named.name and wait.event_id is null)) derivable
+      where "isLogged" or "subscriptionIds" is null`;
 }
 
 /** SQL that has subscriptions read the derived events of messages, as the part of a statement. */
-export function loggingDerived(projectId: string, from: string): RawBuilder<unknown> {
+export function loggingDerived(
+  projectId: string,
+  from: string,
+  where: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> {
   return sql`insert into derived_event_log (project_id, email_ids)
     select ${projectId}::uuid, array_agg(id order by id) from ${sql.table(from)}
-      where derived_events <> 0 having count(*) > 0`;
+      where derived_events <> 0 and ${where} having count(*) > 0`;
 }
 
 /** SQL of the id of a derived event, from that of its message. */
@@ -123,10 +143,15 @@ export function tallying(from: string): RawBuilder<unknown> {
   return sql`insert into event_tally (project_id, name, day, count) ${sql.join(parts, sql` union all `)}`;
 }
 
-/** SQL of derived events, with the columns of `event`. @param where a condition on `email`. */
+/**
+ * SQL of derived events, with the columns of `event`.
+ * @param where a condition on `email`.
+ * @param from `email`, or that with what has no column of the same name.
+ */
 export function selectDerived(
   event: DerivedEvent,
   where: RawBuilder<unknown>,
+  from: RawBuilder<unknown> = sql`email`,
 ): RawBuilder<unknown> {
   const at = sql.ref(event.at);
   return sql`
@@ -137,7 +162,7 @@ export function selectDerived(
           'campaignId', campaign_id, 'sourceType', source_type,
           ${sql.lit(event.field)}, ${isoTime(at)}) as data,
         ${at} as created_at, ${at} as recorded_at, id as email_id, null::xid8 as tx
-      from email where ${hasDerived(event)} and ${where}`;
+      from ${from} where ${hasDerived(event)} and ${where}`;
 }
 
 /** The message of a derived event, by the event's id; null for the id of a stored event. */

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { momentsOf } from '../emails/moments.ts';
 import { anyOf, isoTime, type RowSize } from '../expressions.ts';
 import type { Event } from '../tables.ts';
 import { derivedEvents, derivedNamed, selectDerived, selectEvents } from './derived.ts';
@@ -272,8 +273,9 @@ export async function listEvents(
       union all
       (select ${rowSize}, created_at, recorded_at from (${selectDerived(
         event,
-        sql`project_id = ${projectId} and ${sql.ref(event.at)} >= (select at from last)
-          order by ${sql.ref(event.at)} desc, email.id desc limit ${limit}`,
+        sql`true order by moment.at desc, email_id desc limit ${limit}`,
+        sql`${momentsOf(projectId, event.moment, sql`at >= (select at from last)`)}
+          join email on email.id = email_id`,
       )}) as mail)`,
   );
   const { rows } = await sql<RowSize>`

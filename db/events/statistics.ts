@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.ts';
 import type { Database } from '../database.ts';
+import { momentsOf } from '../emails/moments.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
@@ -50,9 +51,10 @@ export async function listEventCounts(
             where project_id = ${projectId} and day = ${utcDay(first)}) named`,
       ...derivedEvents.map(
         (event) => sql`
-          select ${sql.lit(event.name)}, count(*) from email
-            where project_id = ${projectId} and ${hasDerived(event)}
-              and ${sql.ref(event.at)} >= ${first} and ${sql.ref(event.at)} < ${end}`,
+          select ${sql.lit(event.name)}, count(*)
+            from ${momentsOf(projectId, event.moment, sql`at >= ${first} and at < ${end}`)}
+            join email on email.id = email_id
+            where ${hasDerived(event)}`,
       ),
     ]),
   ];

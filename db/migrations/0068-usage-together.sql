@@ -4,7 +4,7 @@ set lock_timeout = 1000;
 -- of each row that was a tenth of what a campaign's message cost.
 create or replace trigger email_sent after update of sent_at on email for each row
   when (old.sent_at is null and new.sent_at is not null
-    and current_setting('everpost.usage_noted', true) is distinct from 'together')
+    and current_setting('everpost.noted', true) is distinct from 'together')
   execute function note_usage();
 
 -- PostgreSQL 18 has a function of its own, which is cheaper, and ids of one millisecond are in order.

@@ -1,9 +1,11 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { timeOfId } from '../../domain/ids.ts';
 import { notedSubscription } from '../../domain/runs.ts';
 import { noteRuns } from '../commits.ts';
-import { type Database, transact } from '../database.ts';
-import { derivedEvents, findDerivable, loggingDerived } from '../events/derived.ts';
+import { andCommit, type Database, transact } from '../database.ts';
+import { derivedEvents, loggingDerived, selectDerivable } from '../events/derived.ts';
+import { isRefusal } from '../sql-state.ts';
+import { sentAlone, sentAndDelivered } from '../emails/moments.ts';
 import { retentionMsMin } from '../emails/body-retention.ts';
 import type { ChunkOrigin } from '../emails/claims.ts';
 import type { Attempt } from './attempts.ts';
@@ -29,7 +31,7 @@ export async function recordAcceptedChunk(db: Database, attempt: Attempt): Promi
     await transact(db, (tx) => record(tx, accepted));
     return true;
   } catch (error) {
-    if (error instanceof Unusual) return false;
+    if (error instanceof Unusual || isRefusal(error)) return false;
     throw error;
   }
 }
@@ -87,17 +89,17 @@ function asUsual({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt
 
 async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   const { projectId, campaignId, chunk, isDelivered, count } = given;
-  await lockInOrder(tx, given);
-  const derivable = await findDerivable(tx, projectId, given.contactIds);
   const events = derivedEvents.filter(({ at }) => isDelivered || at === 'sent_at');
-  const bits = events.reduce((sum, { bit }) => sum + bit, 0);
-  // Some of their events are to be stored.
-  if ((derivable.bits & bits) !== bits) throw new Unusual();
   const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
+  await lockInOrder(tx, given, names);
+  const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
+  const bits = events.reduce((sum, { bit }) => sum + bit, 0);
   // After the locks, and the same for all, so that they are of one day.
   const at = sql`statement_timestamp()`;
-  const { rows } = await sql<{ count: number }>`
-    with settled as (
+  const { rows } = await sql<{ subscriptionIds: string[] | null }>`
+    with derivable as (
+      ${selectDerivable(projectId, given.contactIds)}
+    ), settled as (
       update email set
           status = ${sql.lit(isDelivered ? 'DELIVERED' : 'SENT')}, message_id = accepted.message_id,
           attempts = 1, handed_over_at = ${chunk.claimedAt}::timestamptz,
@@ -122,6 +124,10 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           from project cross join settled
           where project.id = ${projectId} and project.customer is not null
         on conflict do nothing
+    ), noted as (
+      insert into email_moment (project_id, kind, at, email_id)
+        select ${projectId}, ${sql.lit(isDelivered ? sentAndDelivered : sentAlone)}, settled.sent_at, settled.id
+          from settled
     ), ended as (
       delete from campaign_chunk where attempt_id = ${chunk.attemptId}
     ), counted as (
@@ -131,28 +137,46 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
           refused_in_row = 0
         from total where campaign.id = ${campaignId}
-    ) ${derivable.subscriptionIds.length > 0 ? sql`, logged as (${loggingDerived(projectId, 'settled')})` : sql``}
-    select count from total`.execute(tx);
-  // Feedback was faster, or a contact was deleted with its message.
-  if (rows[0]?.count !== count) throw new Unusual();
+    ), logged as (
+      ${loggingDerived(projectId, 'settled', isWanted)}
+    )
+    select (select array_agg(distinct id)
+          from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
+        -- Divides by zero, and fails, when it is not as usual after all: feedback was faster, a contact was
+        -- deleted with its message, or somebody waits for an event since the contacts are locked.
+        1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
+      from total ${andCommit}`.execute(tx);
+  const ids = rows[0]?.subscriptionIds ?? [];
   noteRuns(
     tx,
-    derivable.subscriptionIds.map((id) => notedSubscription(projectId, id)),
+    ids.map((id) => notedSubscription(projectId, id)),
   );
 }
 
 /**
- * Locks the contacts, in order, then the chunk, as everywhere: see `recordDeliveryOutcomes`. Says to the trigger
- * `email_sent` that the usage of the messages is noted by the statement that settles them.
+ * Locks the contacts, in order, then the chunk, as everywhere: see `recordDeliveryOutcomes`. Says to the triggers
+ * `email_sent` and `email_moments_change` that the statement which settles the messages notes their usage and
+ * moments.
  */
-async function lockInOrder(tx: Database, { chunk, contactIds }: AcceptedChunk): Promise<void> {
-  const { rows } = await sql`
+async function lockInOrder(
+  tx: Database,
+  { projectId, chunk, contactIds }: AcceptedChunk,
+  names: RawBuilder<unknown>,
+): Promise<void> {
+  const derivable = sql`(${selectDerivable(projectId, contactIds)}) derivable`;
+  const { rows } = await sql<{ isDerivable: boolean }>`
     with receivers as materialized (
       select id from contact where id = any(${contactIds}::uuid[]) order by id for no key update
     )
-    select set_config('everpost.usage_noted', 'together', true) from campaign_chunk
+    select set_config('everpost.noted', 'together', true), ${isDerivable(derivable, names)} as "isDerivable"
+      from campaign_chunk
       where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
       for update`.execute(tx);
-  // The attempt has lost it, or all outcomes are recorded.
-  if (rows.length === 0) throw new Unusual();
+  // The attempt has lost it, or all outcomes are recorded; or some of the events are to be stored.
+  if (!rows[0]?.isDerivable) throw new Unusual();
+}
+
+/** SQL of whether all events of these names need not be stored. */
+function isDerivable(derivable: RawBuilder<unknown>, names: RawBuilder<unknown>) {
+  return sql<boolean>`(not exists (values ${names} except select name from ${derivable}))`;
 }

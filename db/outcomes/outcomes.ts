@@ -344,17 +344,18 @@ export async function settleUncertainEmails(
 ): Promise<number> {
   return transact(db, async (tx) => {
     const detail = sql`jsonb_build_object('by', 'policy', 'policy', ${given.policy}::text)`;
+    const settledBefore = sql`now() - make_interval(mins => ${given.settleMinutes}::int)`;
     const { rows } = await sql<{ campaign_id: string | null }>`
       with unknown as (
         select email.id,
             ${given.policy} = 'resend' and attempts < ${sendAttemptsMax}
-              and (campaign_id is null or exists (
+              and (email.campaign_id is null or exists (
                 select from campaign where campaign.id = email.campaign_id
                   and campaign.status in ('SENDING', 'PAUSED'))) as resend
-          from email
-          where status = 'SENDING'
-            and lease_until < now() - make_interval(mins => ${given.settleMinutes}::int)
-          limit ${given.max} for update skip locked
+          from email_queue queued join email on email.id = queued.email_id
+          where queued.lease_until < ${settledBefore} and status = 'SENDING'
+            and email.lease_until < ${settledBefore}
+          limit ${given.max} for update of email skip locked
       )
       update email set
           status = case when resend then 'PENDING' else 'FAILED' end,
@@ -362,7 +363,7 @@ export async function settleUncertainEmails(
           lease_until = null, due_at = now(), updated_at = now(),
           trace = trace || ${traceEntry('settled', detail)}
         from unknown where email.id = unknown.id
-        returning campaign_id`.execute(tx);
+        returning email.campaign_id`.execute(tx);
     const campaigns = new Set(rows.flatMap((row) => row.campaign_id ?? []));
     const named = await tx
       .selectFrom('campaign')

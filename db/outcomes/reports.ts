@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -32,9 +31,8 @@ export async function findReportedMessages(
   db: Database,
   reports: readonly FeedbackReport[],
 ): Promise<(FoundReport | null)[]> {
-  const byId = await findMessages(
+  const byId = await findById(
     db,
-    'id',
     reports
       .flatMap(({ emailId, messageId }) => [emailId, ownIdIn(messageId)])
       .filter((id) => typeof id === 'string'),
@@ -45,9 +43,8 @@ export async function findReportedMessages(
     const own = byId.get(ownIdIn(messageId) ?? '');
     return own?.message_id === messageId ? own : undefined;
   };
-  const byMessageId = await findMessages(
+  const byMessageId = await findByProviderId(
     db,
-    'message_id',
     reports.flatMap((report) => (messageOf(report) ? [] : (report.messageId ?? []))),
   );
   return reports.map((report) => {
@@ -63,17 +60,24 @@ function ownIdIn(messageId: string | null): string | undefined {
   return messageId?.match(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=@)/)?.[0];
 }
 
-async function findMessages(db: Database, column: 'id' | 'message_id', values: readonly string[]) {
-  if (values.length === 0) return new Map<string, never>();
+async function findById(db: Database, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, never>();
   const rows = await db
     .selectFrom('email')
     .select(['id', 'message_id', 'project_id', 'contact_id'])
-    // Written out as literals, to match the index of provider ids.
-    .where('source_type', '<>', sql.lit('INBOUND'))
-    .where(column, '=', anyOf([...new Set(values)], column === 'id' ? 'uuid' : 'text'))
-    .$if(column === 'message_id', (query) =>
-      query.where(sql<boolean>`left(message_id, 36) <> id::text`),
-    )
+    .where('source_type', '<>', 'INBOUND')
+    .where('id', '=', anyOf([...new Set(ids)]))
     .execute();
-  return new Map(rows.map((row) => [row[column] ?? '', row]));
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+async function findByProviderId(db: Database, messageIds: readonly string[]) {
+  if (messageIds.length === 0) return new Map<string, never>();
+  const rows = await db
+    .selectFrom('provider_message')
+    .innerJoin('email', 'email.id', 'provider_message.email_id')
+    .select(['email.id', 'provider_message.message_id', 'email.project_id', 'email.contact_id'])
+    .where('provider_message.message_id', '=', anyOf([...new Set(messageIds)], 'text'))
+    .execute();
+  return new Map(rows.map((row) => [row.message_id, row]));
 }

@@ -190,6 +190,8 @@ export const removedTables: readonly Page[] = [
 /** Tables whose rows go with a row of those above, or by its removal. */
 export const goneWithParent = [
   'removal',
+  'email_moment',
+  'email_queue',
   'consent',
   'contact_topic',
   'opt_in',

@@ -6,10 +6,21 @@ import {
   sentThatMatters,
 } from '../../domain/sender/reputation.ts';
 import type { Database } from '../database.ts';
+import { type Moment, momentsOf } from '../emails/moments.ts';
 import { disableProject } from './suspension.ts';
 
 /** A project's sent mail and its feedback, by time. Mail to the simulator is not counted. */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
+  // All, less those to the simulator: both are counted in indexes alone.
+  const isKept = {
+    sent_at: sql`status <> 'FAILED'`,
+    bounced_at: sql`true`,
+    complained_at: sql`true`,
+  };
+  const count = (moment: Moment, at: keyof typeof isKept) => sql`(select (
+      (select count(*) from ${momentsOf(projectId, moment, sql`at >= since.at`)})
+      - (select count(*) from email where project_id = ${projectId} and ${isSimulated}
+        and ${sql.ref(at)} >= since.at and ${isKept[at]}))::int as count)`;
   const { rows } = await sql<{
     window: keyof FeedbackWindows;
     total: number;
@@ -21,16 +32,9 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
       from (values ('twentyFourHour', now() - interval '24 hours'),
         ('sevenDay', now() - interval '7 days'), ('allTime', '-infinity'::timestamptz))
         as since("window", at)
-      cross join lateral (select count(*)::int from email
-        where project_id = ${projectId} and sent_at is not null and sent_at >= since.at
-          and to_email not like '%@simulator.test') sent
-      cross join lateral (select count(*)::int from email
-        where project_id = ${projectId} and bounced_at is not null and bounced_at >= since.at
-          and to_email not like '%@simulator.test') bounced
-      cross join lateral (select count(*)::int from email
-        where project_id = ${projectId} and complained_at is not null
-          and complained_at >= since.at
-          and to_email not like '%@simulator.test') complained`.execute(db);
+      cross join lateral ${count('sent', 'sent_at')} sent
+      cross join lateral ${count('bounced', 'bounced_at')} bounced
+      cross join lateral ${count('complained', 'complained_at')} complained`.execute(db);
   const none = { total: 0, bounces: 0, complaints: 0 };
   const windows: FeedbackWindows = { twentyFourHour: none, sevenDay: none, allTime: none };
   for (const { window, ...feedback } of rows) windows[window] = feedback;
@@ -66,27 +70,28 @@ async function findMeasure(
   measure: Measure,
 ): Promise<FeedbackWindows> {
   const at = sql.ref(measure === 'bounces' ? 'bounced_at' : 'complained_at');
-  const counts = async (isMeant: RawBuilder<unknown>) => {
+  const counts = async (from: RawBuilder<unknown>) => {
     const { rows } = await sql<{ day: number; week: number; all: number }>`
-      select count(*) filter (where ${at} >= now() - interval '24 hours')::int as day,
-          count(*) filter (where ${at} >= now() - interval '7 days')::int as week,
+      select count(*) filter (where at >= now() - interval '24 hours')::int as day,
+          count(*) filter (where at >= now() - interval '7 days')::int as week,
           count(*)::int as all
-        from email
-        where project_id = ${projectId} and ${at} is not null and ${isMeant}`.execute(db);
+        from ${from}`.execute(db);
     return rows[0] ?? { day: 0, week: 0, all: 0 };
   };
-  const [all, simulated] = [await counts(sql`true`), await counts(isSimulated)];
-  const feedback = async (count: number, window: RawBuilder<unknown>) => ({
+  const all = await counts(momentsOf(projectId, measure === 'bounces' ? 'bounced' : 'complained'));
+  const simulated = await counts(sql`(select ${at} as at from email
+    where project_id = ${projectId} and ${at} is not null and ${isSimulated}) simulated`);
+  const feedback = async (count: number, since: RawBuilder<Date>) => ({
     bounces: 0,
     complaints: 0,
     [measure]: count,
-    total: await countSent(db, projectId, window, sentThatMatters(measure, count)),
+    total: await countSent(db, projectId, since, sentThatMatters(measure, count)),
   });
   return {
     // Rates of a day are not evaluated.
     twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: all.day - simulated.day },
-    sevenDay: await feedback(all.week - simulated.week, sql`sent_at >= now() - interval '7 days'`),
-    allTime: await feedback(all.all - simulated.all, sql`sent_at is not null`),
+    sevenDay: await feedback(all.week - simulated.week, sql<Date>`(now() - interval '7 days')`),
+    allTime: await feedback(all.all - simulated.all, sql<Date>`'-infinity'::timestamptz`),
   };
 }
 
@@ -96,16 +101,17 @@ const isSimulated = sql`to_email like '%@simulator.test'`;
 async function countSent(
   db: Database,
   projectId: string,
-  window: RawBuilder<unknown>,
+  since: RawBuilder<Date>,
   max: number,
 ): Promise<number> {
-  const sent = sql`
-    select from email
-      where project_id = ${projectId} and ${window} and status <> 'FAILED'
-        and source_type <> 'INBOUND'`;
   const { rows } = await sql<{ count: number }>`
-    with simulated as (select count(*) from (${sent} and ${isSimulated}) found)
+    with simulated as (
+      select count(*) from email
+        where project_id = ${projectId} and ${isSimulated} and sent_at >= ${since}
+          and status <> 'FAILED'
+    )
     select (count(*) - (select count from simulated))::int as count
-      from (${sent} limit ${max} + (select count from simulated)) found`.execute(db);
+      from (select from ${momentsOf(projectId, 'sent', sql`at >= ${since}`)}
+        limit ${max} + (select count from simulated)) found`.execute(db);
   return rows[0]?.count ?? 0;
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
+import { waitingOf } from '../emails/queue.ts';
 import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
 import { lookAtSchedules } from '../schedules/schedules.ts';
 import { stopRuns } from './deletion.ts';
@@ -94,9 +95,10 @@ async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
   await sql`
     update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
         trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
-      where id in (select id from email
-        where status = 'PENDING' and project_id = ${projectId} and campaign_id is null
-        limit ${pageSize})`.execute(tx);
+      where status = 'PENDING'
+        and id in (select email_id from ${waitingOf(sql`${projectId}`)} limit ${pageSize})`.execute(
+    tx,
+  );
 }
 
 /** The last times a project was disabled, newest first. */

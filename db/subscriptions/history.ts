@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { momentsOf } from '../emails/moments.ts';
 import { derivedEvents, hasDerived, storeDerived } from '../events/derived.ts';
 import { itemsMatch } from './matching.ts';
 
@@ -39,13 +40,14 @@ export async function storeHistory(tx: Database, span: HistorySpan): Promise<str
   for (const event of derivedEvents) {
     if (eventName !== null && eventName !== event.name) continue;
     const at = sql.ref(event.at);
+    const isWithin = sql`at >= ${after?.at ?? from}::timestamptz
+      ${to === null ? sql`` : sql`and at <= ${to}::timestamptz`}`;
     const { rows } = await sql<{ id: string; at: string }>`
-      select id, ${at}::text as at from email
-        where project_id = ${projectId} and ${hasDerived(event)}
-          and ${at} >= ${after?.at ?? from}::timestamptz
-          ${to === null ? sql`` : sql`and ${at} <= ${to}::timestamptz`}
+      select id, ${at}::text as at
+        from ${momentsOf(projectId, event.moment, isWithin)} join email on id = email_id
+        where ${hasDerived(event)}
           and ${itemsMatch(sql`${items}::text[]`, sql`${event.name}::text`)}
-        order by ${at}, id limit ${storedMax} for no key update`.execute(tx);
+        order by moment.at, email_id limit ${storedMax} for no key update of email`.execute(tx);
     const last = rows.at(-1);
     if (!last) continue;
     await storeDerived(

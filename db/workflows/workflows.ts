@@ -4,6 +4,7 @@ import { type DataField, typedSql } from '../contacts/fields.ts';
 import { columnsOf } from '../columns.ts';
 import { derivedNamed, selectDerived } from '../events/derived.ts';
 import type { Database } from '../database.ts';
+import { momentsOf } from '../emails/moments.ts';
 import { exitRulesOf, insertExitEvents } from './exits.ts';
 import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import { cancelJobs } from '../jobs/jobs.ts';
@@ -302,9 +303,8 @@ export async function listEventDataFields(
   eventName: string,
 ): Promise<DataField[]> {
   const derived = derivedNamed(eventName).map((event) => {
-    const isNew = sql`id in (select id from email
-      where project_id = ${projectId} and ${event.indexed}
-      order by ${sql.ref(event.at)} desc, id desc limit 100)`;
+    const isNew = sql`id in (select email_id from ${momentsOf(projectId, event.moment)}
+      order by at desc, email_id desc limit 100)`;
     return sql`union all select id, created_at, data from (${selectDerived(event, isNew)}) as mail`;
   });
   const { rows } = await sql<DataField>`

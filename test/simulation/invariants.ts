@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { mailTableFaults } from '../support/mail-tables.ts';
 import type { SimulatedTemporal } from './temporal.ts';
 import type { SimulatedProvider, Taken } from './world.ts';
 
@@ -103,5 +104,6 @@ export async function findBroken(
     select 'campaign ' || id || ' says ' || sent_count || ' sent' from campaign
       where sent_count <> (select count(*) from email
         where campaign_id = campaign.id and sent_at is not null)`);
-  return [...broken, ...rows.map(({ what }) => what)];
+  const { rows: faults } = await client.query(mailTableFaults);
+  return [...broken, ...[...rows, ...faults].map(({ what }) => what)];
 }

@@ -93,7 +93,9 @@ type History = typeof history extends fc.Arbitrary<infer Given> ? Given : never;
 async function store({ events, emails, campaigns, executions }: History): Promise<void> {
   const { db } = shop.api;
   const projectId = shop.project.id;
-  await sql`truncate event, event_tally, email, campaign, execution cascade`.execute(db);
+  await sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, campaign, execution cascade`.execute(
+    db,
+  );
   const rows = (list: object[]) => sql`jsonb_to_recordset(${JSON.stringify(list)}::jsonb)`;
   const contactOf = (index: number | null) => (index === null ? null : contactIds[index]);
   await sql`insert into event (project_id, id, name, contact_id, data, created_at)

@@ -3,7 +3,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { refusal, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
-afterEach(() => sql`truncate event, event_tally, email, campaign cascade`.execute(shop.api.db));
+afterEach(() =>
+  sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, campaign cascade`.execute(
+    shop.api.db,
+  ),
+);
 
 const get = async (path: string) => (await shop.call('GET', `/analytics/${path}`)).body;
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);

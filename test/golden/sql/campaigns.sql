@@ -22,8 +22,8 @@ select ( (
     from campaign_chunk
     where campaign_id = $1 and lease_until < now()) + (
     select count(*)
-    from email
-    where campaign_id = $2 and status = 'SENDING' and lease_until < now()) + (
+    from email_queue
+    where campaign_id = $2 and lease_until < now()) + (
     select count(*)
     from email
     where campaign_id = $3 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
@@ -90,8 +90,10 @@ select case when least( (
     order by due_at
     limit 1), (
     select due_at
-    from email
-    where campaign_id = $2 and status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z'
+    from (
+      select due_at, email_id
+      from email_queue
+      where campaign_id = $2 and lease_until is null) waiting
     order by due_at
     limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
           select due_at
@@ -100,17 +102,18 @@ select case when least( (
           order by due_at
           limit 1), (
           select due_at
-          from email
-          where campaign_id = $4 and status = 'PENDING' and due_at < timestamptz '2100-01-01
-              00:00:00Z'
+          from (
+            select due_at, email_id
+            from email_queue
+            where campaign_id = $4 and lease_until is null) waiting
           order by due_at
           limit 1)) - clock_timestamp()) * 1000)::float8) end as "nextDueMs", exists (
   select
   from campaign_chunk
   where campaign_id = $5 and attempt_id is not null) or exists (
   select
-  from email
-  where campaign_id = $6 and status = 'SENDING') as "isUnsettled"
+  from email_queue
+  where campaign_id = $6 and lease_until is not null) as "isUnsettled"
 
 select content.subject, content.body, topic.key as "topicKey"
 from campaign_content as content
@@ -130,11 +133,11 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
     email.from_name, email.handed_over_at, email.headers, email.held_until, email.hold_reason,
     email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
-    email.opens, email.opt_in_id, email.project_id, email.reply_to, email.retry_at,
-    email.scheduled_for, email.sent_at, email.source_type, email.subject, email.template_id,
-    email.to_email, email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
-    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
-    'PENDING' and email.campaign_id is not null and email.id in (
+    email.opens, email.opt_in_id, email.project_id, email.received_id, email.reply_to,
+    email.retry_at, email.scheduled_for, email.sent_at, email.source_type, email.subject,
+    email.template_id, email.to_email, email.to_name, email.topic_id, email.unsubscribed_at,
+    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -153,11 +156,11 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.delivered_at, email.derived_events, email.due_at, email.error, email.from_email,
     email.from_name, email.handed_over_at, email.headers, email.held_until, email.hold_reason,
     email.id, email.lease_until, email.message_class, email.message_id, email.opened_at,
-    email.opens, email.opt_in_id, email.project_id, email.reply_to, email.retry_at,
-    email.scheduled_for, email.sent_at, email.source_type, email.subject, email.template_id,
-    email.to_email, email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
-    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
-    'PENDING' and email.campaign_id is not null and email.id in (
+    email.opens, email.opt_in_id, email.project_id, email.received_id, email.reply_to,
+    email.retry_at, email.scheduled_for, email.sent_at, email.source_type, email.subject,
+    email.template_id, email.to_email, email.to_name, email.topic_id, email.unsubscribed_at,
+    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(email_ids)
     from campaign_chunk
     where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
@@ -237,17 +240,18 @@ where id in (
           from campaign_chunk
           where campaign_id = campaign.id and attempt_id is not null) and not exists (
           select
-          from email
-          where campaign_id = campaign.id and status = 'SENDING') and coalesce(least( (
+          from email_queue
+          where campaign_id = campaign.id and lease_until is not null) and coalesce(least( (
               select due_at
               from campaign_chunk
               where campaign_id = campaign.id and attempt_id is null
               order by due_at
               limit 1), (
               select due_at
-              from email
-              where campaign_id = campaign.id and status = 'PENDING' and due_at < timestamptz
-                  '2100-01-01 00:00:00Z'
+              from (
+                select due_at, email_id
+                from email_queue
+                where campaign_id = campaign.id and lease_until is null) waiting
               order by due_at
               limit 1)) > now(), false))) or (status = 'SCHEDULED' and scheduled_for < now() -
                   interval '1 minute') or (status = 'CANCELLED' and frozen_at is not null and exists

@@ -360,9 +360,43 @@ with receivers as materialized (
   where id = any($1::uuid[])
   order by id
   for no key update )
-select set_config('everpost.usage_noted', 'together', true)
+select set_config('everpost.noted', 'together', true), (not exists (
+    values ('email.sent'), ('email.delivery') except
+    select name
+    from (
+      select name, "subscriptionIds"
+      from (
+        select name, (
+          select format
+          from run_format
+          where kind = 'derivedEventLog') = 2 as "isLogged", (
+          select array_agg(id)
+          from event_subscription
+          where project_id = $2 and enabled and exists (
+            select
+            from unnest(events) as item
+            where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name,
+                left(item, -1)))) as "subscriptionIds"
+        from (
+          values ('email.sent'::text), ('email.delivery'::text)) as named(name)
+        where (
+          select format
+          from run_format
+          where kind = 'campaignEvents') = 2 and not exists (
+          select
+          from workflow
+          where project_id = $3 and trigger_event_name = named.name and enabled and trigger_type =
+              'EVENT') and not exists (
+          select
+          from exit_event
+          where project_id = $4 and event_name = named.name) and not exists (
+          select
+          from unnest($5::uuid[]) as receiver(id)
+          join wait on wait.contact_id = receiver.id
+          where wait.event_name = named.name and wait.event_id is null)) derivable
+      where "isLogged" or "subscriptionIds" is null) derivable)) as "isDerivable"
 from campaign_chunk
-where attempt_id = $2 and (
+where attempt_id = $6 and (
   select count(*)
   from receivers) > 0
 for update

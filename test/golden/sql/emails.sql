@@ -49,32 +49,50 @@ returning message_id
 
 select (
   select count(*)::float8
-  from email
-  where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and project_id = $1
-      and sent_at >= $2::timestamptz) as email_sent, (
+  from (
+    select email_id as id, at as sent_at
+    from (
+      select at, email_id
+      from email_moment
+      where project_id = $1 and kind = 1 and true
+      union all
+      select at, email_id
+      from email_moment
+      where project_id = $2 and kind = 7 and true) moment) mine
+  where true and sent_at >= $3::timestamptz) as email_sent, (
   select count(*)::float8
-  from email
-  where opened_at is not null and project_id = $3 and opened_at >= $4::timestamptz) as email_opened,
-      (
+  from (
+    select email_id as id, at as opened_at
+    from (
+      select at, email_id
+      from email_moment
+      where project_id = $4 and kind = 3 and true) moment) mine
+  where true and opened_at >= $5::timestamptz) as email_opened, (
   select count(*)::float8
-  from email
-  where clicked_at is not null and project_id = $5 and clicked_at >= $6::timestamptz) as
-      email_clicked, (
+  from (
+    select email_id as id, at as clicked_at
+    from (
+      select at, email_id
+      from email_moment
+      where project_id = $6 and kind = 4 and true) moment) mine
+  where true and clicked_at >= $7::timestamptz) as email_clicked, (
   select count(*)::float8
   from execution
-  where exists (
+  where project_id = $8 and exists (
     select
     from workflow
-    where workflow.id = workflow_id) and project_id = $7 and date_trunc('milliseconds', started_at
-        at time zone 'UTC') >= $8::timestamptz at time zone 'UTC') as workflow_started
+    where workflow.id = workflow_id) and date_trunc('milliseconds', started_at at time zone 'UTC')
+        >= $9::timestamptz at time zone 'UTC') as workflow_started
 
 select ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now()
-      order by due_at
+      from (
+        select due_at, email_id
+        from email_queue
+        where project_id = $1 and campaign_id is null and lease_until is null) waiting
+      where due_at <= now()
       limit $2) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
@@ -84,8 +102,11 @@ select ((
         where campaign.id = campaign_id and status = 'SENDING') and due_at <= now()), 0))::int as
             due, least((
     select min(due_at)
-    from email
-    where project_id = $4 and status = 'PENDING' and campaign_id is null and due_at <= now()), (
+    from (
+      select due_at, email_id
+      from email_queue
+      where project_id = $4 and campaign_id is null and lease_until is null) waiting
+    where due_at <= now()), (
     select min(due_at)
     from campaign_chunk
     where project_id = $5 and attempt_id is null and exists (
@@ -96,9 +117,11 @@ select ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $6 and status = 'SENDING' and lease_until >= now()
-      order by lease_until
+      from (
+        select lease_until
+        from email_queue
+        where project_id = $6 and lease_until is not null) claimed
+      where lease_until >= now()
       limit $7) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
@@ -107,9 +130,11 @@ select ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $9 and status = 'SENDING' and lease_until < now()
-      order by lease_until
+      from (
+        select lease_until
+        from email_queue
+        where project_id = $9 and lease_until is not null) claimed
+      where lease_until < now()
       limit $10) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
@@ -118,11 +143,13 @@ select ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $12 and status = 'PENDING' and campaign_id is null and (due_at > now() and
-          attempts > 0 and coalesce(scheduled_for < due_at, true)) and not (hold_reason is not null
-          and held_until > now())
-      order by due_at
+      from (
+        select due_at, email_id
+        from email_queue
+        where project_id = $12 and campaign_id is null and lease_until is null) waiting
+      join email on id = email_id
+      where (waiting.due_at > now() and attempts > 0 and coalesce(scheduled_for < waiting.due_at,
+          true)) and not (hold_reason is not null and held_until > now())
       limit $13) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
@@ -137,11 +164,14 @@ select ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $15 and status = 'PENDING' and campaign_id is null and due_at > now() and
-          not (due_at > now() and attempts > 0 and coalesce(scheduled_for < due_at, true)) and not
-          (hold_reason is not null and held_until > now())
-      order by due_at
+      from (
+        select due_at, email_id
+        from email_queue
+        where project_id = $15 and campaign_id is null and lease_until is null) waiting
+      join email on id = email_id
+      where waiting.due_at > now() and not (waiting.due_at > now() and attempts > 0 and
+          coalesce(scheduled_for < waiting.due_at, true)) and not (hold_reason is not null and
+          held_until > now())
       limit $16) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
@@ -156,38 +186,48 @@ select ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $18 and status = 'PENDING' and (hold_reason is not null and held_until >
-          now()) and hold_reason = $19
-      order by held_until
-      limit $20) mail))::int as "quietHours", ((
+      from (
+        select email_id
+        from email_queue
+        where project_id = $18 and held_until > now()) held
+      join email on id = email_id
+      where hold_reason = 'quiet_hours'
+      limit $19) mail))::int as "quietHours", ((
     select count(*)
     from (
       select
-      from email
-      where project_id = $21 and status = 'PENDING' and (hold_reason is not null and held_until >
-          now()) and hold_reason = $22
-      order by held_until
-      limit $23) mail))::int as "frequencyCap"
+      from (
+        select email_id
+        from email_queue
+        where project_id = $20 and held_until > now()) held
+      join email on id = email_id
+      where hold_reason = 'frequency_cap'
+      limit $21) mail))::int as "frequencyCap"
 
 select (count(*) filter (
-    where sent_at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from
-        now() - min(sent_at) filter (
-      where sent_at > now() - make_interval(secs => $2))), 0)::float8 as seconds,
-          coalesce(bool_or(not sent_at > now() - make_interval(secs => $3)), false) as "wasSending"
-from email
-where project_id = $4 and sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'
-    and sent_at > now() - make_interval(secs => $5) and true
+    where at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from now() -
+        min(at) filter (
+      where at > now() - make_interval(secs => $2))), 0)::float8 as seconds, coalesce(bool_or(not at
+          > now() - make_interval(secs => $3)), false) as "wasSending"
+from (
+  select at, email_id
+  from email_moment
+  where project_id = $4 and kind = 1 and at > now() - make_interval(secs => $5)
+  union all
+  select at, email_id
+  from email_moment
+  where project_id = $6 and kind = 7 and at > now() - make_interval(secs => $7)) moment
 
 select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
     clock_timestamp()) * 1000)::float8) end as ms
-from email
-where project_id = $1 and status = 'PENDING' and campaign_id is null
+from (
+  select due_at, email_id
+  from email_queue
+  where project_id = $1 and campaign_id is null and lease_until is null) waiting
 
 select count(*)::int as count
-from email
-where project_id = $1 and campaign_id = $2 and status = 'PENDING' and hold_reason is not null and
-    held_until > now()
+from email_queue
+where project_id = $1 and campaign_id = $2 and held_until > now()
 
 select count(*)::int as count, exists (
   select
@@ -195,8 +235,11 @@ select count(*)::int as count, exists (
   where send_policy.project_id = $1 and (quiet_hours is not null or caps <> '[]')) as "isPoliced"
 from (
   select
-  from email
-  where project_id = $2 and status = 'PENDING' and campaign_id is null and due_at <= now()
+  from (
+    select due_at, email_id
+    from email_queue
+    where project_id = $2 and campaign_id is null and lease_until is null) waiting
+  where due_at <= now()
   limit $3) due
 
 select count(*)::int as total
@@ -212,7 +255,7 @@ where project_id = $1 and id = any($2::uuid[])
 
 select id, message_id, project_id, contact_id
 from email
-where source_type <> 'INBOUND' and id = any($1::uuid[])
+where source_type <> $1 and id = any($2::uuid[])
 
 select key, tokens + extract(epoch from clock_timestamp() - refilled_at)::float8 * rate as tokens
 from token_bucket
@@ -239,17 +282,101 @@ where id in (
   for update skip locked)
 returning id, project_id, kind
 
+with derivable as (
+  select name, "subscriptionIds"
+  from (
+    select name, (
+      select format
+      from run_format
+      where kind = 'derivedEventLog') = 2 as "isLogged", (
+      select array_agg(id)
+      from event_subscription
+      where project_id = $1 and enabled and exists (
+        select
+        from unnest(events) as item
+        where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name,
+            left(item, -1)))) as "subscriptionIds"
+    from (
+      values ('email.sent'::text), ('email.delivery'::text)) as named(name)
+    where (
+      select format
+      from run_format
+      where kind = 'campaignEvents') = 2 and not exists (
+      select
+      from workflow
+      where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type =
+          'EVENT') and not exists (
+      select
+      from exit_event
+      where project_id = $3 and event_name = named.name) and not exists (
+      select
+      from unnest($4::uuid[]) as receiver(id)
+      join wait on wait.contact_id = receiver.id
+      where wait.event_name = named.name and wait.event_id is null)) derivable
+  where "isLogged" or "subscriptionIds" is null ), settled as (
+  update email
+  set status = 'DELIVERED', message_id = accepted.message_id, attempts = 1, handed_over_at =
+      $5::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
+      derived_events = 3, from_name = $6, reply_to = $7, content_version = $8, subject =
+      accepted.subject, body_frame = $9, body_values = accepted.body_values, updated_at = now()
+  from jsonb_to_recordset($10::jsonb) as accepted(id uuid, message_id text, subject text,
+      body_values jsonb)
+  where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
+  returning email.id, email.sent_at, email.billed_units, email.derived_events ), total as (
+  select count(*)::int as count, min(sent_at) as at
+  from settled ), tallied as (
+  insert into event_tally (project_id, name, day, count)
+  select $11, name, (at at time zone 'UTC')::date, count
+  from total
+  cross join (
+    values ('email.sent'), ('email.delivery')) as event(name) ), billed as (
+  insert into usage_report (email_id, customer, units, sent_at)
+  select settled.id, project.customer, billed_units, settled.sent_at
+  from project
+  cross join settled
+  where project.id = $12 and project.customer is not null
+  on conflict do nothing ), noted as (
+  insert into email_moment (project_id, kind, at, email_id)
+  select $13, 7, settled.sent_at, settled.id
+  from settled ), ended as (
+  delete from campaign_chunk
+  where attempt_id = $14 ), counted as (
+  update campaign
+  set sent_count = sent_count + total.count, delivered_count = delivered_count + case when true then
+      total.count else 0 end, refused_in_row = 0
+  from total
+  where campaign.id = $15 ), logged as (
+  insert into derived_event_log (project_id, email_ids)
+  select $16::uuid, array_agg(id
+    order by id)
+  from settled
+  where derived_events <> 0 and exists (
+    select
+    from derivable
+    where "subscriptionIds" is not null) having count(*) > 0 )
+select (
+  select array_agg(distinct id)
+  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", 1 / (count = $17 and (not
+      exists (
+      values ('email.sent'), ('email.delivery') except
+      select name
+      from derivable)))::int
+from total /* and commit */
+
 with due as (
-  select id, due_at, octet_length(body) as body_bytes
-  from email
-  where project_id = $1 and status = 'PENDING' and campaign_id is null and due_at <= now() and ($2
-      or not exists (
+  select id, email.due_at, octet_length(body) as body_bytes
+  from (
+    select due_at, email_id
+    from email_queue
+    where project_id = $1 and campaign_id is null and lease_until is null) waiting
+  join email on id = email_id
+  where waiting.due_at <= now() and status = 'PENDING' and ($2 or not exists (
       select
       from send_policy
       where send_policy.project_id = $3 and (quiet_hours is not null or caps <> '[]')))
-  order by due_at, id
+  order by waiting.due_at, email_id
   limit $4
-  for update skip locked ), weighed as (
+  for update of email skip locked ), weighed as (
   select id, coalesce(sum(body_bytes) over (
       order by due_at, id rows between unbounded preceding and 1 preceding), 0) as bytes_before
   from due ), claimed as (
@@ -401,39 +528,6 @@ from page
 
 with settled as (
   update email
-  set status = 'DELIVERED', message_id = accepted.message_id, attempts = 1, handed_over_at =
-      $1::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
-      derived_events = 3, from_name = $2, reply_to = $3, content_version = $4, subject =
-      accepted.subject, body_frame = $5, body_values = accepted.body_values, updated_at = now()
-  from jsonb_to_recordset($6::jsonb) as accepted(id uuid, message_id text, subject text, body_values
-      jsonb)
-  where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
-  returning email.id, email.sent_at, email.billed_units, email.derived_events ), total as (
-  select count(*)::int as count, min(sent_at) as at
-  from settled ), tallied as (
-  insert into event_tally (project_id, name, day, count)
-  select $7, name, (at at time zone 'UTC')::date, count
-  from total
-  cross join (
-    values ('email.sent'), ('email.delivery')) as event(name) ), billed as (
-  insert into usage_report (email_id, customer, units, sent_at)
-  select settled.id, project.customer, billed_units, settled.sent_at
-  from project
-  cross join settled
-  where project.id = $8 and project.customer is not null
-  on conflict do nothing ), ended as (
-  delete from campaign_chunk
-  where attempt_id = $9 ), counted as (
-  update campaign
-  set sent_count = sent_count + total.count, delivered_count = delivered_count + case when true then
-      total.count else 0 end, refused_in_row = 0
-  from total
-  where campaign.id = $10 )
-select count
-from total
-
-with settled as (
-  update email
   set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
       when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
       email.due_at end, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs
@@ -482,30 +576,35 @@ select id, status, sent_at is not null as "isSent", told
 from settled
 
 with unknown as (
-  select email.id, $1 = 'resend' and attempts < $2 and (campaign_id is null or exists (
+  select email.id, $1 = 'resend' and attempts < $2 and (email.campaign_id is null or exists (
       select
       from campaign
       where campaign.id = email.campaign_id and campaign.status in ('SENDING', 'PAUSED'))) as resend
-  from email
-  where status = 'SENDING' and lease_until < now() - make_interval(mins => $3::int)
-  limit $4
-  for update skip locked )
+  from email_queue queued
+  join email on email.id = queued.email_id
+  where queued.lease_until < now() - make_interval(mins => $3::int) and status = 'SENDING' and
+      email.lease_until < now() - make_interval(mins => $4::int)
+  limit $5
+  for update of email skip locked )
 update email
 set status = case when resend then 'PENDING' else 'FAILED' end, error = case when resend then null
     else 'delivery_unknown' end, lease_until = null, due_at = now(), updated_at = now(), trace =
-    trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $5::text))
+    trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $6::text))
 from unknown
 where email.id = unknown.id
-returning campaign_id
+returning email.campaign_id
 
 with unqueued as (
-  select id, due_at
-  from email
-  where campaign_id = $1 and status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z' and
-      due_at <= now()
-  order by due_at, id
+  select id, waiting.due_at
+  from (
+    select due_at, email_id
+    from email_queue
+    where campaign_id = $1 and lease_until is null) waiting
+  join email on id = email_id
+  where waiting.due_at <= now() and status = 'PENDING' and email.due_at <= now()
+  order by waiting.due_at, id
   limit $2
-  for update skip locked ), held as (
+  for update of email skip locked ), held as (
   update email
   set due_at = timestamptz '2100-01-01 00:00:00Z'
   from unqueued

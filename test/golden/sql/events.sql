@@ -146,35 +146,6 @@ where project_id = $1
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
 
-select name, (
-  select format
-  from run_format
-  where kind = 'derivedEventLog') = 2 as "isLogged", (
-  select array_agg(id)
-  from event_subscription
-  where project_id = $1 and enabled and exists (
-    select
-    from unnest(events) as item
-    where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name, left(item,
-        -1)))) as "subscriptionIds"
-from (
-  values ('email.sent'::text), ('email.delivery'::text)) as named(name)
-where (
-  select format
-  from run_format
-  where kind = 'campaignEvents') = 2 and not exists (
-  select
-  from workflow
-  where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type = 'EVENT')
-      and not exists (
-  select
-  from exit_event
-  where project_id = $3 and event_name = named.name) and not exists (
-  select
-  from unnest($4::uuid[]) as receiver(id)
-  join wait on wait.contact_id = receiver.id
-  where wait.event_name = named.name and wait.event_id is null)
-
 select name, sum(count)::float8 as count
 from (
   select name, sum(count)::bigint as count
@@ -193,14 +164,29 @@ from (
     where project_id = $6 and day = ($7::timestamptz at time zone 'UTC')::date) named
   union all
   select 'email.sent', count(*)
-  from email
-  where project_id = $8 and sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'
-      and derived_events & 1 <> 0 and sent_at >= $9 and sent_at < $10
+  from (
+    select at, email_id
+    from email_moment
+    where project_id = $8 and kind = 1 and at >= $9 and at < $10
+    union all
+    select at, email_id
+    from email_moment
+    where project_id = $11 and kind = 7 and at >= $12 and at < $13) moment
+  join email on email.id = email_id
+  where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and derived_events &
+      1 <> 0
   union all
   select 'email.delivery', count(*)
-  from email
-  where project_id = $11 and delivered_at is not null and derived_events & 2 <> 0 and delivered_at
-      >= $12 and delivered_at < $13) part
+  from (
+    select at, email_id
+    from email_moment
+    where project_id = $14 and kind = 2 and at >= $15 and at < $16
+    union all
+    select at, email_id
+    from email_moment
+    where project_id = $17 and kind = 7 and at >= $18 and at < $19) moment
+  join email on email.id = email_id
+  where delivered_at is not null and derived_events & 2 <> 0) part
 group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
 
@@ -315,104 +301,142 @@ with page as (
       select 'event.triggered' as type, 'event' as kind, id, created_at as at, '' || id || '' as
           item_id
       from event
-      where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$' and name not
-          in ('contact.topic.subscribed', 'contact.topic.unsubscribed') and project_id = $1
+      where project_id = $1 and name !~
+          '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$' and name not in
+          ('contact.topic.subscribed', 'contact.topic.unsubscribed')
       order by created_at desc, id desc
       limit $2)
     union all (
       select 'contact.subscribed' as type, 'event' as kind, id, created_at as at, '' || id || '' as
           item_id
       from event
-      where name = 'contact.subscribed' and project_id = $3
+      where project_id = $3 and name = 'contact.subscribed'
       order by created_at desc, id desc
       limit $4)
     union all (
       select 'contact.unsubscribed' as type, 'event' as kind, id, created_at as at, '' || id || ''
           as item_id
       from event
-      where name = 'contact.unsubscribed' and project_id = $5
+      where project_id = $5 and name = 'contact.unsubscribed'
       order by created_at desc, id desc
       limit $6)
     union all (
       select 'email.sent' as type, 'email' as kind, id, sent_at as at, '' || id || '_sent' as
           item_id
-      from email
-      where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and project_id =
-          $7
+      from (
+        select email_id as id, at as sent_at
+        from (
+          select at, email_id
+          from email_moment
+          where project_id = $7 and kind = 1 and true
+          union all
+          select at, email_id
+          from email_moment
+          where project_id = $8 and kind = 7 and true) moment) mine
+      where true
       order by sent_at desc, id desc
-      limit $8)
+      limit $9)
     union all (
       select 'email.delivered' as type, 'email' as kind, id, delivered_at as at, '' || id ||
           '_delivered' as item_id
-      from email
-      where delivered_at is not null and project_id = $9
+      from (
+        select email_id as id, at as delivered_at
+        from (
+          select at, email_id
+          from email_moment
+          where project_id = $10 and kind = 2 and true
+          union all
+          select at, email_id
+          from email_moment
+          where project_id = $11 and kind = 7 and true) moment) mine
+      where true
       order by delivered_at desc, id desc
-      limit $10)
+      limit $12)
     union all (
       select 'email.opened' as type, 'email' as kind, id, opened_at as at, '' || id || '_opened' as
           item_id
-      from email
-      where opened_at is not null and project_id = $11
+      from (
+        select email_id as id, at as opened_at
+        from (
+          select at, email_id
+          from email_moment
+          where project_id = $13 and kind = 3 and true) moment) mine
+      where true
       order by opened_at desc, id desc
-      limit $12)
+      limit $14)
     union all (
       select 'email.clicked' as type, 'email' as kind, id, clicked_at as at, '' || id || '_clicked'
           as item_id
-      from email
-      where clicked_at is not null and project_id = $13
+      from (
+        select email_id as id, at as clicked_at
+        from (
+          select at, email_id
+          from email_moment
+          where project_id = $15 and kind = 4 and true) moment) mine
+      where true
       order by clicked_at desc, id desc
-      limit $14)
+      limit $16)
     union all (
       select 'email.bounced' as type, 'email' as kind, id, bounced_at as at, '' || id || '_bounced'
           as item_id
-      from email
-      where bounced_at is not null and project_id = $15
+      from (
+        select email_id as id, at as bounced_at
+        from (
+          select at, email_id
+          from email_moment
+          where project_id = $17 and kind = 5 and true) moment) mine
+      where true
       order by bounced_at desc, id desc
-      limit $16)
+      limit $18)
     union all (
       select 'email.complaint' as type, 'email' as kind, id, complained_at as at, '' || id ||
           '_complaint' as item_id
-      from email
-      where complained_at is not null and project_id = $17
+      from (
+        select email_id as id, at as complained_at
+        from (
+          select at, email_id
+          from email_moment
+          where project_id = $19 and kind = 6 and true) moment) mine
+      where true
       order by complained_at desc, id desc
-      limit $18)
+      limit $20)
     union all (
       select 'email.received' as type, 'email' as kind, id, created_at as at, '' || id ||
           '_received' as item_id
       from email
-      where source_type = 'INBOUND' and project_id = $19
+      where project_id = $21 and source_type = 'INBOUND'
       order by created_at desc, id desc
-      limit $20)
+      limit $22)
     union all (
       select 'campaign.sent' as type, 'campaign' as kind, id, sent_at as at, 'campaign_' || id ||
           '_sent' as item_id
       from campaign
-      where sent_at is not null and project_id = $21
+      where project_id = $23 and sent_at is not null
       order by sent_at desc, id desc
-      limit $22)
+      limit $24)
     union all (
       select 'workflow.started' as type, 'execution' as kind, id, (date_trunc('milliseconds',
           started_at at time zone 'UTC') at time zone 'UTC') as at, '' || id || '_started' as
           item_id
       from execution
-      where exists (
+      where project_id = $25 and exists (
         select
         from workflow
-        where workflow.id = workflow_id) and project_id = $23
+        where workflow.id = workflow_id)
       order by date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc
-      limit $24)
+      limit $26)
     union all (
       select 'workflow.completed' as type, 'execution' as kind, id, completed_at as at, '' || id ||
           '_completed' as item_id
       from execution
-      where completed_at is not null and exists (
+      where project_id = $27 and completed_at is not null and exists (
         select
         from workflow
-        where workflow.id = workflow_id) and project_id = $25
+        where workflow.id = workflow_id)
       order by completed_at desc, id desc
-      limit $26)) part
+      limit $28)) part
   order by at desc, item_id collate "C" desc
-  limit $27 )
+  limit $29 )
 select page.type, page.item_id, to_char(page.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     as at, contact.id as contact_id, contact.email as contact_email, event.name as event_name,
     event.data as event_data, email.subject, email.from_email, email.from_name, email.reply_to,
@@ -508,13 +532,23 @@ from (
             campaign_id, 'sourceType', source_type, 'sentAt', to_char(sent_at at time zone 'utc',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, sent_at as created_at, sent_at as
             recorded_at, id as email_id, null::xid8 as tx
-      from email
+      from (
+        select at, email_id
+        from email_moment
+        where project_id = $4 and kind = 1 and at >= (
+          select at
+          from last)
+        union all
+        select at, email_id
+        from email_moment
+        where project_id = $5 and kind = 7 and at >= (
+          select at
+          from last)) moment
+      join email on email.id = email_id
       where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and
-          derived_events & 1 <> 0 and project_id = $4 and sent_at >= (
-        select at
-        from last)
-      order by sent_at desc, email.id desc
-      limit $5) as mail)
+          derived_events & 1 <> 0 and true
+      order by moment.at desc, email_id desc
+      limit $6) as mail)
   union all (
     select id, coalesce(octet_length(data::text), 0)::int as bytes, created_at, recorded_at
     from (
@@ -525,15 +559,24 @@ from (
             campaign_id, 'sourceType', source_type, 'deliveredAt', to_char(delivered_at at time zone
             'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, delivered_at as created_at,
             delivered_at as recorded_at, id as email_id, null::xid8 as tx
-      from email
-      where delivered_at is not null and derived_events & 2 <> 0 and project_id = $6 and
-          delivered_at >= (
-        select at
-        from last)
-      order by delivered_at desc, email.id desc
-      limit $7) as mail)) as found
+      from (
+        select at, email_id
+        from email_moment
+        where project_id = $7 and kind = 2 and at >= (
+          select at
+          from last)
+        union all
+        select at, email_id
+        from email_moment
+        where project_id = $8 and kind = 7 and at >= (
+          select at
+          from last)) moment
+      join email on email.id = email_id
+      where delivered_at is not null and derived_events & 2 <> 0 and true
+      order by moment.at desc, email_id desc
+      limit $9) as mail)) as found
 order by created_at desc, recorded_at desc, id desc
-limit $8
+limit $10
 
 with touched as (
   select distinct project_id, name, day

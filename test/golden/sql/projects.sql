@@ -35,9 +35,11 @@ select id as project_id
 from project
 where exists (
   select
-  from email
-  where email.project_id = project.id and status = 'PENDING' and campaign_id is null and due_at <
-      now() - interval '5 seconds')
+  from (
+    select due_at, email_id
+    from email_queue
+    where project_id = project.id and campaign_id is null and lease_until is null) waiting
+  where due_at < now() - interval '5 seconds')
 limit (
   select case when count(*) = 0 then $1::int when min(next_probe_at) < now() - interval '5 seconds'
       then 1 else 0 end

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { openDatabase } from '../../../db/database.ts';
+import { mailTableFaults } from '../mail-tables.ts';
 import { atEnd, use } from '../use.ts';
 
 declare module 'vitest' {
@@ -44,7 +45,11 @@ export async function createTestDatabase(): Promise<{ url: string; drop: () => P
   }
   return {
     url: databaseAt(adminUrl, name),
-    drop: () => execute(adminUrl, `drop database if exists ${name} with (force)`),
+    async drop() {
+      const faults = await findMailTableFaults(databaseAt(adminUrl, name));
+      await execute(adminUrl, `drop database if exists ${name} with (force)`);
+      if (faults.length > 0) throw new Error(`By the rows of email, ${faults.join('; ')}`);
+    },
   };
 }
 
@@ -53,6 +58,18 @@ export async function useDatabase(options?: Parameters<typeof openDatabase>[1]) 
   const { url, drop } = await createTestDatabase();
   atEnd(drop);
   return { url, ...use(openDatabase(url, options)) };
+}
+
+/** Whatever a test does to mail, the tables by which it is found say the same. */
+async function findMailTableFaults(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query(mailTableFaults);
+    return rows.map(({ what }) => String(what));
+  } finally {
+    await client.end();
+  }
 }
 
 /** host:port of the Temporal server of this run; shared, so use a task queue of your own. */

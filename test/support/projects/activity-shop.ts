@@ -28,7 +28,10 @@ export async function useActivityShop(): Promise<ActivityShop> {
     shop,
     contact,
     get: async (path) => (await shop.call('GET', path)).body,
-    clear: () => sql`truncate event, event_tally, email, campaign, workflow cascade`.execute(db),
+    clear: () =>
+      sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, campaign, workflow cascade`.execute(
+        db,
+      ),
     async insertEmail(given = {}) {
       const { id } = await db
         .insertInto('email')

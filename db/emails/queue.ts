@@ -1,0 +1,18 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * Messages that wait outside of chunks, or are being handed over outside of them: rows of `email_queue`, which
+ * triggers keep as the messages change. Who changes a message locks its own row, never that of the queue.
+ */
+
+/** SQL of a project's waiting mail but that of campaigns: with `due_at` and `email_id`. */
+export function waitingOf(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select due_at, email_id from email_queue
+    where project_id = ${projectId} and campaign_id is null and lease_until is null) waiting`;
+}
+
+/** SQL of a campaign's waiting mail that is in no chunk: with `due_at` and `email_id`. */
+export function unqueuedOf(campaignId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select due_at, email_id from email_queue
+    where campaign_id = ${campaignId} and lease_until is null) waiting`;
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { cp, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { expect, inject, it } from 'vitest';
+import { migrateToLatest } from '../../../db/migrate.ts';
+import { useApi } from '../../support/api.ts';
+import { mailTableFaults } from '../../support/mail-tables.ts';
+import { databaseAt, execute } from '../../support/processes/servers.ts';
+import { randomOf } from '../../support/random.ts';
+import { useFolder } from '../../support/use.ts';
+
+/** The tables by which mail is found, and that they say what its rows say. */
+
+const api = await useApi();
+const { db } = api;
+
+const names = { sent: 'sent_at', delivered: 'delivered_at', opened: 'opened_at' };
+const moments = [...Object.values(names), 'clicked_at', 'bounced_at', 'complained_at'];
+
+/** SQL of a change of a message, as somebody may make it. */
+function changeOf(random: () => number): string {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+  const later = () => `now() + ${Math.floor(random() * 4) - 2} * interval '1 hour'`;
+  const status = pick(['PENDING', 'PENDING', 'SENDING', 'SENT', 'DELIVERED', 'BOUNCED', 'FAILED']);
+  const parts = [
+    `status = '${status}'`,
+    `lease_until = ${status === 'SENDING' ? later() : 'null'}`,
+    `due_at = ${pick([later(), `'2100-01-01 00:00:00Z'`, 'due_at'])}`,
+    `hold_reason = ${pick(['null', `'quiet_hours'`, 'hold_reason'])}`,
+    `held_until = ${pick([later(), 'held_until'])}`,
+    `message_id = ${pick([`'ses ' || gen_random_uuid()`, `id || '@smtp'`, 'message_id', 'null'])}`,
+    ...moments.map((at) => `${at} = ${pick([at, at, later(), 'null'])}`),
+  ];
+  return parts.filter((_, index) => index < 2 || random() < 0.5).join(', ');
+}
+
+it('say what the rows say, however those change', async () => {
+  const { cookie } = await api.signUp();
+  const { id: projectId } = await api.createProject(cookie);
+  const random = randomOf(7);
+  await sql`
+    with made as (
+      insert into contact (project_id, email, subscribed)
+        select ${projectId}, n || '@tables.test', true from generate_series(1, 60) n returning id
+    )
+    insert into email (project_id, contact_id, to_email, subject, from_email, message_class, source_type,
+        campaign_id, status, due_at, created_at, sent_at)
+      select ${projectId}, id, 'a@tables.test', 'Hi', 'team@shop.test', 'MARKETING',
+          (array['CAMPAIGN', 'WORKFLOW', 'TRANSACTIONAL', 'INBOUND'])[1 + number % 4],
+          case when number % 4 = 0 then gen_random_uuid() end,
+          case when number % 4 = 3 then 'RECEIVED' when number % 5 = 0 then 'SENT' else 'PENDING' end,
+          now() + (number % 3 - 1) * interval '1 hour', now() - number * interval '1 hour',
+          case when number % 5 = 0 and number % 4 <> 3 then created_at end
+        from (select id, (row_number() over ())::int as number, now() as created_at from made) made`.execute(
+    db,
+  );
+  const faults = async () =>
+    (await sql<{ what: string }>`${sql.raw(mailTableFaults)}`.execute(db)).rows;
+  expect(await faults()).toEqual([]);
+  for (let round = 0; round < 60; round++) {
+    const isMeant = `source_type <> 'INBOUND' and hashtext(id::text || '${round}') % 3 = 0`;
+    await sql`update email set ${sql.raw(changeOf(random))}
+      where project_id = ${projectId} and ${sql.raw(isMeant)}`.execute(db);
+    if (round % 10 === 9) {
+      await sql`delete from contact where id in (
+        select id from contact where project_id = ${projectId} limit 3)`.execute(db);
+    }
+    expect(await faults()).toEqual([]);
+  }
+  const { rows } = await sql<Record<string, number>>`
+    select (select count(*)::int from email_moment where project_id = ${projectId}) as moments,
+      (select count(*)::int from email_queue where project_id = ${projectId}) as queued,
+      (select count(*)::int from late_mail) as late,
+      (select count(*)::int from provider_message) as given`.execute(db);
+  for (const count of Object.values(rows[0]!)) expect(count).toBeGreaterThan(0);
+  await sql`delete from email where project_id = ${projectId}`.execute(db);
+  expect(await faults()).toEqual([]);
+});
+
+it('are not in the way of a change in place: no index has what changes when a message is sent', async () => {
+  const changed = [
+    'status',
+    'message_id',
+    'attempts',
+    'sent_at',
+    'delivered_at',
+    'subject',
+    'trace',
+  ];
+  const { rows } = await sql<{ name: string; columns: string[] }>`
+    select class.relname as name, array_agg(attribute.attname::text) as columns
+      from pg_index join pg_class class on class.oid = indexrelid
+      join pg_depend on pg_depend.objid = indexrelid and refobjid = indrelid and refobjsubid > 0
+      join pg_attribute attribute on attrelid = indrelid and attnum = refobjsubid
+      where indrelid = 'email'::regclass group by 1`.execute(db);
+  expect(rows.length).toBeGreaterThan(5);
+  const named = rows.filter(({ columns }) => columns.some((column) => changed.includes(column)));
+  expect(named).toEqual([]);
+});
+
+it('are filled in an installation that is updated, which keeps its indexes for one version', async () => {
+  const server = inject('databaseUrl');
+  const database = `before_${randomUUID().replaceAll('-', '')}`;
+  await execute(server, `create database ${database} template template0`);
+  const url = databaseAt(server, database);
+  const client = new pg.Client({ connectionString: url });
+  const folder = join(await useFolder(), 'migrations');
+  const migrations = join(import.meta.dirname, '../../../db/migrations');
+  await mkdir(folder);
+  for (const file of await readdir(migrations)) {
+    if (file < '0069') await cp(join(migrations, file), join(folder, file));
+  }
+  await migrateToLatest(url, { dir: folder });
+  await client.connect();
+  try {
+    await client.query(`
+      insert into app_user (email, type, email_verified) values ('ada@shop.test', 'GOOGLE_OAUTH', true);
+      insert into project (name, public_key, secret_key_hash, secret_key_last4, webhook_signing_secret)
+        values ('Shop', 'pk_test', sha256('sk_test'), 'test', '');
+      insert into contact (project_id, email, subscribed)
+        select id, n || '@tables.test', true from project, generate_series(1, 4500) n;
+      insert into email (project_id, contact_id, to_email, subject, from_email, message_class, source_type,
+          status, lease_until, due_at, sent_at, delivered_at, opened_at, message_id, created_at, hold_reason,
+          held_until)
+        select project_id, id, email, 'Hi', 'team@shop.test', 'MARKETING',
+            (array['WORKFLOW', 'TRANSACTIONAL', 'INBOUND'])[1 + number % 3], status,
+            case when status = 'SENDING' then now() end,
+            case when number % 7 = 0 then '2100-01-01 00:00:00Z' else now() end,
+            case when status not in ('PENDING', 'SENDING', 'RECEIVED') then now() end,
+            case when status in ('DELIVERED', 'OPENED') then now() end,
+            case when status = 'OPENED' then now() end,
+            case when number % 2 = 0 then 'ses ' || id else id || '@smtp' end,
+            now() - number * interval '1 minute',
+            case when number % 11 = 0 then 'quiet_hours' end, case when number % 11 = 0 then now() end
+          from (select contact.*, row_number() over () as number,
+              (array['PENDING', 'SENDING', 'SENT', 'DELIVERED', 'OPENED', 'FAILED'])[
+                1 + (row_number() over ()) % 6] as status from contact) contact`);
+    await migrateToLatest(url);
+    expect((await client.query(mailTableFaults)).rows).toEqual([]);
+    const { rows } = await client.query(`
+      select (select count(*)::int from email_moment) as moments,
+        (select count(*)::int from email where source_type = 'INBOUND' and received_id is distinct from message_id)
+          as unknown,
+        (select count(*)::int from pg_indexes where indexname in ('email_due', 'email_message_id')) as kept`);
+    expect(rows[0]).toEqual({ moments: 2_250, unknown: 0, kept: 2 });
+  } finally {
+    await client.end();
+    await execute(server, `drop database ${database}`);
+  }
+});
