@@ -106,9 +106,9 @@ async function store({ events, emails, campaigns, executions }: History): Promis
   const types = sql.raw(times.map((time) => `${time}_at timestamptz`).join(', '));
   const mails = emails.map((row) => ({ ...row, ...row.at, contact_id: contactOf(row.contact) }));
   await sql`insert into email (project_id, id, contact_id, to_email, subject, from_email,
-      message_class, source_type, status, opens, created_at, ${columns})
+      message_class, source_type, status, error, opens, created_at, ${columns})
     select ${projectId}, id, contact_id, 'a@x.example', 's', 'b@x.example', 'MARKETING',
-        source_type, status, opens, created_at, ${columns}
+        source_type, status, case when status = 'FAILED' then 'refused' end, opens, created_at, ${columns}
       from ${rows(mails)} as r(id uuid, contact_id uuid, source_type text, status text,
         opens int, created_at timestamptz, ${types})`.execute(db);
   for (const { id: campaignId, sent_at, counts } of campaigns) {

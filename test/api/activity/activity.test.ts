@@ -88,7 +88,7 @@ describe('GET /activity', () => {
   });
 
   it('shows inbound mail as received and failed mail not at all', async () => {
-    await insertEmail({ status: 'FAILED', sent_at: new Date() });
+    await insertEmail({ status: 'FAILED', error: 'refused', sent_at: new Date() });
     await insertEmail({ source_type: 'INBOUND', status: 'RECEIVED', sent_at: new Date() });
     const { data } = await get('/activity');
     expect(data.map(({ type }: { type: string }) => type)).toEqual(['email.received']);

@@ -117,7 +117,9 @@ describe('a limit of its own', () => {
       await room(1);
       await expect(room(2)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });
       // One of them fails, and gives back its own share.
-      await sql`update email set status = 'FAILED' where id = ${mails[0]!.id}`.execute(api.db);
+      await sql`update email set status = 'FAILED', error = 'refused' where id = ${mails[0]!.id}`.execute(
+        api.db,
+      );
       await room(2);
       await expect(room(3)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });
     },

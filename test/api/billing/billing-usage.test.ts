@@ -90,7 +90,9 @@ describe('the meter', () => {
     const { id } = await projectOf('cus_1');
     const [email] = await sendMail(id, 0);
     expect(email).toBeUndefined();
-    await sql`update email set status = 'FAILED' where project_id = ${id}`.execute(api.db);
+    await sql`update email set status = 'FAILED', error = 'refused' where project_id = ${id}`.execute(
+      api.db,
+    );
     await report();
     expect(stripe.requests).toEqual([]);
   });

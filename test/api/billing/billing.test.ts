@@ -88,7 +88,7 @@ describe('the free tier', () => {
     const project = await billedProject();
     for (let count = 0; count < 10; count += 1) await project.send();
     expect((await project.send()).status).toBe(402);
-    await sql`update email set status = 'FAILED'
+    await sql`update email set status = 'FAILED', error = 'refused'
       where id in (select id from email where project_id = ${project.id} limit 2)`.execute(api.db);
     expect([(await project.send()).status, (await project.send()).status]).toEqual([200, 200]);
     expect((await project.send()).status).toBe(402);

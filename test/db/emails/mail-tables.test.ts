@@ -25,7 +25,7 @@ function changeOf(random: () => number): string {
   const later = () => `now() + ${Math.floor(random() * 4) - 2} * interval '1 hour'`;
   const status = pick(['PENDING', 'PENDING', 'SENDING', 'SENT', 'DELIVERED', 'BOUNCED', 'FAILED']);
   const parts = [
-    `status = '${status}'`,
+    `status = '${status}', error = ${status === 'FAILED' ? `'refused'` : 'null'}`,
     `lease_until = ${status === 'SENDING' ? later() : 'null'}`,
     `due_at = ${pick([later(), `'2100-01-01 00:00:00Z'`, 'due_at'])}`,
     `hold_reason = ${pick(['null', `'quiet_hours'`, 'hold_reason'])}`,
@@ -122,11 +122,11 @@ it('are filled in an installation that is updated, which keeps its indexes for o
       insert into contact (project_id, email, subscribed)
         select id, n || '@tables.test', true from project, generate_series(1, 4500) n;
       insert into email (project_id, contact_id, to_email, subject, from_email, message_class, source_type,
-          status, lease_until, due_at, sent_at, delivered_at, opened_at, message_id, created_at, hold_reason,
+          status, error, lease_until, due_at, sent_at, delivered_at, opened_at, message_id, created_at, hold_reason,
           held_until)
         select project_id, id, email, 'Hi', 'team@shop.test', 'MARKETING',
             (array['WORKFLOW', 'TRANSACTIONAL', 'INBOUND'])[1 + number % 3], status,
-            case when status = 'SENDING' then now() end,
+            case when status = 'FAILED' then 'refused' end, case when status = 'SENDING' then now() end,
             case when number % 7 = 0 then '2100-01-01 00:00:00Z' else now() end,
             case when status not in ('PENDING', 'SENDING', 'RECEIVED') then now() end,
             case when status in ('DELIVERED', 'OPENED') then now() end,
