@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
+import { rebuildMailTables } from '../../support/mail-tables.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
@@ -23,6 +24,7 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
     update email set id = ${aged}::uuid, created_at = ${at}, status = ${status},
         sent_at = ${status === 'PENDING' ? null : at}
       where id = ${id} returning id`.execute(shop.api.db);
+  await rebuildMailTables(shop.api.db);
   await sql`update attachment set created_at = ${at} where id =
     (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${rows[0]!.id})
     `.execute(shop.api.db);
