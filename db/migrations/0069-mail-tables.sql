@@ -11,7 +11,7 @@ create table email_moment (
   primary key (project_id, kind, at, email_id)
 );
 comment on table email_moment is 'When messages were sent (1: neither FAILED nor received), delivered (2), opened (3), '
-  'clicked (4), bounced (5), complained about (6), sent and delivered at once (7): the feed, and what is counted by time.';
+  'clicked (4), bounced (5), complained about (6): the feed, and what is counted by time.';
 
 create table email_queue (
   email_id uuid primary key,
@@ -51,21 +51,18 @@ comment on table late_mail is 'What counts for frequency caps and was sent more 
 
 create function keep_email_moments() returns trigger language plpgsql as $$
 declare
-  sent timestamptz;
   was timestamptz[];
   becomes timestamptz[];
 begin
   if tg_op <> 'INSERT' then
-    sent := case when old.status <> 'FAILED' and old.source_type <> 'INBOUND' then old.sent_at end;
-    was := array[nullif(sent, old.delivered_at), nullif(old.delivered_at, sent), old.opened_at, old.clicked_at,
-      old.bounced_at, old.complained_at, case when sent = old.delivered_at then sent end];
+    was := array[case when old.status <> 'FAILED' and old.source_type <> 'INBOUND' then old.sent_at end,
+      old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at, old.complained_at];
   end if;
   if tg_op <> 'DELETE' then
-    sent := case when new.status <> 'FAILED' and new.source_type <> 'INBOUND' then new.sent_at end;
-    becomes := array[nullif(sent, new.delivered_at), nullif(new.delivered_at, sent), new.opened_at,
-      new.clicked_at, new.bounced_at, new.complained_at, case when sent = new.delivered_at then sent end];
+    becomes := array[case when new.status <> 'FAILED' and new.source_type <> 'INBOUND' then new.sent_at end,
+      new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at, new.complained_at];
   end if;
-  for number in 1..7 loop
+  for number in 1..6 loop
     continue when was[number] is not distinct from becomes[number];
     if was[number] is not null then
       delete from email_moment
@@ -209,11 +206,9 @@ begin
     ), moments as (
       insert into email_moment (project_id, kind, at, email_id)
         select page.project_id, moment.kind, moment.at, page.id
-          from page cross join lateral (
-            select case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end as sent) as own
-          cross join lateral (values
-            (1, nullif(sent, delivered_at)), (2, nullif(delivered_at, sent)), (3, opened_at), (4, clicked_at),
-            (5, bounced_at), (6, complained_at), (7, case when sent = delivered_at then sent end))
+          from page cross join lateral (values
+            (1, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end),
+            (2, delivered_at), (3, opened_at), (4, clicked_at), (5, bounced_at), (6, complained_at))
             as moment(kind, at)
           where moment.at is not null
         on conflict do nothing

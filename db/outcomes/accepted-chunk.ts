@@ -5,7 +5,7 @@ import { noteRuns } from '../commits.ts';
 import { andCommit, type Database, transact } from '../database.ts';
 import { derivedEvents, loggingDerived, selectDerivable } from '../events/derived.ts';
 import { isRefusal } from '../sql-state.ts';
-import { sentAlone, sentAndDelivered } from '../emails/moments.ts';
+import { momentKinds } from '../emails/moments.ts';
 import { retentionMsMin } from '../emails/body-retention.ts';
 import type { ChunkOrigin } from '../emails/claims.ts';
 import type { Attempt } from './attempts.ts';
@@ -92,6 +92,9 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   const events = derivedEvents.filter(({ at }) => isDelivered || at === 'sent_at');
   const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
   await lockInOrder(tx, given, names);
+  const moments = sql.join(
+    events.map(({ moment }) => sql`(${sql.lit(momentKinds[moment])}::smallint)`),
+  );
   const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
   const bits = events.reduce((sum, { bit }) => sum + bit, 0);
   // After the locks, and the same for all, so that they are of one day.
@@ -126,8 +129,8 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
         on conflict do nothing
     ), noted as (
       insert into email_moment (project_id, kind, at, email_id)
-        select ${projectId}, ${sql.lit(isDelivered ? sentAndDelivered : sentAlone)}, settled.sent_at, settled.id
-          from settled
+        select ${projectId}, kind, settled.sent_at, settled.id
+          from settled cross join (values ${moments}) as moment(kind)
     ), ended as (
       delete from campaign_chunk where attempt_id = ${chunk.attemptId}
     ), counted as (

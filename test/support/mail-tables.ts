@@ -3,25 +3,23 @@ import type { Database } from '../../db/database.ts';
 
 /** The tables by which mail is found, as they follow from the rows of `email`. */
 const meant = `
-  with mail as (
-    select email.*,
-        case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end as sent from email
-  ), moments as (
+  with moments as (
     select project_id, kind::smallint, at, id as email_id
-      from mail cross join lateral (values (1, nullif(sent, delivered_at)),
-        (2, nullif(delivered_at, sent)), (3, opened_at), (4, clicked_at), (5, bounced_at),
-        (6, complained_at), (7, case when sent = delivered_at then sent end)) as own(kind, at)
+      from email cross join lateral (values
+        (1, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end),
+        (2, delivered_at), (3, opened_at), (4, clicked_at), (5, bounced_at), (6, complained_at))
+        as own(kind, at)
       where at is not null
   ), queued as (
     select id as email_id, project_id, campaign_id, due_at, lease_until,
         case when status = 'PENDING' and hold_reason is not null then held_until end as held_until
-      from mail
+      from email
       where status = 'SENDING' or status = 'PENDING' and due_at < '2100-01-01 00:00:00Z'
   ), given as (
-    select message_id, id as email_id from mail
+    select message_id, id as email_id from email
       where source_type <> 'INBOUND' and left(message_id, 36) <> id::text
   ), late as (
-    select contact_id, sent_at, id as email_id from mail
+    select contact_id, sent_at, id as email_id from email
       where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING'
         and source_type in ('CAMPAIGN', 'WORKFLOW')
   )`;

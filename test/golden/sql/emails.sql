@@ -54,35 +54,31 @@ select (
     from (
       select at, email_id
       from email_moment
-      where project_id = $1 and kind = 1 and true
-      union all
-      select at, email_id
-      from email_moment
-      where project_id = $2 and kind = 7 and true) moment) mine
-  where true and sent_at >= $3::timestamptz) as email_sent, (
+      where project_id = $1 and kind = 1 and true) moment) mine
+  where true and sent_at >= $2::timestamptz) as email_sent, (
   select count(*)::float8
   from (
     select email_id as id, at as opened_at
     from (
       select at, email_id
       from email_moment
-      where project_id = $4 and kind = 3 and true) moment) mine
-  where true and opened_at >= $5::timestamptz) as email_opened, (
+      where project_id = $3 and kind = 3 and true) moment) mine
+  where true and opened_at >= $4::timestamptz) as email_opened, (
   select count(*)::float8
   from (
     select email_id as id, at as clicked_at
     from (
       select at, email_id
       from email_moment
-      where project_id = $6 and kind = 4 and true) moment) mine
-  where true and clicked_at >= $7::timestamptz) as email_clicked, (
+      where project_id = $5 and kind = 4 and true) moment) mine
+  where true and clicked_at >= $6::timestamptz) as email_clicked, (
   select count(*)::float8
   from execution
-  where project_id = $8 and exists (
+  where project_id = $7 and exists (
     select
     from workflow
     where workflow.id = workflow_id) and date_trunc('milliseconds', started_at at time zone 'UTC')
-        >= $9::timestamptz at time zone 'UTC') as workflow_started
+        >= $8::timestamptz at time zone 'UTC') as workflow_started
 
 select ((
     select count(*)
@@ -212,11 +208,7 @@ select (count(*) filter (
 from (
   select at, email_id
   from email_moment
-  where project_id = $4 and kind = 1 and at > now() - make_interval(secs => $5)
-  union all
-  select at, email_id
-  from email_moment
-  where project_id = $6 and kind = 7 and at > now() - make_interval(secs => $7)) moment
+  where project_id = $4 and kind = 1 and at > now() - make_interval(secs => $5)) moment
 
 select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
     clock_timestamp()) * 1000)::float8) end as ms
@@ -337,8 +329,10 @@ with derivable as (
   where project.id = $12 and project.customer is not null
   on conflict do nothing ), noted as (
   insert into email_moment (project_id, kind, at, email_id)
-  select $13, 7, settled.sent_at, settled.id
-  from settled ), ended as (
+  select $13, kind, settled.sent_at, settled.id
+  from settled
+  cross join (
+    values (1::smallint), (2::smallint)) as moment(kind) ), ended as (
   delete from campaign_chunk
   where attempt_id = $14 ), counted as (
   update campaign

@@ -167,11 +167,7 @@ from (
   from (
     select at, email_id
     from email_moment
-    where project_id = $8 and kind = 1 and at >= $9 and at < $10
-    union all
-    select at, email_id
-    from email_moment
-    where project_id = $11 and kind = 7 and at >= $12 and at < $13) moment
+    where project_id = $8 and kind = 1 and at >= $9 and at < $10) moment
   join email on email.id = email_id
   where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and derived_events &
       1 <> 0
@@ -180,11 +176,7 @@ from (
   from (
     select at, email_id
     from email_moment
-    where project_id = $14 and kind = 2 and at >= $15 and at < $16
-    union all
-    select at, email_id
-    from email_moment
-    where project_id = $17 and kind = 7 and at >= $18 and at < $19) moment
+    where project_id = $11 and kind = 2 and at >= $12 and at < $13) moment
   join email on email.id = email_id
   where delivered_at is not null and derived_events & 2 <> 0) part
 group by name having sum(count) > 0
@@ -328,14 +320,10 @@ with page as (
         from (
           select at, email_id
           from email_moment
-          where project_id = $7 and kind = 1 and true
-          union all
-          select at, email_id
-          from email_moment
-          where project_id = $8 and kind = 7 and true) moment) mine
+          where project_id = $7 and kind = 1 and true) moment) mine
       where true
       order by sent_at desc, id desc
-      limit $9)
+      limit $8)
     union all (
       select 'email.delivered' as type, 'email' as kind, id, delivered_at as at, '' || id ||
           '_delivered' as item_id
@@ -344,14 +332,10 @@ with page as (
         from (
           select at, email_id
           from email_moment
-          where project_id = $10 and kind = 2 and true
-          union all
-          select at, email_id
-          from email_moment
-          where project_id = $11 and kind = 7 and true) moment) mine
+          where project_id = $9 and kind = 2 and true) moment) mine
       where true
       order by delivered_at desc, id desc
-      limit $12)
+      limit $10)
     union all (
       select 'email.opened' as type, 'email' as kind, id, opened_at as at, '' || id || '_opened' as
           item_id
@@ -360,10 +344,10 @@ with page as (
         from (
           select at, email_id
           from email_moment
-          where project_id = $13 and kind = 3 and true) moment) mine
+          where project_id = $11 and kind = 3 and true) moment) mine
       where true
       order by opened_at desc, id desc
-      limit $14)
+      limit $12)
     union all (
       select 'email.clicked' as type, 'email' as kind, id, clicked_at as at, '' || id || '_clicked'
           as item_id
@@ -372,10 +356,10 @@ with page as (
         from (
           select at, email_id
           from email_moment
-          where project_id = $15 and kind = 4 and true) moment) mine
+          where project_id = $13 and kind = 4 and true) moment) mine
       where true
       order by clicked_at desc, id desc
-      limit $16)
+      limit $14)
     union all (
       select 'email.bounced' as type, 'email' as kind, id, bounced_at as at, '' || id || '_bounced'
           as item_id
@@ -384,10 +368,10 @@ with page as (
         from (
           select at, email_id
           from email_moment
-          where project_id = $17 and kind = 5 and true) moment) mine
+          where project_id = $15 and kind = 5 and true) moment) mine
       where true
       order by bounced_at desc, id desc
-      limit $18)
+      limit $16)
     union all (
       select 'email.complaint' as type, 'email' as kind, id, complained_at as at, '' || id ||
           '_complaint' as item_id
@@ -396,47 +380,47 @@ with page as (
         from (
           select at, email_id
           from email_moment
-          where project_id = $19 and kind = 6 and true) moment) mine
+          where project_id = $17 and kind = 6 and true) moment) mine
       where true
       order by complained_at desc, id desc
-      limit $20)
+      limit $18)
     union all (
       select 'email.received' as type, 'email' as kind, id, created_at as at, '' || id ||
           '_received' as item_id
       from email
-      where project_id = $21 and source_type = 'INBOUND'
+      where project_id = $19 and source_type = 'INBOUND'
       order by created_at desc, id desc
-      limit $22)
+      limit $20)
     union all (
       select 'campaign.sent' as type, 'campaign' as kind, id, sent_at as at, 'campaign_' || id ||
           '_sent' as item_id
       from campaign
-      where project_id = $23 and sent_at is not null
+      where project_id = $21 and sent_at is not null
       order by sent_at desc, id desc
-      limit $24)
+      limit $22)
     union all (
       select 'workflow.started' as type, 'execution' as kind, id, (date_trunc('milliseconds',
           started_at at time zone 'UTC') at time zone 'UTC') as at, '' || id || '_started' as
           item_id
       from execution
-      where project_id = $25 and exists (
+      where project_id = $23 and exists (
         select
         from workflow
         where workflow.id = workflow_id)
       order by date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc
-      limit $26)
+      limit $24)
     union all (
       select 'workflow.completed' as type, 'execution' as kind, id, completed_at as at, '' || id ||
           '_completed' as item_id
       from execution
-      where project_id = $27 and completed_at is not null and exists (
+      where project_id = $25 and completed_at is not null and exists (
         select
         from workflow
         where workflow.id = workflow_id)
       order by completed_at desc, id desc
-      limit $28)) part
+      limit $26)) part
   order by at desc, item_id collate "C" desc
-  limit $29 )
+  limit $27 )
 select page.type, page.item_id, to_char(page.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     as at, contact.id as contact_id, contact.email as contact_email, event.name as event_name,
     event.data as event_data, email.subject, email.from_email, email.from_name, email.reply_to,
@@ -537,18 +521,12 @@ from (
         from email_moment
         where project_id = $4 and kind = 1 and at >= (
           select at
-          from last)
-        union all
-        select at, email_id
-        from email_moment
-        where project_id = $5 and kind = 7 and at >= (
-          select at
           from last)) moment
       join email on email.id = email_id
       where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and
           derived_events & 1 <> 0 and true
       order by moment.at desc, email_id desc
-      limit $6) as mail)
+      limit $5) as mail)
   union all (
     select id, coalesce(octet_length(data::text), 0)::int as bytes, created_at, recorded_at
     from (
@@ -562,21 +540,15 @@ from (
       from (
         select at, email_id
         from email_moment
-        where project_id = $7 and kind = 2 and at >= (
-          select at
-          from last)
-        union all
-        select at, email_id
-        from email_moment
-        where project_id = $8 and kind = 7 and at >= (
+        where project_id = $6 and kind = 2 and at >= (
           select at
           from last)) moment
       join email on email.id = email_id
       where delivered_at is not null and derived_events & 2 <> 0 and true
       order by moment.at desc, email_id desc
-      limit $9) as mail)) as found
+      limit $7) as mail)) as found
 order by created_at desc, recorded_at desc, id desc
-limit $10
+limit $8
 
 with touched as (
   select distinct project_id, name, day
