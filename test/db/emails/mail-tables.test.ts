@@ -16,8 +16,14 @@ import { useFolder } from '../../support/use.ts';
 const api = await useApi();
 const { db } = api;
 
-const names = { sent: 'sent_at', delivered: 'delivered_at', opened: 'opened_at' };
-const moments = [...Object.values(names), 'clicked_at', 'bounced_at', 'complained_at'];
+const moments = [
+  'sent_at',
+  'delivered_at',
+  'opened_at',
+  'clicked_at',
+  'bounced_at',
+  'complained_at',
+];
 
 /** SQL of a change of a message, as somebody may make it. */
 function changeOf(random: () => number): string {
