@@ -315,6 +315,14 @@ export interface EmailQueue {
   project_id: string;
 }
 
+export interface EmailTally {
+  count: Int8;
+  day: Timestamp;
+  fresh: Generated<boolean>;
+  kind: number;
+  project_id: string;
+}
+
 export interface Erasure {
   completed_at: Timestamp | null;
   contact_id: string | null;
@@ -1031,6 +1039,7 @@ export interface DB {
   email: Email;
   email_moment: EmailMoment;
   email_queue: EmailQueue;
+  email_tally: EmailTally;
   erasure: Erasure;
   event: Event;
   event_delivery: EventDelivery;
@@ -1109,6 +1118,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "lease_until", "project_id"],
+  email_tally: ["count", "day", "fresh", "kind", "project_id"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],

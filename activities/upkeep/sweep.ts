@@ -7,6 +7,7 @@ import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/outcomes/outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { deleteOldSnsReceipts } from '../../db/outcomes/feedback.ts';
+import { tallyMoments } from '../../db/emails/moments.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
 import { continueReleases } from '../../db/live/pausing.ts';
@@ -66,6 +67,8 @@ export interface SweepTasks {
   CLEAR_SUPPRESSIONS(): Promise<void>;
   /** Folds what was appended to the counts of events. */
   FOLD_EVENT_TALLY(): Promise<void>;
+  /** Counts the moments of mail of days that are over. */
+  TALLY_MAIL(): Promise<void>;
   /** Deletes jobs that are too old to be read. */
   CLEAR_JOBS(): Promise<void>;
   /** Computes or counts the segments that are due, every five minutes each. */
@@ -109,6 +112,8 @@ const releasingMs = 20_000;
 const removingMs = 20_000;
 /** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
 const clearingMs = 10_000;
+/** How long one sweep counts days of mail, in milliseconds: the next one continues. */
+const tallyingMs = 5_000;
 /** Rows dispatched or repaired at once. */
 const pageSize = 500;
 /** Chunks of campaigns handled in one transaction. */
@@ -164,6 +169,10 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async FOLD_EVENT_TALLY() {
       await foldEventTally(db);
+    },
+    async TALLY_MAIL() {
+      const isLate = after(tallyingMs);
+      while (!isLate() && (await tallyMoments(db)));
     },
     async CLEAR_JOBS() {
       await deleteOldJobs(db);

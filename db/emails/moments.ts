@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type Database, transact } from '../database.ts';
 
 /**
  * When messages were sent, delivered, opened and so on: rows of `email_moment`, which triggers keep. They are
@@ -30,4 +31,107 @@ export function momentsOf(
 ): RawBuilder<unknown> {
   return sql`(select at, email_id from email_moment
     where project_id = ${projectId} and kind = ${sql.lit(momentKinds[moment])} and ${where}) moment`;
+}
+
+/** A period, both ends included, as SQL of timestamps. */
+export interface MomentPeriod {
+  from: RawBuilder<Date>;
+  /** Until now, if left out, and after it. */
+  to?: RawBuilder<Date>;
+}
+
+/**
+ * SQL of how many moments there are in a period. Whole UTC days that are counted are looked up in `email_tally`, the
+ * rest is counted.
+ */
+export function countMoments(
+  projectId: string,
+  moment: Moment,
+  { from, to = sql`timestamptz 'infinity'` }: MomentPeriod,
+): RawBuilder<number> {
+  const isOwn = sql`project_id = ${projectId} and kind = ${sql.lit(momentKinds[moment])}`;
+  const dayOf = (start: string) => sql`(${sql.ref(start)} at time zone 'UTC')::date`;
+  const count = (where: RawBuilder<unknown>) =>
+    sql`(select count(*) from email_moment where ${isOwn} and ${where} and at <= until)`;
+  return sql<number>`(
+    select (${count(sql`at >= since and at < days_from`)} + ${count(sql`at >= days_to`)}
+        + (select coalesce(sum(count), 0) from email_tally
+          where ${isOwn} and day >= ${dayOf('days_from')} and day < ${dayOf('days_to')}))::float8
+      from (select since, until, days_from, greatest(days_from, least(${countedTo},
+            date_trunc('day', until + interval '1 millisecond', 'UTC'))) as days_to
+          from (select since, until,
+                date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24 hours' as days_from
+              from (select ${from} as since, ${to} as until) given) begun) days)`;
+}
+
+/** Before this, whole days are counted. */
+const tallied = 'email_tally';
+const countedTo = sql<Date>`coalesce((select at from watermark where name = ${sql.lit(tallied)}),
+  timestamptz '-infinity')`;
+
+/**
+ * A day is counted when it has been over for two days. A trigger adds changes of moments that are a day old to
+ * `email_tally`: so none is missed unless its transaction takes a day.
+ */
+const dayIsCountedAfter = sql`interval '72 hours'`;
+
+/**
+ * Counts the moments of the next day that is to be counted, of all projects, and folds what was added to others.
+ * Returns whether there are more such days. At rest it reads one row.
+ */
+export async function tallyMoments(db: Database): Promise<boolean> {
+  await foldTally(db);
+  return transact(db, async (tx) => {
+    const last = sql<Date>`date_trunc('day', now(), 'UTC') - ${dayIsCountedAfter}`;
+    const { rows } = await sql`
+      select from watermark where name = ${tallied} and at <= ${last} for update skip locked`.execute(
+      tx,
+    );
+    if (rows.length === 0) return false;
+    const days = await sql<{ day: Date | null; isLast: boolean }>`
+      with first as (
+        select date_trunc('day', min(moment.at), 'UTC') as day
+          from project cross join generate_series(1, 6) as number
+          cross join lateral (select at from email_moment
+            where project_id = project.id and kind = number and at >= ${countedTo}
+            order by at limit 1) moment
+      )
+      select case when day <= ${last} then day end as day, coalesce(day >= ${last}, true) as "isLast"
+        from first`.execute(tx);
+    const { day = null, isLast = true } = days.rows[0] ?? {};
+    if (day) await tallyDay(tx, day);
+    await sql`update watermark set at = coalesce(${day}::timestamptz, ${last}) + interval '24 hours'
+      where name = ${tallied}`.execute(tx);
+    return !isLast;
+  });
+}
+
+/** Adds what is lacking of a day. A project that is being removed is not read any more. */
+async function tallyDay(tx: Database, day: Date): Promise<void> {
+  const date = sql`(${day}::timestamptz at time zone 'UTC')::date`;
+  await sql`
+    insert into email_tally (project_id, kind, day, count)
+      select project.id, number, ${date}, had.count - added.count
+        from project cross join generate_series(1, 6) as number
+        cross join lateral (select count(*) from email_moment
+          where project_id = project.id and kind = number
+            and at >= ${day} and at < ${day}::timestamptz + interval '24 hours') had
+        cross join lateral (select coalesce(sum(count), 0) as count from email_tally
+          where project_id = project.id and kind = number and day = ${date}) added
+        where removal is null and had.count <> added.count`.execute(tx);
+}
+
+/** Folds the rows of each key that has fresh ones into one: exactly those that it deletes. */
+async function foldTally(db: Database): Promise<void> {
+  await sql`
+    with touched as (
+      select distinct project_id, kind, day from email_tally where fresh
+    ), gone as (
+      delete from email_tally tally using touched
+        where (tally.project_id, tally.kind, tally.day) = (touched.project_id, touched.kind, touched.day)
+        returning tally.project_id, tally.kind, tally.day, tally.count
+    )
+    insert into email_tally (project_id, kind, day, count, fresh)
+      select project_id, kind, day, sum(count), false
+        from gone group by 1, 2, 3 having sum(count) <> 0`.execute(db);
 }

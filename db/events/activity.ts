@@ -5,7 +5,7 @@ import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import { readBodies } from '../emails/bodies.ts';
-import { type Moment, momentsOf } from '../emails/moments.ts';
+import { type Moment, countMoments, momentsOf } from '../emails/moments.ts';
 import type { Period } from './statistics.ts';
 
 /** The activity of a project, read from the rows that it is about. */
@@ -277,16 +277,27 @@ export async function countActivity<T extends PastType>(
   types: readonly T[],
   period: Period,
 ): Promise<Record<T, number>> {
-  const counts = types.map((type) => {
-    const { from, isOwn } = rowsOf(projectId, type);
-    return sql`(select count(*)::float8 from ${from}
-      where ${sql.join([isOwn, ...within(type, period)], sql` and `)})
-      as ${sql.ref(type.replace('.', '_'))}`;
-  });
+  const counts = types.map(
+    (type) => sql`${countItems(projectId, type, period)} as ${sql.ref(type.replace('.', '_'))}`,
+  );
   const { rows } = await sql<Record<string, number>>`select ${sql.join(counts)}`.execute(db);
   const [row = {}] = rows;
   const entries = types.map((type) => [type, row[type.replace('.', '_')] ?? 0] as const);
   return Object.fromEntries(entries) as Record<T, number>;
+}
+
+function countItems(projectId: string, type: PastType, period: Period): RawBuilder<number> {
+  const { moment: mail } = sources[type];
+  if (mail !== undefined) {
+    const from = sql<Date>`${period.from}::timestamptz`;
+    return countMoments(projectId, mail, {
+      from,
+      ...(period.to && { to: sql<Date>`${period.to}::timestamptz` }),
+    });
+  }
+  const { from, isOwn } = rowsOf(projectId, type);
+  return sql`(select count(*)::float8 from ${from}
+    where ${sql.join([isOwn, ...within(type, period)], sql` and `)})`;
 }
 
 /** How many items there have been since a moment. */

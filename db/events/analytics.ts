@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { type Moment, momentsOf } from '../emails/moments.ts';
+import { type Moment, countMoments } from '../emails/moments.ts';
 
 /** Statistics over whole UTC days. `from` is the start of the first of `days`. */
 export interface Days {
@@ -24,8 +24,11 @@ export async function listEmailDays(
   projectId: string,
   { from, days }: Days,
 ): Promise<EmailDay[]> {
-  const countOf = (moment: Moment) => sql`(select count(*)::float8
-    from ${momentsOf(projectId, moment, sql`at >= day and at < day + interval '24 hours'`)})`;
+  const countOf = (moment: Moment) =>
+    countMoments(projectId, moment, {
+      from: sql`day`,
+      to: sql`day + interval '24 hours' - interval '1 millisecond'`,
+    });
   const { rows } = await sql<EmailDay>`
     select to_char(day at time zone 'UTC', 'YYYY-MM-DD') as date,
         ${countOf('sent')} as emails, ${countOf('opened')} as opens,

@@ -6,7 +6,7 @@ import {
   sentThatMatters,
 } from '../../domain/sender/reputation.ts';
 import type { Database } from '../database.ts';
-import { type Moment, momentsOf } from '../emails/moments.ts';
+import { type Moment, countMoments, momentsOf } from '../emails/moments.ts';
 import { disableProject } from './suspension.ts';
 
 /** A project's sent mail and its feedback, by time. Mail to the simulator is not counted. */
@@ -18,7 +18,7 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
     complained_at: sql`true`,
   };
   const count = (moment: Moment, at: keyof typeof isKept) => sql`(select (
-      (select count(*) from ${momentsOf(projectId, moment, sql`at >= since.at`)})
+      ${countMoments(projectId, moment, { from: sql`since.at` })}
       - (select count(*) from email where project_id = ${projectId} and ${isSimulated}
         and ${sql.ref(at)} >= since.at and ${isKept[at]}))::int as count)`;
   const { rows } = await sql<{
@@ -69,18 +69,15 @@ async function findMeasure(
   projectId: string,
   measure: Measure,
 ): Promise<FeedbackWindows> {
-  const at = sql.ref(measure === 'bounces' ? 'bounced_at' : 'complained_at');
-  const counts = async (from: RawBuilder<unknown>) => {
-    const { rows } = await sql<{ day: number; week: number; all: number }>`
-      select count(*) filter (where at >= now() - interval '24 hours')::int as day,
-          count(*) filter (where at >= now() - interval '7 days')::int as week,
-          count(*)::int as all
-        from ${from}`.execute(db);
-    return rows[0] ?? { day: 0, week: 0, all: 0 };
-  };
-  const all = await counts(momentsOf(projectId, measure === 'bounces' ? 'bounced' : 'complained'));
-  const simulated = await counts(sql`(select ${at} as at from email
-    where project_id = ${projectId} and ${at} is not null and ${isSimulated}) simulated`);
+  const moment = measure === 'bounces' ? 'bounced' : 'complained';
+  const at = sql.ref(`${moment}_at`);
+  const since = (from: RawBuilder<Date>) => sql<number>`
+    (${countMoments(projectId, moment, { from })} - (select count(*) from email
+      where project_id = ${projectId} and ${at} >= ${from} and ${isSimulated}))::int`;
+  const { rows } = await sql<{ day: number; week: number; all: number }>`
+    select ${since(sql`now() - interval '24 hours'`)} as day, ${since(sinceAWeek)} as week,
+        ${since(sinceEver)} as all`.execute(db);
+  const { day, week, all } = rows[0] ?? { day: 0, week: 0, all: 0 };
   const feedback = async (count: number, since: RawBuilder<Date>) => ({
     bounces: 0,
     complaints: 0,
@@ -89,12 +86,14 @@ async function findMeasure(
   });
   return {
     // Rates of a day are not evaluated.
-    twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: all.day - simulated.day },
-    sevenDay: await feedback(all.week - simulated.week, sql<Date>`(now() - interval '7 days')`),
-    allTime: await feedback(all.all - simulated.all, sql<Date>`'-infinity'::timestamptz`),
+    twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: day },
+    sevenDay: await feedback(week, sinceAWeek),
+    allTime: await feedback(all, sinceEver),
   };
 }
 
+const sinceAWeek = sql<Date>`(now() - interval '7 days')`;
+const sinceEver = sql<Date>`'-infinity'::timestamptz`;
 const isSimulated = sql`to_email like '%@simulator.test'`;
 
 /** How many messages were sent, without those to the simulator; counted up to `max`. */

@@ -115,6 +115,19 @@ const chores: readonly Chore[] = [
     },
   },
   {
+    task: 'TALLY_MAIL',
+    at: {
+      table: 'watermark',
+      when: 'update',
+      condition: `new.name = 'email_tally' and new.at > '2000-01-01'`,
+    },
+    async arrange() {
+      await run(sql`update watermark set at = '-infinity' where name = 'email_tally'`);
+      return sql`select from watermark
+        where name = 'email_tally' and at < now() - interval '4 days'`;
+    },
+  },
+  {
     task: 'CLEAR_JOBS',
     at: { table: 'job', when: 'delete', condition: 'true' },
     async arrange() {

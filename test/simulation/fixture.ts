@@ -71,6 +71,7 @@ export async function resetFixture(client: pg.Client): Promise<void> {
   );
   if (rows[0].names) await client.query(`truncate ${rows[0].names} cascade`);
   await client.query('alter sequence simulated_tick restart');
+  await client.query(`insert into watermark (name, at) values ('email_tally', '-infinity')`);
   for (const contact of ids.contacts) {
     await client.query(
       `insert into contact (id, project_id, email, subscribed) values ($1, $2, $3, true)`,

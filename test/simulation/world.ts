@@ -152,6 +152,7 @@ const sweepTasks = [
   'CANCEL_LATE_EXECUTIONS',
   'SETTLE_UNCERTAIN',
   'SIGNAL_STALLED_RUNS',
+  'TALLY_MAIL',
 ];
 
 /** Starts a worker process. */

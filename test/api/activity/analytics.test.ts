@@ -4,7 +4,7 @@ import { refusal, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
 afterEach(() =>
-  sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, campaign cascade`.execute(
+  sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, email_tally, campaign cascade`.execute(
     shop.api.db,
   ),
 );
