@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { references } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
@@ -51,9 +51,32 @@ const momentOf: Record<string, Moment> = {
   COMPLAINED: 'complained',
 };
 
-function matching(projectId: string, query: EmailQuery) {
+/** Messages with a moment up to which a page is found by them; of more, some are soon met among all mail. */
+const fewMax = 10_000;
+
+/**
+ * SQL conditions of mail with a moment, by which a page and the count of all its mail are found. None where the mail of
+ * a contact, a campaign or an execution is asked for: it is found by that.
+ */
+async function findByMoment(db: Database, projectId: string, query: EmailQuery) {
+  const moment = query.status && momentOf[query.status];
+  const isNarrow = query.contactId ?? query.campaignId ?? query.executionId;
+  if (!moment || isNarrow) return { ofPage: [], ofCount: [] };
+  const ids = sql`select email_id from ${momentsOf(projectId, moment)}`;
+  const { rows } = await sql<{ isFew: boolean }>`
+    select count(*) <= ${fewMax} as "isFew" from (${ids} limit ${fewMax + 1}) first`.execute(db);
+  return {
+    ofPage: rows[0]?.isFew ? [sql`id = any(array(${ids}))`] : [],
+    ofCount: [sql`id in (${ids})`],
+  };
+}
+
+function matching(
+  projectId: string,
+  query: EmailQuery,
+  byMoment: readonly RawBuilder<unknown>[],
+): RawBuilder<unknown> {
   const { contactId, campaignId, executionId, status, sourceType, scheduled } = query;
-  const moment = status && momentOf[status];
   return sql.join(
     [
       sql`project_id = ${projectId}`,
@@ -62,7 +85,7 @@ function matching(projectId: string, query: EmailQuery) {
       ...(executionId ? [sql`workflow_execution_id = ${executionId}`] : []),
       ...(status ? [hasStatus(projectId, status)] : []),
       ...(campaignId && status === 'PENDING' ? [hasWaiting(sql`${campaignId}`)] : []),
-      ...(moment ? [sql`id in (select email_id from ${momentsOf(projectId, moment)})`] : []),
+      ...byMoment,
       ...(scheduled === undefined
         ? []
         : [scheduled ? sql`scheduled_for is not null` : sql`scheduled_for is null`]),
@@ -99,9 +122,9 @@ export async function listEmails(
   query: EmailQuery,
 ): Promise<{ rows: EmailSummary[]; total: number }> {
   const { after, limit } = query;
-  const matches = matching(projectId, query);
+  const { ofPage, ofCount } = await findByMoment(db, projectId, query);
   const { rows } = await sql<EmailSummary>`
-    select ${summary} from email where ${matches}
+    select ${summary} from email where ${matching(projectId, query, ofPage)}
         and ${after ? sql`(created_at, id) < (${after.value}, ${after.id})` : sql`true`}
       order by created_at desc, id desc
       limit ${limit}`.execute(db);
@@ -109,7 +132,9 @@ export async function listEmails(
     ? []
     : (
         await sql<{ total: number }>`
-        select count(*)::int as total from email where ${matches}`.execute(db)
+        select count(*)::int as total from email where ${matching(projectId, query, ofCount)}`.execute(
+          db,
+        )
       ).rows;
   return { rows, total: counted[0]?.total ?? 0 };
 }

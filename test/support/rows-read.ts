@@ -6,6 +6,8 @@ interface Node {
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
   Plans?: Node[];
 }
 
@@ -19,17 +21,37 @@ const rowsOf = (node: Node): number =>
 export async function rowsRead(
   db: Database,
   ask: () => Promise<unknown>,
-  isLeftOut: (text: string) => boolean = () => false,
+  isLeftOut?: (text: string) => boolean,
 ): Promise<number> {
+  return Math.max(...(await plansOf(db, ask, isLeftOut)).map(rowsOf));
+}
+
+/** The most pages, of indexes too, that one of the statements of `ask` reads; but for those that `isLeftOut`. */
+export async function pagesRead(
+  db: Database,
+  ask: () => Promise<unknown>,
+  isLeftOut?: (text: string) => boolean,
+): Promise<number> {
+  const plans = await plansOf(db, ask, isLeftOut);
+  return Math.max(...plans.map((plan) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks']));
+}
+
+async function plansOf(
+  db: Database,
+  ask: () => Promise<unknown>,
+  isLeftOut: (text: string) => boolean = () => false,
+): Promise<Node[]> {
   const statements = recordStatements();
   await ask();
   const asked = statements.take().filter(({ text }) => !isLeftOut(text));
-  const read: number[] = [];
+  const plans: Node[] = [];
   for (const { text, values } of asked) {
-    const explained = CompiledQuery.raw(`explain (analyze, format json) ${text}`, [...values]);
+    const explained = CompiledQuery.raw(`explain (analyze, buffers, format json) ${text}`, [
+      ...values,
+    ]);
     const { rows } = await db.executeQuery<{ 'QUERY PLAN': [{ Plan: Node }] }>(explained);
-    read.push(rowsOf(rows[0]!['QUERY PLAN'][0].Plan));
+    plans.push(rows[0]!['QUERY PLAN'][0].Plan);
   }
   statements.take();
-  return Math.max(...read);
+  return plans;
 }
