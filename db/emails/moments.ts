@@ -80,7 +80,7 @@ const dayIsCountedAfter = sql`interval '72 hours'`;
  * Returns whether there are more such days. At rest it reads one row.
  */
 export async function tallyMoments(db: Database): Promise<boolean> {
-  await foldTally(db);
+  while (await foldTally(db));
   return transact(db, async (tx) => {
     const last = sql<Date>`date_trunc('day', now(), 'UTC') - ${dayIsCountedAfter}`;
     const { rows } = await sql`
@@ -92,9 +92,15 @@ export async function tallyMoments(db: Database): Promise<boolean> {
       with first as (
         select date_trunc('day', min(moment.at), 'UTC') as day
           from project cross join generate_series(1, 6) as number
-          cross join lateral (select at from email_moment
-            where project_id = project.id and kind = number and at >= ${countedTo}
-            order by at limit 1) moment
+          cross join lateral (select least(
+            (select at from email_moment
+              where project_id = project.id and kind = number and at >= ${countedTo}
+              order by at limit 1),
+            -- Of this day all may be deleted.
+            (select day::timestamp at time zone 'UTC' from email_tally
+              where project_id = project.id and kind = number
+                and day >= (${countedTo} at time zone 'UTC')::date
+              order by day limit 1)) as at) moment
       )
       select case when day <= ${last} then day end as day, coalesce(day >= ${last}, true) as "isLast"
         from first`.execute(tx);
@@ -110,28 +116,46 @@ export async function tallyMoments(db: Database): Promise<boolean> {
 async function tallyDay(tx: Database, day: Date): Promise<void> {
   const date = sql`(${day}::timestamptz at time zone 'UTC')::date`;
   await sql`
-    insert into email_tally (project_id, kind, day, count)
-      select project.id, number, ${date}, had.count - added.count
+    insert into email_tally (project_id, kind, day, count, fresh)
+      select project.id, number, ${date}, had.count - added.count, added.rows > 0
         from project cross join generate_series(1, 6) as number
         cross join lateral (select count(*) from email_moment
           where project_id = project.id and kind = number
             and at >= ${day} and at < ${day}::timestamptz + interval '24 hours') had
-        cross join lateral (select coalesce(sum(count), 0) as count from email_tally
+        cross join lateral (
+          select coalesce(sum(count), 0) as count, count(*) as rows from email_tally
           where project_id = project.id and kind = number and day = ${date}) added
         where removal is null and had.count <> added.count`.execute(tx);
 }
 
-/** Folds the rows of each key that has fresh ones into one: exactly those that it deletes. */
-async function foldTally(db: Database): Promise<void> {
-  await sql`
-    with touched as (
-      select distinct project_id, kind, day from email_tally where fresh
+/** Fresh rows that are folded in one statement. */
+const foldedAtOnce = 20_000;
+
+/**
+ * Folds fresh rows into one for each day: exactly those that it deletes. Those of a project that is removed are only
+ * deleted. Returns whether there may be more.
+ */
+async function foldTally(db: Database): Promise<boolean> {
+  const key = (table: string) =>
+    sql.join(['project_id', 'kind', 'day'].map((column) => sql.ref(`${table}.${column}`)));
+  const { rows } = await sql<{ count: number }>`
+    with page as (
+      select ctid as row, project_id, kind, day from email_tally where fresh limit ${foldedAtOnce}
     ), gone as (
-      delete from email_tally tally using touched
-        where (tally.project_id, tally.kind, tally.day) = (touched.project_id, touched.kind, touched.day)
-        returning tally.project_id, tally.kind, tally.day, tally.count
+      delete from email_tally where ctid = any(array(select row from page))
+        returning project_id, kind, day, count
+    ), folded as (
+      delete from email_tally tally using (select distinct project_id, kind, day from page) touched
+        where (${key('tally')}) = (${key('touched')}) and not fresh
+        returning ${key('tally')}, tally.count
+    ), sums as (
+      insert into email_tally (project_id, kind, day, count, fresh)
+        select project_id, kind, day, sum(count), false
+          from (select project_id, kind, day, count from gone
+            union all select project_id, kind, day, count from folded) row
+          where exists (select from project where id = project_id and removal is null)
+          group by 1, 2, 3 having sum(count) <> 0
     )
-    insert into email_tally (project_id, kind, day, count, fresh)
-      select project_id, kind, day, sum(count), false
-        from gone group by 1, 2, 3 having sum(count) <> 0`.execute(db);
+    select count(*)::int as count from page`.execute(db);
+  return rows[0]?.count === foldedAtOnce;
 }
