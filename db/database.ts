@@ -110,7 +110,7 @@ const lastMark = '/* and commit */';
 /**
  * At the end of the last statement of a transaction: it is committed as soon as the statement is done, without
  * waiting for this process, so its locks are held no longer. What would speak against the commit must make the
- * statement fail.
+ * statement fail: nothing that is thrown after it can take it back.
  */
 export const andCommit = sql.raw(lastMark);
 

@@ -117,6 +117,14 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
         returning email.id, email.sent_at, email.billed_units, email.derived_events
     ), total as (
       select count(*)::int as count, min(sent_at) as at from settled
+    ), counted as (
+      -- Every attempt of the campaign waits for this row. PostgreSQL makes the changes that nothing reads in reverse
+      -- order: this one last.
+      update campaign set
+          sent_count = sent_count + total.count,
+          delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
+          refused_in_row = 0
+        from total where campaign.id = ${campaignId}
     ), tallied as (
       insert into event_tally (project_id, name, day, count)
         select ${projectId}, name, (at at time zone 'UTC')::date, count
@@ -133,13 +141,6 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           from settled cross join (values ${moments}) as moment(kind)
     ), ended as (
       delete from campaign_chunk where attempt_id = ${chunk.attemptId}
-    ), counted as (
-      -- Last, because every attempt of the campaign waits for this row.
-      update campaign set
-          sent_count = sent_count + total.count,
-          delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
-          refused_in_row = 0
-        from total where campaign.id = ${campaignId}
     ), logged as (
       ${loggingDerived(projectId, 'settled', isWanted)}
     )
