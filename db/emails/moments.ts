@@ -76,11 +76,11 @@ const countedTo = sql<Date>`coalesce((select at from watermark where name = ${sq
 const dayIsCountedAfter = sql`interval '72 hours'`;
 
 /**
- * Counts the moments of the next day that is to be counted, of all projects, and folds what was added to others.
- * Returns whether there are more such days. At rest it reads one row.
+ * Folds what was added to counted days, and counts the moments of the next day that is to be counted, of all
+ * projects. Returns whether there is more to do. At rest it reads one row.
  */
 export async function tallyMoments(db: Database): Promise<boolean> {
-  while (await foldTally(db));
+  if (await foldTally(db)) return true;
   return transact(db, async (tx) => {
     const last = sql<Date>`date_trunc('day', now(), 'UTC') - ${dayIsCountedAfter}`;
     const { rows } = await sql`
