@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { v7 as uuidV7 } from 'uuid';
 import { Problem } from '../domain/errors.ts';
 import { timeOfId } from '../domain/ids.ts';
 import { limits } from '../domain/limits.ts';
@@ -45,6 +44,8 @@ interface NewUse {
   /** Method and path. */
   request: string;
   bodyHash: Buffer;
+  /** A new UUIDv7: by it a claim is known whose answer was lost. */
+  useId: string;
   ttlHours: number;
 }
 
@@ -57,8 +58,8 @@ export async function claimIdempotencyKey(
   db: Database,
   given: NewUse,
 ): Promise<ClaimedKey | { row: EarlierUse }> {
+  const { useId } = given;
   for (;;) {
-    const useId = uuidV7();
     const fresh = await db
       .insertInto('idempotency')
       .values({
@@ -73,7 +74,7 @@ export async function claimIdempotencyKey(
       .returning('created_at')
       .executeTakeFirst();
     if (fresh) return { claimedAt: fresh.created_at, useId, accepted: [] };
-    const known = await transact(db, (tx) => takeOver(tx, given, useId));
+    const known = await transact(db, (tx) => takeOver(tx, given));
     // Otherwise the row was deleted in between: the first request failed and released the key.
     if (known) return known;
   }
@@ -82,7 +83,6 @@ export async function claimIdempotencyKey(
 async function takeOver(
   tx: Database,
   given: NewUse,
-  newUseId: string,
 ): Promise<ClaimedKey | { row: EarlierUse } | undefined> {
   const named = { owner_id: given.ownerId, key: given.key };
   const row = await tx
@@ -101,6 +101,10 @@ async function takeOver(
     .forUpdate()
     .executeTakeFirst();
   if (!row) return undefined;
+  // This claim was committed, and its answer lost.
+  if (row.use_id === given.useId && row.status_code === null) {
+    return { claimedAt: row.created_at, useId: given.useId, accepted: [] };
+  }
   if (row.is_expired) {
     await tx
       .deleteFrom('idempotency_email')
@@ -112,7 +116,7 @@ async function takeOver(
   if (accepted.length > 0 && !isRepeat) return { row };
   // Whatever the request before may still commit then has the ids that this one would give.
   const before = isRepeat && !row.is_expired ? row.use_id : null;
-  const useId = before && isWithin(before, given.ttlHours) ? before : newUseId;
+  const useId = before && isWithin(before, given.ttlHours) ? before : given.useId;
   const { created_at: claimedAt } = await tx
     .updateTable('idempotency')
     .set({
@@ -211,6 +215,20 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
       delete from idempotency where ${held(claim)} and ${isEmpty}
     )
     update idempotency set interrupted = true where ${held(claim)} and not ${isEmpty}`.execute(db);
+}
+
+/**
+ * Ends a claim of which nobody knows whether it was made: the call failed. To be called before another request may
+ * take the key over, which is as long as a claim is not stale.
+ */
+export async function releaseLostKey(
+  db: Database,
+  { ownerId, key, useId }: Pick<NewUse, 'ownerId' | 'key' | 'useId'>,
+): Promise<void> {
+  await sql`
+    update idempotency set interrupted = true
+      where owner_id = ${ownerId} and key = ${key} and use_id = ${useId} and status_code is null
+        and renewed_at is null`.execute(db);
 }
 
 /** Deletes keys older than `ttlHours`. */

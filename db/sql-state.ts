@@ -62,6 +62,12 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
 }
 
+/** Whether the connection broke while a statement was under way: it may have been committed all the same. */
+export function isAnswerLost(error: unknown): boolean {
+  if (/^(ECONNRESET|EPIPE|ETIMEDOUT|08)/.test(codeOf(error) ?? '') || isSilence(error)) return true;
+  return error instanceof Error && error.message.startsWith('Connection terminated');
+}
+
 /** Whether the driver has given up waiting for the response to a statement. */
 export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';

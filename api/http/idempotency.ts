@@ -11,8 +11,10 @@ import {
   listAccepted,
   recordAccepted,
   releaseIdempotencyKey,
+  releaseLostKey,
   renewIdempotencyKey,
 } from '../../db/idempotency.ts';
+import { isAnswerLost } from '../../db/sql-state.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import type { Database } from '../../db/database.ts';
 import type { AnyEndpoint } from './endpoint.ts';
@@ -79,6 +81,8 @@ interface KeyServices {
   db: Database;
   /** For what ends the use of a key: other requests of the same project must not delay it. */
   settleDb: Database;
+  /** Does it now, or again and again while the database is away. Never throws. */
+  settle: (work: () => Promise<void>) => Promise<void>;
   cipher: Cipher;
   ttlHours: number;
 }
@@ -88,7 +92,7 @@ interface KeyServices {
  * @throws Problem INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS.
  */
 export async function useIdempotencyKey(
-  { db, settleDb, cipher, ttlHours }: KeyServices,
+  { db, settleDb, settle, cipher, ttlHours }: KeyServices,
   request: IdempotentRequest,
 ): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
@@ -96,7 +100,14 @@ export async function useIdempotencyKey(
   const named = { ownerId, key: isPublic ? publicMark + request.key : request.key };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();
-  const claim = await claimIdempotencyKey(db, { ...named, request: name, bodyHash, ttlHours });
+  const use = { ...named, useId: uuidV7() };
+  const claim = await claimIdempotencyKey(db, { ...use, request: name, bodyHash, ttlHours }).catch(
+    async (error: unknown) => {
+      // If it was committed, nobody else would end it.
+      if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
+      throw error;
+    },
+  );
   if ('row' in claim) {
     const { row } = claim;
     if (row.request !== name || !row.body_hash.equals(bodyHash)) throw reused(request.key, row);

@@ -107,10 +107,13 @@ async function runOnce(
   if (space === null || ctx.headers['idempotency-key'] === undefined) {
     return runHandler(ctx, endpoint, prepared, null, services);
   }
+  const settle = (work: () => Promise<void>, over = () => {}) =>
+    settleKey(work, over, services.log);
   const use = await useIdempotencyKey(
     {
       db: prepared.db,
       settleDb: services.db,
+      settle,
       cipher: services.cipher,
       ttlHours: services.config.idempotencyTtlHours,
     },
@@ -122,25 +125,26 @@ async function runOnce(
   }
   const { first } = use;
   const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
-  const settle = (end: () => Promise<void>) =>
-    settleKey(end, () => clearInterval(renewal), services.log);
+  const over = () => clearInterval(renewal);
   const answered = await runHandler(ctx, endpoint, prepared, first, services).catch(
     async (error: unknown) => {
-      await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string));
+      await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string), over);
       throw error;
     },
   );
-  await settle(() => first.complete(answered));
+  await settle(() => first.complete(answered), over);
   return answered;
 }
 
 /** Pause between two attempts to settle a key, in milliseconds. */
 const settleEveryMs = 1_000;
+/** How long before its key may be stale the last attempt begins, in milliseconds: longer than a statement may take. */
+const settleMarginMs = 60_000;
 
 /**
  * Settles a key, then calls `over`. If the database is away, that is tried again while the client
- * has its response, until the key would be stale: a repeat must not find it taken, nor do the work
- * again. Never throws.
+ * has its response, until shortly before the key is stale: a repeat must not find it taken, nor do the
+ * work again. Never throws.
  */
 async function settleKey(
   settle: () => Promise<void>,
@@ -156,7 +160,8 @@ async function settleKey(
   if (!failed) return over();
   log.warn(failed, 'An idempotency key could not be settled; it is tried again');
   void (async () => {
-    const end = Date.now() + limits.idempotencyStaleMs;
+    // Before others may take it over, and find it theirs.
+    const end = Date.now() + limits.idempotencyStaleMs - settleMarginMs;
     do await sleep(settleEveryMs, null, { ref: false });
     while ((await attempt()) && Date.now() < end);
     over();

@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { expect, it } from 'vitest';
+import { useApi } from '../../support/api.ts';
+import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
+import { useDatabase } from '../../support/processes/servers.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** The line to the database breaks while a request claims its idempotency key. */
+
+const { url, db } = await useDatabase();
+const server = new URL(url);
+const line = await useTcpProxy(server.host);
+server.host = line.address;
+const api = await useApi({ DATABASE_URL: server.href });
+const { cookie } = await api.signUp();
+const { secretKey } = await api.createProject(cookie);
+
+it('is free soon, though its claim was committed and nobody has heard of it', async () => {
+  const held = 4_714;
+  await sql`create function hold_claim() returns trigger language plpgsql as ${sql.raw(
+    `$$ begin perform pg_advisory_xact_lock_shared(${held}); return new; end $$`,
+  )}`.execute(db);
+  await sql`create trigger hold_claim before insert on idempotency
+    for each row execute function hold_claim()`.execute(db);
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query(`select pg_advisory_lock(${held})`);
+  const track = () =>
+    api.request('POST', '/v1/track', {
+      key: secretKey,
+      headers: { 'Idempotency-Key': 'once' },
+      body: { email: 'ada@people.test', event: 'ordered' },
+    });
+  const first = track();
+  await waitFor('the claim', async () => {
+    const { rows } = await sql`select from pg_locks
+      where locktype = 'advisory' and objid = ${held} and not granted`.execute(db);
+    return rows.length > 0;
+  });
+  // What goes to the server arrives, what it answers does not.
+  line.mode = 'closed';
+  await holder.end();
+  await waitFor('the commit', async () => {
+    const { rows } = await sql`select from idempotency`.execute(db);
+    return rows.length > 0;
+  });
+  line.cut();
+  expect((await first).status).toBe(503);
+  line.mode = 'open';
+  const again = await waitFor('an answer', async () => {
+    const answer = await track();
+    return answer.status === 200 ? answer : null;
+  });
+  expect(again.headers.get('idempotency-replayed')).toBeNull();
+  const { rows } = await sql`select from event where name = 'ordered'`.execute(db);
+  expect(rows).toHaveLength(1);
+});
