@@ -48,37 +48,82 @@ on conflict do nothing
 returning message_id
 
 select (
-  select count(*)::float8
-  from (
-    select email_id as id, at as sent_at
-    from (
-      select at, email_id
+  select ((
+      select count(*)
       from email_moment
-      where project_id = $1 and kind = 1 and true) moment) mine
-  where true and sent_at >= $2::timestamptz) as email_sent, (
-  select count(*)::float8
-  from (
-    select email_id as id, at as opened_at
-    from (
-      select at, email_id
+      where project_id = $1 and kind = 1 and at >= since and at < days_from and at <= until) + (
+      select count(*)
       from email_moment
-      where project_id = $3 and kind = 3 and true) moment) mine
-  where true and opened_at >= $4::timestamptz) as email_opened, (
-  select count(*)::float8
+      where project_id = $2 and kind = 1 and at >= days_to and at <= until) + (
+      select coalesce(sum(count), 0)
+      from email_tally
+      where project_id = $3 and kind = 1 and day >= (days_from at time zone 'UTC')::date and day <
+          (days_to at time zone 'UTC')::date))::float8
   from (
-    select email_id as id, at as clicked_at
+    select since, until, days_from, greatest(days_from, least(coalesce((
+            select at
+            from watermark
+            where name = 'email_tally'), timestamptz '-infinity'), date_trunc('day', until +
+                interval '1 millisecond', 'UTC'))) as days_to
     from (
-      select at, email_id
+      select since, until, date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24
+          hours' as days_from
+      from (
+        select $4::timestamptz as since, timestamptz 'infinity' as until) given) begun) days) as
+            email_sent, (
+  select ((
+      select count(*)
       from email_moment
-      where project_id = $5 and kind = 4 and true) moment) mine
-  where true and clicked_at >= $6::timestamptz) as email_clicked, (
+      where project_id = $5 and kind = 3 and at >= since and at < days_from and at <= until) + (
+      select count(*)
+      from email_moment
+      where project_id = $6 and kind = 3 and at >= days_to and at <= until) + (
+      select coalesce(sum(count), 0)
+      from email_tally
+      where project_id = $7 and kind = 3 and day >= (days_from at time zone 'UTC')::date and day <
+          (days_to at time zone 'UTC')::date))::float8
+  from (
+    select since, until, days_from, greatest(days_from, least(coalesce((
+            select at
+            from watermark
+            where name = 'email_tally'), timestamptz '-infinity'), date_trunc('day', until +
+                interval '1 millisecond', 'UTC'))) as days_to
+    from (
+      select since, until, date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24
+          hours' as days_from
+      from (
+        select $8::timestamptz as since, timestamptz 'infinity' as until) given) begun) days) as
+            email_opened, (
+  select ((
+      select count(*)
+      from email_moment
+      where project_id = $9 and kind = 4 and at >= since and at < days_from and at <= until) + (
+      select count(*)
+      from email_moment
+      where project_id = $10 and kind = 4 and at >= days_to and at <= until) + (
+      select coalesce(sum(count), 0)
+      from email_tally
+      where project_id = $11 and kind = 4 and day >= (days_from at time zone 'UTC')::date and day <
+          (days_to at time zone 'UTC')::date))::float8
+  from (
+    select since, until, days_from, greatest(days_from, least(coalesce((
+            select at
+            from watermark
+            where name = 'email_tally'), timestamptz '-infinity'), date_trunc('day', until +
+                interval '1 millisecond', 'UTC'))) as days_to
+    from (
+      select since, until, date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24
+          hours' as days_from
+      from (
+        select $12::timestamptz as since, timestamptz 'infinity' as until) given) begun) days) as
+            email_clicked, (
   select count(*)::float8
   from execution
-  where project_id = $7 and exists (
+  where project_id = $13 and exists (
     select
     from workflow
     where workflow.id = workflow_id) and date_trunc('milliseconds', started_at at time zone 'UTC')
-        >= $8::timestamptz at time zone 'UTC') as workflow_started
+        >= $14::timestamptz at time zone 'UTC') as workflow_started
 
 select ((
     select count(*)
@@ -316,9 +361,14 @@ with derivable as (
   where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
   returning email.id, email.sent_at, email.billed_units, email.derived_events ), total as (
   select count(*)::int as count, min(sent_at) as at
-  from settled ), tallied as (
+  from settled ), counted as (
+  update campaign
+  set sent_count = sent_count + total.count, delivered_count = delivered_count + case when true then
+      total.count else 0 end, refused_in_row = 0
+  from total
+  where campaign.id = $11 ), tallied as (
   insert into event_tally (project_id, name, day, count)
-  select $11, name, (at at time zone 'UTC')::date, count
+  select $12, name, (at at time zone 'UTC')::date, count
   from total
   cross join (
     values ('email.sent'), ('email.delivery')) as event(name) ), billed as (
@@ -326,20 +376,15 @@ with derivable as (
   select settled.id, project.customer, billed_units, settled.sent_at
   from project
   cross join settled
-  where project.id = $12 and project.customer is not null
+  where project.id = $13 and project.customer is not null
   on conflict do nothing ), noted as (
   insert into email_moment (project_id, kind, at, email_id)
-  select $13, kind, settled.sent_at, settled.id
+  select $14, kind, settled.sent_at, settled.id
   from settled
   cross join (
     values (1::smallint), (2::smallint)) as moment(kind) ), ended as (
   delete from campaign_chunk
-  where attempt_id = $14 ), counted as (
-  update campaign
-  set sent_count = sent_count + total.count, delivered_count = delivered_count + case when true then
-      total.count else 0 end, refused_in_row = 0
-  from total
-  where campaign.id = $15 ), logged as (
+  where attempt_id = $15 ), logged as (
   insert into derived_event_log (project_id, email_ids)
   select $16::uuid, array_agg(id
     order by id)
@@ -364,7 +409,8 @@ with due as (
     from email_queue
     where project_id = $1 and campaign_id is null and lease_until is null) waiting
   join email on id = email_id
-  where waiting.due_at <= now() and status = 'PENDING' and ($2 or not exists (
+  where waiting.due_at <= now() and email.due_at <= now() and status = 'PENDING' and ($2 or not
+      exists (
       select
       from send_policy
       where send_policy.project_id = $3 and (quiet_hours is not null or caps <> '[]')))
@@ -484,6 +530,38 @@ with mark as (
     order by scheduled_for desc, id desc
     limit 1) last )
 select count(*)::int as looked_at
+from page
+
+with page as (
+  select ctid as row, project_id, kind, day
+  from email_tally
+  where fresh
+  limit $1 ), gone as (
+  delete from email_tally
+  where ctid = any(array(
+      select row
+      from page))
+  returning project_id, kind, day, count ), folded as (
+  delete from email_tally tally using (
+    select distinct project_id, kind, day
+    from page) touched
+  where (tally.project_id, tally.kind, tally.day) = (touched.project_id, touched.kind, touched.day)
+      and not fresh
+  returning tally.project_id, tally.kind, tally.day, tally.count ), sums as (
+  insert into email_tally (project_id, kind, day, count, fresh)
+  select project_id, kind, day, sum(count), false
+  from (
+    select project_id, kind, day, count
+    from gone
+    union all
+    select project_id, kind, day, count
+    from folded) row
+  where exists (
+    select
+    from project
+    where id = project_id and removal is null)
+  group by 1, 2, 3 having sum(count) <> 0 )
+select count(*)::int as count
 from page
 
 with page as materialized (

@@ -13,6 +13,11 @@ on conflict (name) do update
 set at = excluded.at
 where watermark.at < excluded.at
 
+select
+from watermark
+where name = $1 and at <= date_trunc('day', now(), 'UTC') - interval '72 hours'
+for update skip locked
+
 select at
 from watermark
 where name = $1
@@ -21,6 +26,11 @@ select outbox.action, outbox.created_at, outbox.due_at, outbox.generation, outbo
     outbox.kind, outbox.project_id, outbox.run_id, outbox.summary, outbox.tries
 from outbox
 where run_id = any($1::text[])
+
+update watermark
+set at = coalesce($1::timestamptz, date_trunc('day', now(), 'UTC') - interval '72 hours') + interval
+    '24 hours'
+where name = $2
 
 with recursive project(id) as (
   select project_id

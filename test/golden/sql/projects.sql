@@ -78,6 +78,32 @@ where id in (
   for update skip locked)
 returning coalesce(public_id, id) as "publicId", removal
 
+with first as (
+  select date_trunc('day', min(moment.at), 'UTC') as day
+  from project
+  cross join generate_series(1, 6) as number
+  cross join lateral (
+    select least( (
+        select at
+        from email_moment
+        where project_id = project.id and kind = number and at >= coalesce((
+            select at
+            from watermark
+            where name = 'email_tally'), timestamptz '-infinity')
+        order by at
+        limit 1), (
+        select day::timestamp at time zone 'UTC'
+        from email_tally
+        where project_id = project.id and kind = number and day >= (coalesce((
+              select at
+              from watermark
+              where name = 'email_tally'), timestamptz '-infinity') at time zone 'UTC')::date
+        order by day
+        limit 1)) as at) moment )
+select case when day <= date_trunc('day', now(), 'UTC') - interval '72 hours' then day end as day,
+    coalesce(day >= date_trunc('day', now(), 'UTC') - interval '72 hours', true) as "isLast"
+from first
+
 with held as (
   select id
   from project
