@@ -59,7 +59,8 @@ it(
       await sleep(100);
     } while (!isOver);
     expect(await sent).toMatchObject({ sentCount: 2_000 });
-    expect(Math.max(...delays)).toBeLessThan(5_000);
+    // Alone about 0.1 s; beside other tests, events give way. Behind those that hang, it would be minutes.
+    expect(Math.max(...delays)).toBeLessThan(15_000);
     await engine.call('DELETE', `/event-subscriptions/${hanging.id}`);
   },
 );
