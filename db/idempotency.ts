@@ -218,17 +218,19 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
 }
 
 /**
- * Ends a claim of which nobody knows whether it was made: the call failed. To be called before another request may
- * take the key over, which is as long as a claim is not stale.
+ * Ends a claim of which nobody knows whether it was made: the call failed, so nothing was done under it. Its row goes:
+ * a repeat has a use of its own, which a second call does not find. To be called before another request may take the
+ * key over as it is, which is as long as a claim is not stale.
  */
 export async function releaseLostKey(
   db: Database,
   { ownerId, key, useId }: Pick<NewUse, 'ownerId' | 'key' | 'useId'>,
 ): Promise<void> {
   await sql`
-    update idempotency set interrupted = true
+    delete from idempotency
       where owner_id = ${ownerId} and key = ${key} and use_id = ${useId} and status_code is null
-        and renewed_at is null`.execute(db);
+        and not exists (select from idempotency_email
+          where project_id = ${ownerId} and idempotency_email.key = ${key})`.execute(db);
 }
 
 /** Deletes keys older than `ttlHours`. */

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { v7 as uuidV7 } from 'uuid';
 import { expect, it } from 'vitest';
+import { claimIdempotencyKey, releaseLostKey } from '../../../db/idempotency.ts';
 import { useApi } from '../../support/api.ts';
 import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
 import { useDatabase } from '../../support/processes/servers.ts';
@@ -55,4 +58,25 @@ it('is free soon, though its claim was committed and nobody has heard of it', as
   expect(again.headers.get('idempotency-replayed')).toBeNull();
   const { rows } = await sql`select from event where name = 'ordered'`.execute(db);
   expect(rows).toHaveLength(1);
+});
+
+it('is not taken from a repeat by the end of the lost claim, when that is said twice', async () => {
+  const named = { ownerId: randomUUID(), key: 'twice' };
+  const claim = (useId: string) => {
+    const what = { request: 'POST /v1/track', bodyHash: Buffer.from('body'), ttlHours: 24 };
+    return claimIdempotencyKey(db, { ...named, ...what, useId });
+  };
+  const [lost, repeat] = [uuidV7(), uuidV7()];
+  await claim(lost);
+  await releaseLostKey(db, { ...named, useId: lost });
+  expect(await claim(repeat)).toMatchObject({ useId: repeat, accepted: [] });
+  await releaseLostKey(db, { ...named, useId: lost });
+  expect(await claim(uuidV7())).toHaveProperty('row');
+});
+
+it('is found again by the same call', async () => {
+  const use = { ownerId: randomUUID(), key: 'again', useId: uuidV7() };
+  const given = { ...use, request: 'POST /v1/track', bodyHash: Buffer.from('body'), ttlHours: 24 };
+  const first = await claimIdempotencyKey(db, given);
+  expect(await claimIdempotencyKey(db, given)).toEqual(first);
 });
