@@ -55,20 +55,21 @@ const momentOf: Record<string, Moment> = {
 const fewMax = 10_000;
 
 /**
- * SQL conditions of mail with a moment, by which a page and the count of all its mail are found. None where the mail of
- * a contact, a campaign or an execution is asked for: it is found by that.
+ * SQL conditions by which a page and the count of mail with a moment are found. None where the mail of a contact or
+ * an execution is asked for: that is little.
  */
 async function findByMoment(db: Database, projectId: string, query: EmailQuery) {
-  const moment = query.status && momentOf[query.status];
-  const isNarrow = query.contactId ?? query.campaignId ?? query.executionId;
-  if (!moment || isNarrow) return { ofPage: [], ofCount: [] };
+  const { contactId, campaignId, executionId, status } = query;
+  const moment = status && momentOf[status];
+  if (!moment || contactId || executionId) return { ofPage: [], ofCount: [] };
   const ids = sql`select email_id from ${momentsOf(projectId, moment)}`;
   const { rows } = await sql<{ isFew: boolean }>`
     select count(*) <= ${fewMax} as "isFew" from (${ids} limit ${fewMax + 1}) first`.execute(db);
-  return {
-    ofPage: rows[0]?.isFew ? [sql`id = any(array(${ids}))`] : [],
-    ofCount: [sql`id in (${ids})`],
-  };
+  if (rows[0]?.isFew) {
+    const isOne = [sql`id = any(array(${ids}))`];
+    return { ofPage: isOne, ofCount: isOne };
+  }
+  return { ofPage: [], ofCount: campaignId ? [] : [sql`id in (${ids})`] };
 }
 
 function matching(

@@ -75,7 +75,9 @@ it('a message that is put off while a claim looks for what is due is not claimed
 });
 
 it('a page of what was opened or has bounced reads about a page', async () => {
+  const campaignId = randomUUID();
   const projectId = await projectWith(12_000, {
+    campaign_id: `'${campaignId}'`,
     status: `case when n % 4000 = 0 then 'BOUNCED' else 'OPENED' end`,
     sent_at: 'now()',
     opened_at: 'case when n % 4000 <> 0 then now() end',
@@ -89,7 +91,15 @@ it('a page of what was opened or has bounced reads about a page', async () => {
   const contactId = bounced.rows[0]!.contact_id;
   const own = await listEmails(db, projectId, { status: 'BOUNCED', contactId, limit: 20 });
   expect([own.rows.length, own.total]).toEqual([1, 1]);
-  for (const query of [{ status: 'OPENED' }, { status: 'BOUNCED' }]) {
+  const ofCampaign = await listEmails(db, projectId, { status: 'BOUNCED', campaignId, limit: 20 });
+  expect([ofCampaign.rows.length, ofCampaign.total]).toEqual([3, 3]);
+  const queries = [
+    { status: 'OPENED' },
+    { status: 'BOUNCED' },
+    { status: 'BOUNCED', campaignId },
+    { status: 'OPENED', campaignId },
+  ];
+  for (const query of queries) {
     const ask = () => listEmails(db, projectId, { ...query, limit: 20 });
     expect(await pagesRead(db, ask, isCount)).toBeLessThan(60);
   }
