@@ -50,13 +50,13 @@ export const mailTableFaults = `${meant} ${tables
   union all
   select 'the tally of ' || key || ' is not ' || coalesce(counted.count, 0) from (
       select (project_id, kind, (at at time zone 'UTC')::date)::text as key, count(*) from email_moment
-        where at < (select at from watermark where name = 'email_tally') group by 1) counted
+        where at < (select at from watermark where name = 'email_tally')
+          and project_id in (select id from project where removal is null) group by 1) counted
     full join (
       select (project_id, kind, day)::text as key, sum(count) as count from email_tally
         where day < (select at at time zone 'UTC' from watermark where name = 'email_tally')
           and project_id in (select id from project where removal is null) group by 1) tally using (key)
-    where counted.count is distinct from nullif(tally.count, 0)
-      and coalesce(counted.count, 0) <> coalesce(tally.count, 0)
+    where coalesce(counted.count, 0) <> coalesce(tally.count, 0)
   union all
   select 'email ' || id || ' is FAILED without an error' from email
     where status = 'FAILED' and error is null`;
