@@ -12,7 +12,7 @@ export const problems = {
   SUBSCRIPTION_REQUIRED: [400, 'This needs a subscription.'],
   CUSTOMER_REQUIRED: [400, 'The project is no customer yet: check out first.'],
   INVALID_SUBSCRIBE_URL: [400, 'The address to confirm is not one of Amazon SNS.'],
-  INVALID_NOTIFICATION: [400, 'The notification is none of Amazon SES.'],
+  INVALID_NOTIFICATION: [400, 'The notification cannot be read.'],
   MISSING_SIGNATURE: [400, 'The header with the signature is missing.'],
   CAMPAIGN_NOT_EDITABLE: [400, 'The campaign cannot be changed (so) in its state.'],
   CAMPAIGN_SEGMENT_LOCKED: [400, 'The audience of a scheduled campaign stays as it is.'],

@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import { isUuid } from '../domain/ids.ts';
+import { hasForbiddenText } from '../domain/text-rules.ts';
 
 /** The payment provider: Stripe. Amounts in the smallest unit of the currency. */
 export interface Payments {
@@ -31,7 +32,11 @@ export interface Payments {
    * @throws UsageRefused when the provider rejects it for good.
    */
   reportUsage(usage: Usage): Promise<void>;
-  /** The event of a webhook. @throws InvalidSignature when it does not come from the provider. */
+  /**
+   * The event of a webhook.
+   * @throws InvalidSignature when it does not come from the provider.
+   * @throws UnreadableEvent when it is no event, or lacks what events of its type have.
+   */
   readEvent(body: Buffer, signature: string): PaymentEvent;
   /** The customer who paid a charge that was reported as fraud. */
   findCustomerOfCharge(charge: string): Promise<string | null>;
@@ -84,7 +89,9 @@ export interface Invoice extends UpcomingInvoice {
  * An event of the provider, in our words. Events come in any order, some hours late. So an event of
  * a subscription only says which one changed; ask for its current state.
  */
-export type PaymentEvent = { id: string } & (
+export type PaymentEvent = KnownEvent | { kind: 'other' };
+
+type KnownEvent = { id: string } & (
   | {
       kind: 'checkedOut';
       projectId: string;
@@ -104,13 +111,17 @@ export type PaymentEvent = { id: string } & (
   /** Ended for good. */
   | { kind: 'subscriptionEnded'; customer: string; subscription: string }
   | { kind: 'subscriptionChanged'; customer: string; subscription: string }
-  | { kind: 'fraud'; customer: string | null; charge: string | null }
-  | { kind: 'other' }
+  | { kind: 'fraud'; customer: string | null; charge: string }
 );
 
 /** The body of a webhook was not signed with our secret, or too long ago. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
+}
+
+/** A webhook that the provider has signed and nobody can read; to receive it again will not help. */
+export class UnreadableEvent extends Error {
+  override readonly name = 'UnreadableEvent';
 }
 
 /** A message that the provider does not count: too old, or the meter does not exist. */
@@ -291,15 +302,14 @@ function usage(
     },
     readEvent(body, signature) {
       try {
-        return eventOf(
-          stripe.webhooks.constructEvent(body, signature, webhookSecret, toleranceSeconds),
-        );
+        stripe.webhooks.signature!.verifyHeader(body, signature, webhookSecret, toleranceSeconds);
       } catch (error) {
         if (error instanceof Stripe.errors.StripeSignatureVerificationError) {
           throw new InvalidSignature(error.message);
         }
         throw error;
       }
+      return eventOf(parse(body));
     },
   };
 }
@@ -337,46 +347,89 @@ function moment(seconds: number): Date {
   return new Date(seconds * 1000);
 }
 
-/** The id of a reference that may be expanded. */
+/** Longest id of an object of Stripe, in characters (API reference, "Object IDs"). */
+const idCharsMax = 255;
+
+/** The id of a reference that may be expanded; null: there is none. */
 function idOf(value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  const { id } = (value ?? {}) as { id?: unknown };
-  return typeof id === 'string' ? id : null;
+  const id = typeof value === 'string' ? value : (value as { id?: unknown } | null)?.id;
+  if (typeof id !== 'string' || id === '' || id.length > idCharsMax) return null;
+  return hasForbiddenText(id) ? null : id;
 }
 
-function eventOf({ id, type, data }: Stripe.Event): PaymentEvent {
-  const about = data.object as unknown as Record<string, unknown>;
-  const customer = idOf(about['customer']);
+function requiredId(value: unknown, name: string): string {
+  const id = idOf(value);
+  if (id === null) throw new UnreadableEvent(`The event has no ${name}.`);
+  return id;
+}
+
+/** The customer of an object; null where Stripe says that it has none. */
+function customerOf(about: Record<string, unknown>): string | null {
+  return about['customer'] === null ? null : requiredId(about['customer'], 'customer');
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new UnreadableEvent('The body is no JSON.');
+  }
+}
+
+function objectOf(value: unknown, name: string): Record<string, unknown> {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject) throw new UnreadableEvent(`The ${name} is no object.`);
+  return value as Record<string, unknown>;
+}
+
+const knownTypes = new Set([
+  'checkout.session.completed',
+  'invoice.paid',
+  'invoice.payment_failed',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+  'radar.early_fraud_warning.created',
+]);
+
+function eventOf(body: unknown): PaymentEvent {
+  const event = objectOf(body, 'body');
+  const { type } = event;
+  if (typeof type !== 'string' || type === '') throw new UnreadableEvent('The event has no type.');
+  // A thin event only names its object, whatever its type.
+  if (event['object'] === 'v2.core.event' || !knownTypes.has(type)) return { kind: 'other' };
+  const id = requiredId(event['id'], 'id');
+  const about = objectOf(objectOf(event['data'], 'data of the event')['object'], 'data.object');
+  return knownEventOf(id, type, about);
+}
+
+function knownEventOf(id: string, type: string, about: Record<string, unknown>): PaymentEvent {
+  if (type === 'radar.early_fraud_warning.created') {
+    const charge = requiredId(about['charge'], 'charge');
+    const { customer } = Object(about['charge']) as { customer?: unknown };
+    return { id, kind: 'fraud', customer: idOf(customer) ?? idOf(about['customer']), charge };
+  }
+  const customer = customerOf(about);
+  if (customer === null) return { kind: 'other' };
   switch (type) {
     case 'checkout.session.completed': {
-      const { projectId, server } = (about['metadata'] ?? {}) as Record<string, unknown>;
-      if (!isUuid(projectId) || !customer) return { id, kind: 'other' };
+      const { projectId, server } = Object(about['metadata']) as Record<string, unknown>;
+      if (!isUuid(projectId)) return { kind: 'other' };
       const subscription = idOf(about['subscription']);
       const maker = typeof server === 'string' ? server : null;
       return { id, kind: 'checkedOut', projectId, customer, subscription, server: maker };
     }
     case 'invoice.paid':
-      return customer ? { id, kind: 'paid', customer } : { id, kind: 'other' };
+      return { id, kind: 'paid', customer };
     case 'invoice.payment_failed': {
-      if (!customer) return { id, kind: 'other' };
       const isFirst = about['billing_reason'] === 'subscription_create';
       const isFinal = (about['next_payment_attempt'] ?? null) === null;
       return { id, kind: 'paymentFailed', customer, invoice: idOf(about), isFirst, isFinal };
     }
-    case 'customer.subscription.updated':
-    case 'customer.subscription.deleted': {
-      const subscription = idOf(about);
-      if (!customer || !subscription) return { id, kind: 'other' };
+    default: {
+      const subscription = requiredId(about, 'subscription');
       const hasEnded = type === 'customer.subscription.deleted';
       const kind = hasEnded ? 'subscriptionEnded' : 'subscriptionChanged';
       return { id, kind, customer, subscription };
     }
-    case 'radar.early_fraud_warning.created': {
-      const charge = about['charge'] as { customer?: unknown } | string | undefined;
-      const paidBy = typeof charge === 'object' ? idOf(charge.customer) : null;
-      return { id, kind: 'fraud', customer: paidBy ?? customer, charge: idOf(charge) };
-    }
-    default:
-      return { id, kind: 'other' };
   }
 }

@@ -15,7 +15,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   CUSTOMER_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
   INVALID_SUBSCRIBE_URL: 'Subscribe this address in Amazon SNS again: it sends a new confirmation.',
   INVALID_NOTIFICATION:
-    'Let the topic carry the events and received mail of Amazon SES alone, without raw delivery.',
+    'Let the topic of Amazon SNS carry the events and received mail of Amazon SES alone, without ' +
+    'raw delivery. Let nothing but Stripe sign with STRIPE_WEBHOOK_SECRET.',
   MISSING_SIGNATURE: 'Only Stripe calls this address; see that no proxy removes Stripe-Signature.',
   INVALID_SIGNATURE:
     'See that nothing between changes the body. Amazon signs what SNS sends; for Stripe, ' +

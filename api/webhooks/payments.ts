@@ -19,7 +19,12 @@ import {
 import { paymentFailedMail } from '../../domain/mail/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { InvalidSignature, type PaymentEvent, type Payments } from '../../providers/payments.ts';
+import {
+  InvalidSignature,
+  type PaymentEvent,
+  type Payments,
+  UnreadableEvent,
+} from '../../providers/payments.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
@@ -35,14 +40,21 @@ const receivePayments = (id: string, path: `/${string}`) =>
     description:
       'The body is read as it was sent, with the header Stripe-Signature. An event that comes ' +
       'twice has effect once. MISSING_SIGNATURE, INVALID_SIGNATURE: it is not signed by the ' +
-      'provider. SERVICE_UNAVAILABLE: send it again.',
+      'provider. INVALID_NOTIFICATION: it is, and cannot be read. SERVICE_UNAVAILABLE: send it ' +
+      'again.',
     access: 'open',
     limit: 'none',
     asSent: true,
     bodyBytesMax: limits.jsonBodyBytes,
     unavailable: (config) => (config.billing ? null : 'BILLING_DISABLED'),
     response: z.object({ success: z.literal(true), received: z.literal(true) }),
-    problems: ['BILLING_DISABLED', 'MISSING_SIGNATURE', 'INVALID_SIGNATURE', 'SERVICE_UNAVAILABLE'],
+    problems: [
+      'BILLING_DISABLED',
+      'MISSING_SIGNATURE',
+      'INVALID_SIGNATURE',
+      'INVALID_NOTIFICATION',
+      'SERVICE_UNAVAILABLE',
+    ],
     example: { response: { success: true, received: true } },
     async handle(call) {
       const { payments, request } = call;
@@ -84,6 +96,9 @@ function readEvent(payments: Payments, body: Buffer, signature: string): Payment
     return payments.readEvent(body, signature);
   } catch (error) {
     if (error instanceof InvalidSignature) throw new Problem('INVALID_SIGNATURE', { status: 400 });
+    if (error instanceof UnreadableEvent) {
+      throw new Problem('INVALID_NOTIFICATION', { message: error.message });
+    }
     throw error;
   }
 }
@@ -93,7 +108,7 @@ type Ask = <T>(question: (payments: Payments) => Promise<T>) => Promise<T>;
 
 /** Asks who paid, if the event only names the charge. */
 async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent> {
-  if (event.kind !== 'fraud' || event.customer !== null || event.charge === null) return event;
+  if (event.kind !== 'fraud' || event.customer !== null) return event;
   const { charge } = event;
   return { ...event, customer: await ask((payments) => payments.findCustomerOfCharge(charge)) };
 }
@@ -104,6 +119,7 @@ async function handleEvent(
   ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
+  if (event.kind === 'other') return;
   await transact(db, async (tx) => {
     const isNew = await insertPaymentReceipt(tx, event.id);
     if (isNew) await effectOf(tx, event, ask, { config, log });
@@ -116,11 +132,10 @@ async function handleEvent(
  */
 async function effectOf(
   tx: Database,
-  event: PaymentEvent,
+  event: Exclude<PaymentEvent, { kind: 'other' }>,
   ask: Ask,
   { config, log }: Pick<Services, 'config' | 'log'>,
 ): Promise<void> {
-  if (event.kind === 'other') return;
   if (event.customer === null) return;
   await lockCustomer(tx, event.customer);
   switch (event.kind) {

@@ -101,6 +101,71 @@ describe('an event', () => {
   });
 });
 
+describe('a signed body', () => {
+  const answerTo = async (signed: ReturnType<typeof stripe.sign>) => {
+    const { status, body } = await api.request('POST', paths[0] ?? '', signed);
+    return [status, body.error?.code ?? null];
+  };
+
+  it.each(['', 'not json', 'null', '[]', '{}', '5', '{"type":5}', '{"type":""}', '{"id":"evt_1"}'])(
+    'is refused with 400 INVALID_NOTIFICATION when it is %j',
+    async (body) => {
+      expect(await answerTo(stripe.signBody(body))).toEqual([400, 'INVALID_NOTIFICATION']);
+    },
+  );
+
+  const known = [
+    'checkout.session.completed',
+    'invoice.paid',
+    'invoice.payment_failed',
+    'customer.subscription.updated',
+    'customer.subscription.deleted',
+    'radar.early_fraud_warning.created',
+  ];
+
+  it.each(known)('is refused with 400 when %s lacks what it is about', async (type) => {
+    const data = [undefined, null, {}, [], 'x', { object: null }, { object: [] }, { object: {} }];
+    const customers = [5, '', {}, 'c'.repeat(256), 'cus_\0', 'cus_\ud800'];
+    const lacking = [
+      ...data,
+      ...customers.map((customer) => ({ object: { id: 'x_1', customer, charge: customer } })),
+    ];
+    for (const given of lacking) {
+      const answer = await answerTo(stripe.sign({ type, data: given }));
+      expect([given, ...answer]).toEqual([given, 400, 'INVALID_NOTIFICATION']);
+    }
+  });
+
+  it.each([null, 5, '', 'e'.repeat(3000), 'evt_\0'])(
+    'is refused with 400 when the id of a known event is %j',
+    async (id) => {
+      const event = { id, ...about('invoice.paid', { customer: 'cus_nobody' }) };
+      expect(await answerTo(stripe.sign(event))).toEqual([400, 'INVALID_NOTIFICATION']);
+    },
+  );
+
+  it.each([...known, 'v1.billing.meter.error_report_triggered', 'v2.core.account.created'])(
+    'is received without effect when it is a thin event of the type %s',
+    async (type) => {
+      const event = { object: 'v2.core.event', type, related_object: null };
+      expect(await answerTo(stripe.sign(event))).toEqual([200, null]);
+    },
+  );
+
+  it('is received without effect when nobody knows its type, whatever else it has', async () => {
+    for (const more of [{}, { id: null }, { data: null }, { data: { object: 5 } }]) {
+      expect(await answerTo(stripe.sign({ type: 'x.y', ...more }))).toEqual([200, null]);
+    }
+  });
+
+  it('is received without effect when its object has no customer', async () => {
+    for (const type of known.slice(0, 3)) {
+      const event = about(type, { id: 'x_1', customer: null });
+      expect(await answerTo(stripe.sign(event))).toEqual([200, null]);
+    }
+  });
+});
+
 describe('checkout.session.completed', () => {
   it('stores customer and subscription on the project of its metadata', async () => {
     stripe.subscriptions.set('sub_new', 'active');

@@ -28,6 +28,8 @@ export interface FakeStripe {
   losesAnswers: boolean;
   /** A webhook as Stripe sends it: body and header. */
   sign(event: object, given?: { at?: Date; secret?: string }): WebhookRequest;
+  /** Any body, signed like a webhook. */
+  signBody(body: string, given?: { at?: Date; secret?: string }): WebhookRequest;
   close(): Promise<void>;
 }
 
@@ -99,8 +101,11 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     meterFrom: 0,
     losesAnswers: false,
     close,
-    sign(event, { at = new Date(), secret = webhookSecret } = {}) {
+    sign(event, given) {
       const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', ...event });
+      return fake.signBody(body, given);
+    },
+    signBody(body, { at = new Date(), secret = webhookSecret } = {}) {
       const t = Math.floor(at.getTime() / 1000);
       const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
       return {
