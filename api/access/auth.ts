@@ -168,20 +168,28 @@ export interface ProjectNeeds {
   whileDisabled?: boolean;
   role?: 'ADMIN';
   fresh?: boolean;
+  freshFor?: (body: Record<string, unknown>) => boolean;
 }
 
 /**
  * Refuses members who lack the rights that an endpoint requires in their project.
+ * @param body of the request, which may be anything; undefined before it was read.
  * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, REAUTHENTICATION_REQUIRED.
  */
 export function requireRights(
   needs: ProjectNeeds,
   caller: ProjectCaller | UserCaller,
   { project, role }: ProjectCaller,
+  body?: unknown,
 ): void {
   if (writes(needs)) refuseDisabled(project);
   if (needs.role && role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
-  if (needs.fresh) requireFresh(caller);
+  if (needs.fresh || needs.freshFor?.(fieldsOf(body))) requireFresh(caller);
+}
+
+/** The fields of a body that may be anything. */
+export function fieldsOf(body: unknown): Record<string, unknown> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
 
 /** Whether a disabled project refuses an endpoint. */

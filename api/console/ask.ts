@@ -29,7 +29,7 @@ export async function ask<R extends z.ZodType>(
   endpoint: Asked<R>,
   request: Request = {},
 ): Promise<z.output<R>> {
-  requireRights(endpoint, call.caller, call.member);
+  requireRights(endpoint, call.caller, call.member, request.body);
   const { access } = endpoint;
   const caller = access === 'session' || access === 'project' ? call.caller : call.member;
   return (await askAs(call, caller, endpoint, request)).data;

@@ -86,6 +86,7 @@ const createDomain = endpoint({
     'has set it up in a way that projects cannot use. SERVICE_UNAVAILABLE: the mail provider ' +
     'did not answer.',
   access: 'project',
+  projectField: 'projectId',
   role: 'ADMIN',
   status: 201,
   body: z.object({

@@ -104,10 +104,14 @@ export interface Endpoint<
   limit?: 'auth' | 'none';
   /** The path parameter that names a project: non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
+  /** The key of the body that names a project: likewise. */
+  projectField?: string;
   /** The required role in the project; every member by default. Secret keys are ADMIN. */
   role?: 'ADMIN';
   /** True: needs a recent login. See `requireFresh`. */
   fresh?: boolean;
+  /** Whether a body, which no schema has checked, needs one. */
+  freshFor?: (body: Record<string, unknown>) => boolean;
   /** True: also allowed to write to a disabled project. */
   whileDisabled?: boolean;
   /** The error on a server that is not configured for it; null: it is configured. */

@@ -6,6 +6,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../../db/database.ts';
 import {
+  fieldsOf,
   findCaller,
   findMember,
   findSessionUser,
@@ -41,8 +42,9 @@ import {
 
 /**
  * The steps of every request, in the order in which their errors win: body size, content type,
- * credentials, disabled project, feature off, rate limit, JSON syntax, idempotency, schema, the
- * handler.
+ * credentials, disabled project, feature off, rate limit, rights, JSON syntax, rights that only the
+ * body tells, idempotency, schema, the handler. A stored response is repeated only to callers who
+ * may ask for it now.
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   return async (ctx) => {
@@ -58,6 +60,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const lacking = endpoint.unavailable?.(services.config);
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
+    if (caller && member) requireRights(endpoint, caller, member);
     const owner = project?.id ?? caller?.userId ?? endpoint.id;
     const release = await bodies.acquire(owner, ctx, endpoint);
     try {
@@ -67,7 +70,8 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
       // What makes one request wait for the database makes others of the same project wait, too.
       await services.shares.within(owner, async (db) => {
-        const prepared = { caller, member, body, bytes, db, refused };
+        const known = { caller, member, body, bytes, db, refused };
+        const prepared = { ...known, member: await memberNow(ctx, endpoint, known) };
         send(ctx, await runOnce(ctx, endpoint, prepared, services));
       });
     } finally {
@@ -209,17 +213,11 @@ async function runHandler(
   keyUse: KeyUse | null,
   services: Services,
 ): Promise<StoredAnswer> {
-  const { caller, body, db, refused } = prepared;
-  const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
-  const parts = endpoint.asSent ? given : checkRequest(endpoint, given, refused);
-  const { projectParam } = endpoint;
-  // Asked again: while the body came, the project or the membership may have gone.
-  const member = takesBody(endpoint) ? await memberOf(ctx, endpoint, caller, db) : prepared.member;
-  if (caller && member) requireRights(endpoint, caller, member);
-  else if (projectParam) throw notFound('PROJECT', (parts.params as Params)[projectParam] ?? '');
+  const { caller, db } = prepared;
+  const parts = partsOf(ctx, endpoint, prepared);
   const security = new SecurityLog({ db, log: services.log }, ctx, caller);
   const result = await endpoint.handle(
-    createCall(ctx, endpoint, { ...prepared, member, keyUse, security }, parts, services),
+    createCall(ctx, endpoint, { ...prepared, keyUse, security }, parts, services),
   );
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
@@ -240,6 +238,35 @@ async function runHandler(
   if (answered instanceof Buffer) return { status, text: '', bytes: answered };
   if (contentType) return { status, text: String(answered) };
   return jsonAnswer(endpoint, caller, answered, status);
+}
+
+/** Path, query and body as a handler gets them. @throws Problem VALIDATION_ERROR */
+function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepared): RequestParts {
+  const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
+  return endpoint.asSent ? given : checkRequest(endpoint, given, refused);
+}
+
+/**
+ * The caller in the project that the request names, with the rights that it needs. Asked again after the
+ * body: while it came, the project or the membership may have gone, and some of it the body alone tells.
+ * @throws Problem PROJECT_NOT_FOUND for non-members, and what `requireRights` throws.
+ */
+async function memberNow(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  prepared: Prepared,
+): Promise<ProjectCaller | null> {
+  const { caller, db, body } = prepared;
+  const member = takesBody(endpoint)
+    ? await memberOf(ctx, endpoint, caller, db, body)
+    : prepared.member;
+  const named = namedProject(ctx, endpoint, body);
+  if (caller && member) requireRights(endpoint, caller, member, body);
+  else if (named !== undefined) {
+    partsOf(ctx, endpoint, prepared);
+    throw notFound('PROJECT', named);
+  }
+  return member;
 }
 
 const noParts: RequestParts = { params: undefined, query: undefined, body: undefined };
@@ -390,16 +417,29 @@ async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Pro
   return upload ? readUpload(bytes, ctx.get('content-type'), upload) : readJson(bytes);
 }
 
-/** The caller in the project of the key or header, or in the one that the path names. */
+/** The caller in the project of the key or header, or in the one that the path or body names. */
 async function memberOf(
   ctx: Context,
-  { projectParam }: AnyEndpoint,
+  endpoint: AnyEndpoint,
   caller: Caller,
   db: Database,
+  body?: unknown,
 ): Promise<ProjectCaller | null> {
-  if (!projectParam) return caller?.kind === 'project' ? caller : null;
-  const named = (ctx['params'] as Params)[projectParam]?.toLowerCase();
+  const named = namedProject(ctx, endpoint, body);
+  if (named === undefined) return caller?.kind === 'project' ? caller : null;
   return caller && isUuid(named) ? findMember(db, caller, named) : null;
+}
+
+/** The project that the path or the body names, which no schema has checked. */
+function namedProject(
+  ctx: Context,
+  { projectParam, projectField }: AnyEndpoint,
+  body: unknown,
+): string | undefined {
+  const named = projectParam
+    ? (ctx['params'] as Params)[projectParam]
+    : projectField && fieldsOf(body)[projectField];
+  return typeof named === 'string' ? named.toLowerCase() : undefined;
 }
 
 /** Identifies the caller. Failed credentials count against the client's address. */

@@ -11,7 +11,6 @@ import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { findUser, findUserByEmail } from '../../db/accounts/users.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
-import { requireFresh } from '../access/auth.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
@@ -67,6 +66,7 @@ const addMember = endpoint({
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
+  freshFor: ({ role }) => role === 'ADMIN',
   wrapped: true,
   status: 201,
   otherAnswers: [{ status: 200, description: 'A member at once, as no account mail is sent' }],
@@ -79,7 +79,6 @@ const addMember = endpoint({
     response: { success: true, data: { ...member, status: 'invited' } },
   },
   async handle({ db, config, caller, member: { projectId }, params, body, note }) {
-    if (body.role === 'ADMIN') requireFresh(caller);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
     // Where no mail is sent, nobody can be asked: such a server trusts its users.

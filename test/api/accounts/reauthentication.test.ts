@@ -1,25 +1,10 @@
-import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { cookieOf, useApi } from '../../support/api.ts';
+import { sessionSince } from '../../support/sessions.ts';
 
 /** What cannot be undone needs a login of the last two hours, unless a key does it. */
 
 const api = await useApi();
-
-/** The session of a user, begun `minutes` ago. */
-async function sessionOf(userId: string, minutes: number, on = api): Promise<string> {
-  const { id: sid, version } = await on.db
-    .selectFrom('session')
-    .select(['id', 'version'])
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow();
-  const value = await new SignJWT({ id: userId, sv: version, sid })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setIssuedAt(new Date(Date.now() - minutes * 60_000))
-    .setExpirationTime('7d')
-    .sign(new TextEncoder().encode(on.services.config.jwtSecret));
-  return `everpost_session=${value}`;
-}
 
 /** An owner with a project and a member, as seen by a session of that age. */
 async function project(minutes: number, on = api) {
@@ -29,7 +14,7 @@ async function project(minutes: number, on = api) {
   const invite = (body: object, by: object) =>
     on.request('POST', `/projects/${id}/members`, { ...by, body });
   await invite({ email: member.email }, { key: secretKey });
-  const cookie = await sessionOf(owner.userId, minutes, on);
+  const cookie = await sessionSince(on, owner.userId, minutes);
   return { id, secretKey, owner, member, cookie, invite };
 }
 
@@ -85,7 +70,7 @@ describe('a session of more than two hours', () => {
 
   it('deletes the account with its password: that is a login', async () => {
     const { userId } = await api.signUp();
-    const cookie = await sessionOf(userId, 200);
+    const cookie = await sessionSince(api, userId, 200);
     const body = { password: 'a password' };
     expect((await api.request('DELETE', '/users/@me', { cookie, body })).status).toBe(200);
   });
@@ -98,10 +83,10 @@ describe('a session of more than two hours', () => {
       .where('id', '=', userId)
       .execute();
     const refused = await api.request('DELETE', '/users/@me', {
-      cookie: await sessionOf(userId, 200),
+      cookie: await sessionSince(api, userId, 200),
     });
     expect(refused.body.error?.code).toBe('REAUTHENTICATION_REQUIRED');
-    const cookie = await sessionOf(userId, 5);
+    const cookie = await sessionSince(api, userId, 5);
     expect((await api.request('DELETE', '/users/@me', { cookie })).status).toBe(200);
   });
 });
