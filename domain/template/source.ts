@@ -1,3 +1,5 @@
+import { decodeHTMLStrict } from 'entities/lib/decode.js';
+
 /**
  * One piece of a template. `written` is the text as the author wrote it; all pieces joined give the
  * source again. `liquid` is the same piece in standard Liquid. `path` is set on a placeholder that
@@ -178,16 +180,9 @@ function unquote(text: string): string {
   return quoted ? text.slice(1, -1) : text;
 }
 
-const entities: Record<string, string> = {
-  '&quot;': '"',
-  '&gt;': '>',
-  '&lt;': '<',
-  '&amp;': '&',
-  '&#39;': "'",
-  '&nbsp;': ' ',
-};
-
-/** One pass, so `&amp;quot;` becomes `&quot;` and no more. */
+/** One pass, so `&amp;quot;` becomes `&quot;` and no more. A hard space separates words like any other. */
 function decodeEntities(text: string): string {
-  return text.replace(/&(?:quot|gt|lt|amp|#39|nbsp);/g, (entity) => entities[entity]!);
+  return text.replace(/&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi, (entity) =>
+    decodeHTMLStrict(entity).replace('\u00a0', ' '),
+  );
 }

@@ -86,6 +86,21 @@ describe('names', () => {
     ).toBe('A');
   });
 
+  it.each([
+    ['{{ name ?? &#x27;there&#x27; }}', 'there'],
+    ['{{ name ?? &apos;friend&apos; }}', 'friend'],
+    ['{{ name ?? F&eacute;lix&hellip; &#x1F600;&#128512; }}', 'Félix… 😀😀'],
+    ['{% if plan == &#x27;pro&#x27; %}P{% endif %}', 'P'],
+    ['{% if plan == &QUOT;pro&QUOT; &nbsp;and&#160;n&#xA0;&GT; 1 %}P{% endif %}', 'P'],
+    ['{{ plan &#124; append: &#34;&#33;&#34; &vert; upcase }}', 'PRO!'],
+    ['{{ name ?? &amp;quot; &#38;lt; }}', '&quot; &lt;'],
+    ['{{ name ?? R&D &nope; &#0; &#xD800; &copy=1 }}', 'R&D &nope; \ufffd \ufffd &copy=1'],
+    ['{{ name ?? &#99999999999999999999; }}', '\ufffd'],
+    ['&eacute;{% raw %}&eacute;{% endraw %}', '&eacute;&eacute;'],
+  ])('decodes the HTML entities in the delimiters of %s', (source, expected) => {
+    expect(html(source, null, { plan: 'pro', n: 2 })).toBe(expected);
+  });
+
   it('takes 0 and "" as false and an empty list as true', () => {
     const source = '{% if x %}yes{% else %}no{% endif %}';
     expect([0, '', null, false, [], 'a', 1].map((x) => html(source, null, { x }))).toEqual([
