@@ -1141,7 +1141,7 @@ export interface Api {
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
           /** Why the address is on the list */
-          reason?: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased';
+          reason?: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
           /** What mail the address does not get */
           scope?: 'marketing' | 'all';
         };
@@ -3856,9 +3856,9 @@ export interface Api {
           /** Sender of the confirmation mail if its template has none */
           from?: string | null;
           fromName?: string | null;
-          /** Seconds from the first mail to the reminder; null: there is none */
+          /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
           remindAfter?: number | null;
-          /** Seconds from the last mail to the end of the request */
+          /** Seconds from the last mail to the end of the request, of requests made from then on */
           expireAfter?: number;
           /** What mail an address does not get after a permanent bounce */
           bounceScope?: 'marketing' | 'all';
@@ -5046,7 +5046,7 @@ export type ContactTopic = {
 
 export type ConsentLine = {
   at: string;
-  action: 'requested' | 'confirmed' | 'expired' | 'granted' | 'imported' | 'withdrawn';
+  action: 'requested' | 'confirmed' | 'expired' | 'granted' | 'imported' | 'withdrawn' | 'address_changed';
   source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'double_opt_in';
   /** Key of a topic; null: mail as a whole */
   topic: string | null;
@@ -5066,10 +5066,10 @@ export type Suppression = {
   email: string | null;
   /** Whether only a hash of the address is kept */
   hashed: boolean;
-  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased';
+  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
   /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
   scope: 'marketing' | 'all';
-  /** The mail whose feedback made the entry */
+  /** The mail whose feedback or link made the entry */
   emailId: string | null;
   /** When it ends; null: never */
   until: string | null;
@@ -5845,9 +5845,9 @@ export type ConsentPolicy = {
   /** Sender of the confirmation mail if its template has none */
   from: string | null;
   fromName: string | null;
-  /** Seconds from the first mail to the reminder; null: there is none */
+  /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
   remindAfter: number | null;
-  /** Seconds from the last mail to the end of the request */
+  /** Seconds from the last mail to the end of the request, of requests made from then on */
   expireAfter: number;
   /** What mail an address does not get after a permanent bounce */
   bounceScope: 'marketing' | 'all';
@@ -5876,10 +5876,10 @@ export type SuppressionOfAddress = {
   email: string | null;
   /** Whether only a hash of the address is kept */
   hashed: boolean;
-  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased';
+  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
   /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
   scope: 'marketing' | 'all';
-  /** The mail whose feedback made the entry */
+  /** The mail whose feedback or link made the entry */
   emailId: string | null;
   /** When it ends; null: never */
   until: string | null;

@@ -183,7 +183,7 @@ export interface Consent {
 
 export interface Contact {
   /**
-   * The state of its newest opt-in request; null: there was none.
+   * The state of the newest opt-in request of its address; null: there was none.
    */
   consent: string | null;
   created_at: Generated<Timestamp>;

@@ -11,7 +11,15 @@ import { named, Time, Uuid } from '../http/schemas.ts';
 export const ConsentLine = named('ConsentLine', {
   at: Time,
   action: z
-    .enum(['requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn'])
+    .enum([
+      'requested',
+      'confirmed',
+      'expired',
+      'granted',
+      'imported',
+      'withdrawn',
+      'address_changed',
+    ])
     .meta({ examples: ['granted'] }),
   source: z
     .enum([

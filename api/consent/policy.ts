@@ -31,9 +31,11 @@ const fields = {
   from: SenderText.nullable().describe('Sender of the confirmation mail if its template has none'),
   fromName: SenderName.nullable(),
   remindAfter: Seconds.nullable().describe(
-    'Seconds from the first mail to the reminder; null: there is none',
+    'Seconds from the first mail to the reminder, of requests made from then on; null: there is none',
   ),
-  expireAfter: Seconds.describe('Seconds from the last mail to the end of the request'),
+  expireAfter: Seconds.describe(
+    'Seconds from the last mail to the end of the request, of requests made from then on',
+  ),
   bounceScope: z
     .enum(suppressionScopes)
     .describe('What mail an address does not get after a permanent bounce'),

@@ -60,7 +60,7 @@ export async function changeByLink(
   },
 ): Promise<TopicContact | undefined> {
   const { contactId, source, hasTopics = topicKeyOf(query) !== null, wishOf } = change;
-  const emailId = isUuid(query.e) ? query.e : null;
+  const emailId = emailIdOf(query);
   const origin = { source, ...evidenceOfVisitor(request, null) };
   return transact(db, (tx) =>
     recordLinkChange(tx, { contactId, emailId, origin, hasTopics, wishOf }),
@@ -70,4 +70,9 @@ export async function changeByLink(
 /** The topic's key in a link, which may be none of the project's; null: there is none. */
 export function topicKeyOf({ t }: LinkQuery): string | null {
   return typeof t === 'string' && t !== '' ? t : null;
+}
+
+/** The id of the message that held a link; null: it names none. */
+export function emailIdOf({ e }: LinkQuery): string | null {
+  return isUuid(e) ? e : null;
 }

@@ -51,8 +51,8 @@ const subscribeContact = endpoint({
   summary: 'Subscribe a contact from an opt-out page',
   description:
     'Answers the same when the contact is subscribed already. `e` says which mail the link ' +
-    "was in; it is ignored unless that mail is one of the contact's. With `t`, the key of a topic, " +
-    'the contact joins this topic, too.',
+    "was in; it is ignored unless that mail went to the contact's address of now. With `t`, the key of " +
+    'a topic, the contact joins this topic, too.',
   access: 'open',
   params: z.object({ id: Uuid }),
   query: LinkQuery,
@@ -71,7 +71,8 @@ const unsubscribeContact = endpoint({
   description:
     'Answers the same when the contact is unsubscribed already. `e` says which mail the link ' +
     "was in; it is ignored unless that mail is one of the contact's. With `t`, the key of a topic, " +
-    'the contact leaves this topic alone.',
+    'the contact leaves this topic alone. By a mail to another address than that of the contact now, ' +
+    'that address goes on the suppression list (`opt_out`), and the contact stays as it is.',
   access: 'open',
   params: z.object({ id: Uuid }),
   query: LinkQuery,

@@ -20,6 +20,7 @@ import {
 /** The preference page: a box for each public topic of the project, or one button where it has none. */
 
 const hasTopics = true;
+const asPage = { hasTopics, isForReader: true };
 
 const managePage = endpoint({
   ...isPage,
@@ -33,9 +34,11 @@ const managePage = endpoint({
     'contact would get its mail; without public topics one button. An unknown link is answered by a ' +
     'page, too, with 404.',
   handle: (call) =>
-    withContact(call, (contact, texts) => preferences(call, contact, texts, texts.manage.title), {
-      hasTopics,
-    }),
+    withContact(
+      call,
+      (contact, texts) => preferences(call, contact, texts, texts.manage.title),
+      asPage,
+    ),
 });
 
 const manage = endpoint({
@@ -59,7 +62,7 @@ const manage = endpoint({
       return withContact(
         call,
         (contact, texts) => preferences(call, contact, texts, texts.manage.title),
-        { hasTopics },
+        asPage,
       );
     }
     if (!isUuid(contactId)) return unknownPage(call);
@@ -132,7 +135,9 @@ function preferences(
   if (topics.length === 0) {
     const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
     const action = actionOf(call, next, { topic: false });
-    const form = { action, buttons: [{ label: texts[next].button }] };
+    // Subscribing is for the contact alone.
+    const isOver = contact.reader !== undefined && !contact.subscribed;
+    const form = isOver ? null : { action, buttons: [{ label: texts[next].button }] };
     return contactPage(texts, contact, { title, text: stateOf(contact, texts), form });
   }
   const boxes = topics.map(({ key, name, description, subscribed }) => ({

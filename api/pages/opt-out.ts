@@ -34,15 +34,19 @@ const unsubscribePage = endpoint({
     'In the language of the contact. With `t` it asks whether to leave this topic, or all. An ' +
     'unknown link is answered by a page, too, with 404.',
   handle: (call) =>
-    withContact(call, (contact, texts) => {
-      const topic = topicOfLink(contact, call.query);
-      const { title, ask, button } = texts.unsubscribe;
-      const action = actionOf(call, 'unsubscribe', { topic: topic !== undefined });
-      const all = { label: texts.topics.all, name: 'all', value: '1' };
-      const buttons = topic ? [{ label: button }, all] : [{ label: button }];
-      const text = topic ? texts.topics.leave : ask;
-      return contactPage(texts, contact, { title, text, topic, form: { action, buttons } });
-    }),
+    withContact(
+      call,
+      (contact, texts) => {
+        const topic = topicOfLink(contact, call.query);
+        const { title, ask, button } = texts.unsubscribe;
+        const action = actionOf(call, 'unsubscribe', { topic: topic !== undefined });
+        const all = { label: texts.topics.all, name: 'all', value: '1' };
+        const buttons = topic ? [{ label: button }, all] : [{ label: button }];
+        const text = topic ? texts.topics.leave : ask;
+        return contactPage(texts, contact, { title, text, topic, form: { action, buttons } });
+      },
+      { isForReader: true },
+    ),
 });
 
 const subscribePage = endpoint({
@@ -56,14 +60,18 @@ const subscribePage = endpoint({
     'In the language of the contact. With `t` it asks whether to join this topic. An unknown link ' +
     'is answered by a page, too, with 404.',
   handle: (call) =>
-    withContact(call, (contact, texts) => {
-      const topic = topicOfLink(contact, call.query);
-      const { title, ask, button } = texts.subscribe;
-      const action = actionOf(call, 'subscribe', { topic: topic !== undefined });
-      const text = topic ? texts.topics.join : ask;
-      const form = { action, buttons: [{ label: button }] };
-      return contactPage(texts, contact, { title, text, topic, form });
-    }),
+    withContact(
+      call,
+      (contact, texts) => {
+        const topic = topicOfLink(contact, call.query);
+        const { title, ask, button } = texts.subscribe;
+        const action = actionOf(call, 'subscribe', { topic: topic !== undefined });
+        const text = topic ? texts.topics.join : ask;
+        const form = { action, buttons: [{ label: button }] };
+        return contactPage(texts, contact, { title, text, topic, form });
+      },
+      { isForReader: false },
+    ),
 });
 
 const unsubscribe = endpoint({
@@ -75,7 +83,8 @@ const unsubscribe = endpoint({
   description:
     'One click, the body `List-Unsubscribe=One-Click` as a form, is answered with a line of ' +
     'text; anything else with a page. With `t` the contact leaves this topic alone, unless the form ' +
-    'of the page says `all=1`. An unknown contact is answered 200, too, as mail ' +
+    'of the page says `all=1`. By a mail to another address than that of the contact now, that address ' +
+    'goes on the suppression list and the contact stays. An unknown contact is answered 200, too, as mail ' +
     'programs repeat what is not. Not limited in rate.',
   limit: 'none',
   otherAnswers: [

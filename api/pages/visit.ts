@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
-  findPublicContact,
-  findTopicContact,
+  findLinkContact,
   type PublicContact,
   type TopicContact,
 } from '../../db/contacts/subscriptions.ts';
@@ -10,7 +9,7 @@ import { maskEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { type OptOutTexts, optOutTexts } from '../../domain/mail/opt-out-texts.ts';
-import { LinkQuery, topicKeyOf } from '../contacts/link.ts';
+import { emailIdOf, LinkQuery, topicKeyOf } from '../contacts/link.ts';
 import type { Answer, Call } from '../http/endpoint.ts';
 import { type FormFields, readForm } from '../http/form.ts';
 import { type PageContent, showPage } from './page.ts';
@@ -42,22 +41,21 @@ export type PageCall = Call<'open', z.output<typeof Params>, LinkQuery, unknown>
 /**
  * Shows a page for the contact of a link; for an unknown one, the page that says so.
  * @param options.hasTopics the page has topics, even if the link names none.
+ * @param options.isForReader the page is about the address to which the mail of the link went.
  */
 export async function withContact(
   call: PageCall,
   show: (contact: TopicContact, texts: OptOutTexts) => Answer<string>,
-  { hasTopics = topicKeyOf(call.query) !== null }: { hasTopics?: boolean } = {},
+  {
+    hasTopics = topicKeyOf(call.query) !== null,
+    isForReader,
+  }: { hasTopics?: boolean; isForReader: boolean },
 ): Promise<Answer<string>> {
-  const contact = await contactOf(call, hasTopics);
-  return contact ? show(contact, textsFor(call, contact)) : unknownPage(call);
-}
-
-async function contactOf(call: PageCall, hasTopics: boolean): Promise<TopicContact | undefined> {
   const { contactId } = call.params;
-  if (!isUuid(contactId)) return undefined;
-  if (hasTopics) return findTopicContact(call.db, contactId);
-  const contact = await findPublicContact(call.db, contactId);
-  return contact && { ...contact, topics: [] };
+  if (!isUuid(contactId)) return unknownPage(call);
+  const emailId = isForReader ? emailIdOf(call.query) : null;
+  const contact = await findLinkContact(call.db, { contactId, emailId, hasTopics });
+  return contact ? show(contact, textsFor(call, contact)) : unknownPage(call);
 }
 
 /** @param content.topic the topic that the text names, if it names one. */
@@ -76,14 +74,14 @@ export function contactPage(
   return showPage({ ...content, language, text: filledFor(contact, text, topic) });
 }
 
-/** A text with the contact's masked address, the name of its project and that of a topic. */
+/** A text with the masked address of its reader, the name of its project and that of a topic. */
 export function filledFor(
-  contact: Pick<PublicContact, 'email' | 'project_name'>,
+  contact: Pick<PublicContact, 'email' | 'reader' | 'project_name'>,
   text: string,
   topic?: ContactTopic,
 ): string {
   const values = {
-    address: maskEmail(contact.email),
+    address: maskEmail(contact.reader ?? contact.email),
     project: contact.project_name,
     topic: topic?.name ?? '',
   };
@@ -118,7 +116,8 @@ export function actionOf(
   { topic }: { topic: boolean },
 ): string {
   const carried = new URLSearchParams();
-  if (isUuid(query.e)) carried.set('e', query.e);
+  const emailId = emailIdOf(query);
+  if (emailId !== null) carried.set('e', emailId);
   const key = topicKeyOf(query);
   if (topic && key !== null) carried.set('t', key);
   const link = carried.size > 0 ? `?${carried.toString()}` : '';

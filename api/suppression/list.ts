@@ -46,7 +46,7 @@ const record = {
   emailId: z
     .uuid()
     .nullable()
-    .describe('The mail whose feedback made the entry')
+    .describe('The mail whose feedback or link made the entry')
     .meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
   until: Time.nullable()
     .describe('When it ends; null: never')

@@ -9,7 +9,8 @@ export type ConsentAction =
   | 'expired'
   | 'granted'
   | 'imported'
-  | 'withdrawn';
+  | 'withdrawn'
+  | 'address_changed';
 
 /** Where a change of consent comes from. Events of a change name it, too. */
 export type ConsentSource =

@@ -179,11 +179,14 @@ async function forgetEnded(tx: Database, contactId: string): Promise<void> {
       order by created_at desc offset ${endedMax - 1})`.execute(tx);
 }
 
-/** What the contacts say of their newest request. Not a change of the contact: `updated_at` stays. */
+/**
+ * What the contacts say of the newest request of their address; null: there was none. Not a change of the
+ * contact: `updated_at` stays.
+ */
 export async function noteState(
   tx: Database,
   contactIds: readonly string[],
-  state: 'pending' | 'confirmed' | 'expired',
+  state: 'pending' | 'confirmed' | 'expired' | null,
 ): Promise<void> {
   await tx
     .updateTable('contact')

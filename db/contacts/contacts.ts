@@ -5,7 +5,7 @@ import type { Position } from '../../domain/cursor.ts';
 import { invalidField, notFound, Problem } from '../../domain/errors.ts';
 import { columnList, columnsOf } from '../columns.ts';
 import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
-import { endOptIns } from '../consent/opt-ins.ts';
+import { endOptIns, noteState } from '../consent/opt-ins.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { findErased, refuseErased, unsubscribeErased } from '../suppression/erased.ts';
@@ -204,12 +204,21 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
     const { origin, executionId } = change;
     await recordSubscription(tx, contact, origin, { executionId });
   }
-  const hasChanged = change.subscribed === false || contact.email !== before.email;
-  if (before.consent !== 'pending' || !hasChanged) return withinLimits(contact);
+  const { id: contactId, project_id: projectId } = contact;
+  const isMoved = contact.email !== before.email;
+  if (before.consent === 'confirmed' && isMoved) {
+    // The owner of the former address has confirmed; that of the new one has not.
+    await noteState(tx, [contactId], null);
+    const line = { contactId, action: 'address_changed' as const, topic: null };
+    await recordConsent(tx, projectId, [line], change.origin);
+    return withinLimits({ ...contact, consent: null });
+  }
+  if (before.consent !== 'pending' || !(isMoved || change.subscribed === false)) {
+    return withinLimits(contact);
+  }
   const { source, ...evidence } = change.origin;
   const isLogged = before.subscribed && !contact.subscribed;
-  const ended = { contactId: contact.id, projectId: contact.project_id, source, isLogged };
-  await endOptIns(tx, [ended], evidence);
+  await endOptIns(tx, [{ contactId, projectId, source, isLogged }], evidence);
   return withinLimits({ ...contact, consent: 'expired' });
 }
 

@@ -2,7 +2,9 @@ import { sql } from 'kysely';
 import { recordSubscription } from './contacts.ts';
 import type { ConsentOrigin } from '../consent/log.ts';
 import { endOptIns, requestOptIn } from '../consent/opt-ins.ts';
+import { erasedAddress } from '../../domain/contact/erasure.ts';
 import { findErased, liftSuppression } from '../suppression/erased.ts';
+import { findSuppression, recordSuppressions } from '../suppression/list.ts';
 import type { Database } from '../database.ts';
 import { type ContactTopic, listContactTopics, recordTopicChoices } from '../topics/choices.ts';
 
@@ -19,6 +21,11 @@ export interface PublicContact {
   project_name: string;
   /** Whoever asks for mail confirms it, unless a mail to the contact shows who they are. */
   opt_in_required: boolean;
+  /**
+   * Absent: the contact itself reads the page. Else the address to which the mail with the link went: the
+   * page speaks of it, and `subscribed` says whether it may get marketing mail.
+   */
+  reader?: string;
 }
 
 /** The contact of any project; undefined when there is none. */
@@ -30,13 +37,24 @@ export async function findPublicContact(
   return row as PublicContact | undefined;
 }
 
-/** The same with its topics. */
-export async function findTopicContact(
+/**
+ * The contact of a link as its page shows it; undefined when there is none.
+ * @param link.emailId the message with the link, when the page is for the address to which that went
+ * @param link.hasTopics whether the topics of the contact are asked for
+ */
+export async function findLinkContact(
   db: Database,
-  id: string,
+  link: { contactId: string; emailId: string | null; hasTopics: boolean },
 ): Promise<TopicContact | undefined> {
-  const contact = await findPublicContact(db, id);
-  return contact && { ...contact, topics: await listContactTopics(db, contact) };
+  const contact = await findPublicContact(db, link.contactId);
+  if (!contact) return undefined;
+  const mail = await findMail(db, contact, link.emailId);
+  if (mail && !mail.isOwn) {
+    const { to_email: reader } = mail;
+    const entry = await findSuppression(db, contact.project_id, reader);
+    return { ...contact, reader, subscribed: entry === undefined, topics: [] };
+  }
+  return { ...contact, topics: link.hasTopics ? await listContactTopics(db, contact) : [] };
 }
 
 function publicContact(db: Database, id: string) {
@@ -68,9 +86,10 @@ export interface LinkWish {
 
 /**
  * Changes subscriptions as a mail's link asks, in the caller's transaction. It records events
- * only for actual changes, with the message, if that was sent to this contact. An opt-out is
- * stored in the message, and counted once for its campaign. What would be granted to somebody unknown may have
- * to be confirmed first. Answers the contact as it is then; undefined when there is no such contact.
+ * only for actual changes, with the message, if that was sent to the contact's address. An opt-out is
+ * stored in the message, and counted once for its campaign; by a message to another address it concerns that
+ * address alone. Grants without a message to the contact's address may have to be confirmed first. Returns
+ * the contact as it is then; undefined when there is no such contact.
  */
 export async function recordLinkChange(
   tx: Database,
@@ -93,7 +112,9 @@ export async function recordLinkChange(
   const found = row as PublicContact;
   const before = { ...found, topics: change.hasTopics ? await listContactTopics(tx, found) : [] };
   const asked = change.wishOf(before);
-  const emailId = change.emailId && (await ownEmailId(tx, before.id, change.emailId));
+  const mail = await findMail(tx, before, change.emailId);
+  if (mail && !mail.isOwn && asked.isOptOut) return optOutReader(tx, before, mail);
+  const emailId = mail?.isOwn ? mail.id : null;
   const isConfirmed = emailId !== null || !before.opt_in_required;
   const wish = isConfirmed ? asked : withoutGrants(asked);
   const { subscribed: wished = before.subscribed, choices = new Map<string, boolean>() } = wish;
@@ -161,15 +182,39 @@ async function maySubscribe(
   return true;
 }
 
-/** The id of a message, if it was sent to this contact. */
-async function ownEmailId(tx: Database, contactId: string, id: string): Promise<string | null> {
-  const row = await tx
+/** A message that belongs to a contact. */
+interface LinkMail {
+  id: string;
+  to_email: string;
+  /** It went to the contact's address of now: not to the recipient of a step, nor to a former address. */
+  isOwn: boolean;
+}
+
+async function findMail(
+  db: Database,
+  { id: contactId, email }: PublicContact,
+  emailId: string | null,
+): Promise<LinkMail | undefined> {
+  if (emailId === null) return undefined;
+  const row = await db
     .selectFrom('email')
-    .select('id')
-    .where('id', '=', id)
+    .select(['id', 'to_email'])
+    .where('id', '=', emailId)
     .where('contact_id', '=', contactId)
     .executeTakeFirst();
-  return row?.id ?? null;
+  return row && { ...row, isOwn: row.to_email === email };
+}
+
+/** Marketing mail no longer goes to the address of a message, whichever contact it is sent for. */
+async function optOutReader(
+  tx: Database,
+  contact: PublicContact,
+  { id: emailId, to_email: email }: LinkMail,
+): Promise<TopicContact> {
+  const entry = { email, emailId, reason: 'opt_out', scope: 'marketing' } as const;
+  // An erased address is unknown here, and its erasure has made an entry.
+  if (email !== erasedAddress) await recordSuppressions(tx, contact.project_id, [entry]);
+  return { ...contact, reader: email, subscribed: false, topics: [] };
 }
 
 /** There is one message per contact and campaign, so this counts each contact once. */

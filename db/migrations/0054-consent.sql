@@ -7,7 +7,7 @@ create table consent (
   project_id uuid not null,
   at timestamptz(3) not null default clock_timestamp(),
   action text not null check (action in
-    ('requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn')),
+    ('requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn', 'address_changed')),
   source text not null,
   -- The key of a topic; null: mail as a whole.
   topic text,

@@ -18,9 +18,9 @@ create table suppression (
   -- null: only the hash is kept.
   email text,
   reason text not null
-    check (reason in ('hard_bounce', 'complaint', 'manual', 'import', 'erased')),
+    check (reason in ('hard_bounce', 'complaint', 'manual', 'import', 'erased', 'opt_out')),
   scope text not null check (scope in ('marketing', 'all')),
-  -- The message whose feedback made it.
+  -- The message whose feedback or link made it.
   email_id uuid,
   -- null: it never ends.
   until timestamptz(3),

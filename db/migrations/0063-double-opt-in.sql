@@ -55,7 +55,7 @@ create unique index opt_in_token on opt_in (token_hash) where token_hash is not 
 create index opt_in_look on opt_in (look_at) where state = 'pending';
 
 alter table contact add column consent text;
-comment on column contact.consent is 'The state of its newest opt-in request; null: there was none.';
+comment on column contact.consent is 'The state of the newest opt-in request of its address; null: there was none.';
 
 -- No foreign key: mail outlives the requests of its contact.
 alter table email add column opt_in_id uuid;

@@ -85,7 +85,7 @@ export async function liftSuppression(
 const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
   (select action = 'withdrawn' from consent
     where consent.contact_id = contact.id and topic is null
-      and action not in ('requested', 'expired')
+      and action not in ('requested', 'expired', 'address_changed')
     order by id desc limit 1),
   exists (select from event
     where event.contact_id = contact.id and name = 'contact.unsubscribed')))`;

@@ -17,7 +17,7 @@ export interface NewSuppression {
   email: string;
   reason: SuppressionReason;
   scope: SuppressionScope;
-  /** The message whose feedback makes it. */
+  /** The message whose feedback or link makes it. */
   emailId?: string | null;
   /** null: it never ends. */
   until?: Date | null;

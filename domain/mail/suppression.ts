@@ -6,6 +6,7 @@ export const suppressionReasons = [
   'manual',
   'import',
   'erased',
+  'opt_out',
 ] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 

@@ -48,7 +48,7 @@ export async function insertTestEmail(
       project_id: given.projectId,
       contact_id: given.contactId,
       campaign_id: given.campaignId ?? null,
-      to_email: 'ada@x.example',
+      to_email: sql<string>`(select email from contact where id = ${given.contactId})`,
       subject: 'Hi Ada',
       body: '<p>Hi</p>',
       from_email: 'team@shop.test',

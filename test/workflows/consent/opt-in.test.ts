@@ -294,6 +294,15 @@ describe('the end of a request', () => {
     expect(await mails(email, 2)).toHaveLength(2);
   });
 
+  it('comes as the policy was when the request was made, also after a change of the policy', async () => {
+    await put({ expireAfter: 2 });
+    const email = await asked();
+    await put({ expireAfter: 604_800 });
+    const later = await asked();
+    await waitFor('the end', async () => (await contact(email)).consent === 'expired');
+    expect((await contact(later)).consent).toBe('pending');
+  });
+
   it('comes before, by whatever unsubscribes the contact', async () => {
     const ways: Record<string, (email: string, id: string) => Promise<unknown>> = {
       patch: (_, id) => call('PATCH', `/contacts/${id}`, { subscribed: false }),
@@ -348,6 +357,67 @@ describe('the end of a request', () => {
     await call('PUT', `/contacts/${await idOf(email)}/topics`, { topics: { news: false } });
     expect(await stateOf(email)).toEqual([true, 'expired']);
     expect(await lines(email)).toEqual(['granted null', 'requested news', 'withdrawn news']);
+  });
+});
+
+describe('a change of the address', () => {
+  const changed = async (email: string, more: object = {}) => {
+    const id = await idOf(email);
+    const next = newAddress();
+    const { status, body } = await call('PATCH', `/contacts/${id}`, { email: next, ...more });
+    expect(status).toBe(200);
+    return { id, next, body };
+  };
+
+  it('ends a confirmation: the contact stays subscribed, and the log says why', async () => {
+    const email = await asked({ topics: ['news'] });
+    const path = await link(email);
+    await post(path);
+    const { next, body } = await changed(email);
+    expect([body.subscribed, 'consent' in body]).toEqual([true, false]);
+    expect(await stateOf(next)).toEqual([true, undefined]);
+    expect(await confirmed(next)).toBe(1);
+    expect((await log(next)).at(-1)).toMatchObject({
+      action: 'address_changed',
+      source: 'api',
+      topic: null,
+      actor: 'sk',
+    });
+    expect((await post(path)).status).toBe(200);
+    expect(await stateOf(next)).toEqual([true, undefined]);
+    const listed = await call('GET', `/contacts?consent=confirmed&search=${next}`);
+    expect(listed.body.data).toEqual([]);
+    await call('PATCH', `/contacts/${await idOf(next)}`, { email });
+    expect(await stateOf(email)).toEqual([true, undefined]);
+    expect((await lines(email)).filter((line) => line.startsWith('address'))).toHaveLength(1);
+  });
+
+  it('keeps a confirmation when the address is written in another way', async () => {
+    const email = await asked();
+    await post(await link(email));
+    await call('PATCH', `/contacts/${await idOf(email)}`, { email: ` ${email.toUpperCase()} ` });
+    expect(await stateOf(email)).toEqual([true, 'confirmed']);
+  });
+
+  it('together with an opt-out says both, and the opt-out outlives the contact', async () => {
+    const email = await asked();
+    await post(await link(email));
+    const { id, next } = await changed(email, { subscribed: false });
+    expect((await lines(next)).slice(-2)).toEqual(['withdrawn null', 'address_changed null']);
+    await call('DELETE', `/contacts/${id}`);
+    const entry = await call('GET', `/suppression-list/${encodeURIComponent(next)}`);
+    expect(entry.body.reason).toBe('erased');
+  });
+
+  it('leaves the link of the former address dead, also when the new one asks', async () => {
+    const email = await asked();
+    const path = await link(email);
+    const { next } = await changed(email);
+    await call('POST', '/contacts', { email: next, confirm: true });
+    expect((await post(path)).status).toBe(404);
+    expect(await stateOf(next)).toEqual([false, 'pending']);
+    await post(await link(next));
+    expect(await stateOf(next)).toEqual([true, 'confirmed']);
   });
 });
 

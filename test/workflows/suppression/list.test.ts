@@ -121,6 +121,54 @@ describe('an address on the list with scope all', () => {
   });
 });
 
+describe('the recipient of a step who opts out by one click', () => {
+  it('gets no mail of the next run, and the contact of the step stays subscribed', async () => {
+    const [ada, boss] = [newAddress(), newAddress('boss')];
+    const { body: workflow } = await call('POST', '/workflows', {
+      name: 'Reports',
+      enabled: true,
+      allowReentry: true,
+      graph: {
+        trigger: { type: 'EVENT', config: { eventName: 'report' } },
+        steps: [
+          { key: 'trigger', type: 'TRIGGER' },
+          {
+            key: 'mail',
+            type: 'SEND_EMAIL',
+            name: 'Mail',
+            config: { recipient: { type: 'CUSTOM', customEmail: boss.toUpperCase() } },
+            templateId: marketing,
+          },
+        ],
+        transitions: [{ from: 'trigger', to: 'mail' }],
+      },
+    });
+    const played = async (count: number) => {
+      await call('POST', '/v1/track', { email: ada, event: 'report' });
+      const executions = await waitFor('the execution to end', async () => {
+        const { body } = await call('GET', `/workflows/${workflow.id}/executions?status=COMPLETED`);
+        return body.executions.length === count && body.executions;
+      });
+      const { body } = await call('GET', `/emails?executionId=${executions[0].id}`);
+      return ended(body.data[0].id);
+    };
+    expect(await played(1)).toMatchObject({ toEmail: boss, status: 'DELIVERED' });
+    const [mail] = await engine.mailsTo(boss, 1);
+    const { body: shown } = await engine.api.request('GET', `/local/mailbox/${mail!.id}`);
+    const link = new URL(/<(.+)>/.exec(shown.headers['list-unsubscribe'])![1]!);
+    const clicked = await engine.api.request('POST', `${link.pathname}${link.search}`, {
+      body: 'List-Unsubscribe=One-Click',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    expect([clicked.status, clicked.body]).toEqual([200, 'You are unsubscribed.\n']);
+    const { body: contacts } = await call('GET', `/contacts?email=${encodeURIComponent(ada)}`);
+    expect(contacts.data[0].subscribed).toBe(true);
+    const { body: entry } = await entryOf(boss);
+    expect(entry).toMatchObject({ reason: 'opt_out', scope: 'marketing', emailId: mail!.id });
+    expect(await played(2)).toMatchObject({ status: 'FAILED', error: 'suppressed' });
+  });
+});
+
 describe('an address on the list with scope marketing', () => {
   it('gets all but mail of class MARKETING', async () => {
     const address = newAddress();
