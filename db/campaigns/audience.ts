@@ -52,13 +52,19 @@ export function kindOf(row: { message_class: string; topic_id: string | null }):
   return { messageClass: row.message_class, topicId: row.topic_id };
 }
 
-/** Whether a contact may get mail of a kind, as an expression on a row of `contact`. */
-export function mayReceive({ messageClass, topicId }: MailKind): RawBuilder<boolean> {
+/**
+ * SQL of whether a contact may get mail of a kind.
+ * @param contact the table or its alias.
+ */
+export function mayReceive(
+  { messageClass, topicId }: MailKind,
+  contact = 'contact',
+): RawBuilder<boolean> {
   const isSubscribed = needsSubscription(messageClass, 'CAMPAIGN')
-    ? sql<boolean>`contact.subscribed`
+    ? sql<boolean>`${sql.ref(`${contact}.subscribed`)}`
     : everybody;
   if (topicId === null) return isSubscribed;
-  const hasLeft = hasLeftTopic(sql`contact.id`, sql`${topicId}::uuid`);
+  const hasLeft = hasLeftTopic(sql.ref(`${contact}.id`), sql`${topicId}::uuid`);
   return sql<boolean>`${isSubscribed} and not ${hasLeft}`;
 }
 

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
@@ -252,17 +252,22 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 /**
  * SQL of whether a campaign that sends has nothing to do before a later time: all its mail is held, or
  * waits for its moment.
+ * @param campaign the table or its alias.
  */
-const isResting = sql<boolean>`(audience_fixed
-  and not exists (select from campaign_chunk
-    where campaign_id = campaign.id and attempt_id is not null)
-  and not exists (select from email_queue
-    where campaign_id = campaign.id and lease_until is not null)
-  and coalesce(least(
-    (select due_at from campaign_chunk where campaign_id = campaign.id and attempt_id is null
-      order by due_at limit 1),
-    (select due_at from ${unqueuedOf(sql`campaign.id`)}
-      order by due_at limit 1)) > now(), false))`;
+function isResting(campaign: string): RawBuilder<boolean> {
+  const id = sql.ref(`${campaign}.id`);
+  return sql<boolean>`(${sql.ref(`${campaign}.audience_fixed`)}
+    and not exists (select from campaign_chunk inner_handed
+      where inner_handed.campaign_id = ${id} and inner_handed.attempt_id is not null)
+    and not exists (select from email_queue inner_leased
+      where inner_leased.campaign_id = ${id} and inner_leased.lease_until is not null)
+    and coalesce(least(
+      (select inner_open.due_at from campaign_chunk inner_open
+        where inner_open.campaign_id = ${id} and inner_open.attempt_id is null
+        order by inner_open.due_at limit 1),
+      (select waiting.due_at from ${unqueuedOf(id)}
+        order by waiting.due_at limit 1)) > now(), false))`;
+}
 
 /**
  * Signals the runs of campaigns that have work and were not looked at for two minutes: they are lost,
@@ -274,7 +279,7 @@ export async function signalStalledCampaigns(db: Database, max: number): Promise
       update campaign set looked_at = now()
         where id in (select id from campaign
           where looked_at < now() - interval '2 minutes'
-            and ((status = 'SENDING' and not ${isResting})
+            and ((status = 'SENDING' and not ${isResting('campaign')})
               or (status = 'SCHEDULED' and scheduled_for < now() - interval '1 minute')
               or (status = 'CANCELLED' and frozen_at is not null and exists (
                 select from email where email.campaign_id = campaign.id

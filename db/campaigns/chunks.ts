@@ -29,8 +29,12 @@ export const dueByChunk = sql<Date>`timestamptz '2100-01-01 00:00:00Z'`;
  * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, a version before
  * chunks has inserted it, or it is sent once more because its outcome stayed unknown. It is found by
  * `unqueuedOf`.
+ * @param email the table or its alias.
  */
-export const isUnqueued = sql<boolean>`status = 'PENDING' and due_at < ${dueByChunk}`;
+export function isUnqueued(email: string): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(`${email}.status`)} = 'PENDING'
+    and ${sql.ref(`${email}.due_at`)} < ${dueByChunk})`;
+}
 
 /** Messages put into chunks in one statement. */
 const queuedPage = 2_000;
@@ -204,7 +208,7 @@ export async function failCampaignEmails(
           where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')
         order by waiting.due_at, id limit ${max} for update of email skip locked
     ), failed as (
-      update email set ${suppressed}
+      update email set ${suppressed('email')}
         where id in (select unnest(email_ids) from dropped union all select id from unqueued)
           and status = 'PENDING'
     )

@@ -157,18 +157,19 @@ interface SharedByChunk {
 
 /** SQL of that, as JSON. */
 function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
-  return sql`(select jsonb_build_object('maxPerMinute', campaign.max_per_minute,
-      'refusedInRow', campaign.refused_in_row, 'contentVersion', content.version,
-      'fromName', content.from_name, 'replyTo', content.reply_to,
-      'isProjectDisabled', project.disabled_reason is not null, 'language', project.language,
-      'tracking', project.tracking, 'hasBadge', project.subscription is null,
-      'hasSuppressions', exists (select from suppression_key
-        where owner_id = coalesce(project.public_id, project.id)))
-    from campaign
-    join campaign_content content on content.campaign_id = campaign.id
-      and content.version = campaign.content_version
-    join project on project.id = campaign.project_id
-    where campaign.id = ${campaignId})`;
+  return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
+      'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
+      'fromName', inner_content.from_name, 'replyTo', inner_content.reply_to,
+      'isProjectDisabled', inner_project.disabled_reason is not null,
+      'language', inner_project.language, 'tracking', inner_project.tracking,
+      'hasBadge', inner_project.subscription is null,
+      'hasSuppressions', exists (select from suppression_key inner_key
+        where inner_key.owner_id = coalesce(inner_project.public_id, inner_project.id)))
+    from campaign inner_campaign
+    join campaign_content inner_content on inner_content.campaign_id = inner_campaign.id
+      and inner_content.version = inner_campaign.content_version
+    join project inner_project on inner_project.id = inner_campaign.project_id
+    where inner_campaign.id = ${campaignId})`;
 }
 
 /** What a message of a claimed chunk has of its own, and what is checked right before it is sent. */
@@ -199,20 +200,24 @@ interface ClaimedMessage {
  * else of the claim.
  */
 function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]> {
-  const milliseconds = (at: string) => sql`extract(epoch from ${sql.ref(`email.${at}`)}) * 1000`;
+  const milliseconds = (at: string) =>
+    sql`extract(epoch from ${sql.ref(`inner_mail.${at}`)}) * 1000`;
   return sql`(select coalesce(json_agg(message order by message.id), '[]') from (
-    select email.id, email.contact_id, email.to_email, email.from_email, email.message_class,
-        email.attempts + 1 as attempts, ${milliseconds('created_at')} as created_at,
+    select inner_mail.id, inner_mail.contact_id, inner_mail.to_email, inner_mail.from_email,
+        inner_mail.message_class, inner_mail.attempts + 1 as attempts,
+        ${milliseconds('created_at')} as created_at,
         ${milliseconds('scheduled_for')} as scheduled_for,
         ${milliseconds('held_until')} as held_until,
-        case when email.attempts > 0 then ${firstAttemptAt} end as first_attempt_at,
-        email.billed_units, email.allowance_month, contact.email as contact_email,
-        contact.subscribed as contact_subscribed, contact.data as contact_data,
-        ${isSenderGone('email')} as sender_gone,
-        contact.project_id <> email.project_id as contact_gone,
-        ${hasLeftTopic(sql`email.contact_id`, sql`email.topic_id`)} as topic_left
-      from email join contact on contact.id = email.contact_id
-      where email.id = any(${ids}) and email.status = 'PENDING') as message)`;
+        case when inner_mail.attempts > 0
+          then ${firstAttemptAt('inner_mail')} end as first_attempt_at,
+        inner_mail.billed_units, inner_mail.allowance_month, inner_receiver.email as contact_email,
+        inner_receiver.subscribed as contact_subscribed, inner_receiver.data as contact_data,
+        ${isSenderGone('inner_mail')} as sender_gone,
+        inner_receiver.project_id <> inner_mail.project_id as contact_gone,
+        ${hasLeftTopic(sql`inner_mail.contact_id`, sql`inner_mail.topic_id`)} as topic_left
+      from email inner_mail
+      join contact inner_receiver on inner_receiver.id = inner_mail.contact_id
+      where inner_mail.id = any(${ids}) and inner_mail.status = 'PENDING') as message)`;
 }
 
 /** A claim of a chunk. */
@@ -225,9 +230,14 @@ export interface ChunkClaim {
   isPoliced?: boolean;
 }
 
-/** SQL of whether the send policy of its project may hold back mail of a row of `campaign`. */
-export const isPolicedCampaign = sql<boolean>`(campaign.message_class = 'MARKETING'
-  and ${holdsMail(sql`campaign.project_id`)})`;
+/**
+ * SQL of whether the send policy of its project may hold back mail of a campaign.
+ * @param campaign the table or its alias.
+ */
+export function isPolicedCampaign(campaign: string): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(`${campaign}.message_class`)} = 'MARKETING'
+    and ${holdsMail(sql.ref(`${campaign}.project_id`))})`;
+}
 
 /**
  * Claims the next due chunk of a campaign that is sending, for one attempt. Of a chunk with more
@@ -240,7 +250,7 @@ async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk
         where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
           and exists (select from campaign
             where id = ${given.campaignId} and status = 'SENDING'
-              and (${given.isPoliced ?? false} or not ${isPolicedCampaign}))
+              and (${given.isPoliced ?? false} or not ${isPolicedCampaign('campaign')}))
         order by due_at, number
         limit 1
         for update skip locked

@@ -139,7 +139,7 @@ export async function findCampaignLimits(
   campaignId: string,
 ): Promise<CampaignLimits> {
   const { rows } = await sql<CampaignLimits>`
-    select max_per_minute as "maxPerMinute", ${isPolicedCampaign} as "isPoliced"
+    select max_per_minute as "maxPerMinute", ${isPolicedCampaign('campaign')} as "isPoliced"
       from campaign where id = ${campaignId}`.execute(db);
   return rows[0] ?? { maxPerMinute: null, isPoliced: false };
 }

@@ -17,15 +17,15 @@ const history = [
   {
     table: 'event',
     // Whether the contact has opted out, its deletion asks.
-    isPast: sql<boolean>`name <> 'contact.unsubscribed' and not exists (select from wait
-      where wait.contact_id = event.contact_id and wait.event_id = event.id)`,
+    isPast: sql<boolean>`name <> 'contact.unsubscribed' and not exists (select from wait inner_ended
+      where inner_ended.contact_id = event.contact_id and inner_ended.event_id = event.id)`,
   },
   {
     table: 'consent',
     // Its deletion may keep the newest ones.
-    isPast: sql<boolean>`id < (select newest.id from consent newest
-      where newest.contact_id = consent.contact_id
-      order by newest.id desc offset ${limits.consentLines - 1} limit 1)`,
+    isPast: sql<boolean>`id < (select inner_newest.id from consent inner_newest
+      where inner_newest.contact_id = consent.contact_id
+      order by inner_newest.id desc offset ${limits.consentLines - 1} limit 1)`,
   },
   { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
   { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },

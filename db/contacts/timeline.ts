@@ -244,7 +244,7 @@ function sourcesOf(
             at: sql`started_at`,
             // Executions of a deleted workflow are still there for a while.
             from: sql`execution where ${isOwn} and exists (
-              select from workflow where workflow.id = execution.workflow_id)`,
+              select from workflow inner_kept where inner_kept.id = execution.workflow_id)`,
           },
         ]
       : []),
@@ -254,10 +254,11 @@ function sourcesOf(
 /** The names of the contact's events that are of these types, jumping from name to name. */
 function namesOf({ id }: ContactRow, types: readonly TimelineType[]): RawBuilder<unknown> {
   return sql`(with recursive names as (
-      (select name from event where contact_id = ${id} order by name limit 1)
+      (select name from event inner_first where contact_id = ${id} order by name limit 1)
       union all
-      select (select event.name from event
-          where contact_id = ${id} and event.name > names.name order by event.name limit 1)
+      select (select inner_later.name from event inner_later
+          where inner_later.contact_id = ${id} and inner_later.name > names.name
+          order by inner_later.name limit 1)
         from names where names.name is not null
     )
     select name, ${typeOfEvent} as type from names
@@ -272,9 +273,9 @@ function eventItems(contact: ContactRow, { types, after, limit }: TimelineQuery)
   return [
     sql`(select 'event' as kind, named.type, found.id, found.at
       from ${namesOf(contact, asked)} cross join lateral (
-        select id, recorded_at as at from event
+        select id, recorded_at as at from event inner_item_of
           where contact_id = ${contact.id} and project_id = ${contact.project_id}
-            and event.name = named.name and ${before(sql`recorded_at`, after)}
+            and inner_item_of.name = named.name and ${before(sql`recorded_at`, after)}
           order by recorded_at desc, id desc limit ${limit}) found)`,
   ];
 }

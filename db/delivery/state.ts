@@ -112,8 +112,9 @@ export async function countCampaignMail(
 }
 
 /** Whether a chunk waits for the moment of its contacts. */
-const isOfMoment = sql`exists (select from email
-  where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)`;
+const isOfMoment = sql`exists (select from email inner_scheduled
+  where inner_scheduled.id = any(campaign_chunk.email_ids)
+    and inner_scheduled.scheduled_for = campaign_chunk.due_at)`;
 
 /** Over how long the speed is measured, in seconds. */
 const measuredSeconds = 10;

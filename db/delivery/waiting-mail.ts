@@ -103,7 +103,7 @@ async function cancelCampaignEmail(tx: Database, id: string, campaignId: string)
       where campaign_id = ${campaignId} and attempt_id is null and ${id} = any(email_ids)
       for update`.execute(tx);
   const [chunk] = rows;
-  if (!chunk) return failEmail(tx, id, isUnqueued);
+  if (!chunk) return failEmail(tx, id, isUnqueued('email'));
   const isChunk = sql`campaign_id = ${campaignId} and number = ${chunk.number}`;
   if (chunk.messages > 1) {
     await sql`update campaign_chunk set email_ids = array_remove(email_ids, ${id}::uuid)

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { type PlainRendering, plainRendering, traceEntry } from './trace.ts';
 
@@ -45,7 +45,7 @@ export async function recordCampaignProgress(
   // Without a row it was cancelled, and has been deleted since.
   if (waiting.length === 0 || (row && row.status !== 'CANCELLED')) return waiting;
   await sql`
-    update email set ${suppressed}
+    update email set ${suppressed('email')}
       where id = any(${waiting}::uuid[]) and status = 'PENDING'`.execute(tx);
   return [];
 }
@@ -89,12 +89,19 @@ export async function recordPlainRenderings(
 /**
  * The columns of a waiting message whose campaign has ended: it was cancelled, maybe because its
  * project was disabled.
+ * @param email the table or its alias, which is updated.
  */
-export const suppressed = sql`status = 'FAILED', error = ${endedBy()}, updated_at = now(),
-  trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${endedBy()})`)}`;
+export function suppressed(email: string): RawBuilder<unknown> {
+  const reason = endedBy(email);
+  return sql`status = 'FAILED', error = ${reason}, updated_at = now(),
+    trace = ${sql.ref(`${email}.trace`)}
+      || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason})`)}`;
+}
 
-function endedBy() {
-  return sql`case when exists (select from project
-      where project.id = email.project_id and project.disabled_reason is not null)
+/** SQL of why: the same parameter. */
+export function endedBy(email: string): RawBuilder<string> {
+  return sql<string>`case when exists (select from project inner_disabled
+      where inner_disabled.id = ${sql.ref(`${email}.project_id`)}
+        and inner_disabled.disabled_reason is not null)
     then 'project_disabled' else 'campaign_cancelled' end`;
 }

@@ -23,9 +23,9 @@ export interface ChunkOrigin {
 export function isSenderGone(email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
-    and not exists (select from domain
-    where domain.project_id = ${column('project_id')} and domain.status = 'verified'
-      and domain.host_name = split_part(${column('from_email')}, '@', -1)))`;
+    and not exists (select from domain inner_domain
+    where inner_domain.project_id = ${column('project_id')} and inner_domain.status = 'verified'
+      and inner_domain.host_name = split_part(${column('from_email')}, '@', -1)))`;
 }
 
 /** How the rows of an attempt show that it has claimed them. */

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { noteRuns } from '../commits.ts';
@@ -283,7 +283,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
       update email set ${claimed(given)}
         from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
         returning ${columns('email')}, email.due_at, email.topic_id,
-          case when email.attempts > 1 then ${firstAttemptAt} end as first_attempt_at
+          case when email.attempts > 1 then ${firstAttemptAt('email')} end as first_attempt_at
     )
     select ${columns('claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
         contact.email as contact_email,
@@ -304,9 +304,14 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
   return rows;
 }
 
-/** When the first attempt of a message began that was not accepted at once. */
-export const firstAttemptAt = sql`
-  jsonb_path_query_first(email.trace, '$[*] ? (@.state == "handed_over")') ->> 'at'`;
+/**
+ * SQL of when the first attempt of a message began that was not accepted at once.
+ * @param email the table or its alias.
+ */
+export function firstAttemptAt(email: string): RawBuilder<string | null> {
+  const trace = sql.ref(`${email}.trace`);
+  return sql`jsonb_path_query_first(${trace}, '$[*] ? (@.state == "handed_over")') ->> 'at'`;
+}
 
 /** The columns that a claim sets. A delay by the limits is noted once, not at each attempt. */
 function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {

@@ -29,8 +29,9 @@ export function momentsOf(
   moment: Moment,
   where: RawBuilder<unknown> = sql`true`,
 ): RawBuilder<unknown> {
-  return sql`(select at, email_id from email_moment
-    where project_id = ${projectId} and kind = ${sql.lit(momentKinds[moment])} and ${where}) moment`;
+  return sql`(select inner_moment.at, inner_moment.email_id from email_moment inner_moment
+    where inner_moment.project_id = ${projectId}
+      and inner_moment.kind = ${sql.lit(momentKinds[moment])} and ${where}) moment`;
 }
 
 /** A period, both ends included, as SQL of timestamps. */
@@ -52,21 +53,22 @@ export function countMoments(
   const isOwn = sql`project_id = ${projectId} and kind = ${sql.lit(momentKinds[moment])}`;
   const dayOf = (start: string) => sql`(${sql.ref(start)} at time zone 'UTC')::date`;
   const count = (where: RawBuilder<unknown>) =>
-    sql`(select count(*) from email_moment where ${isOwn} and ${where} and at <= until)`;
+    sql`(select count(*) from email_moment inner_counted
+      where ${isOwn} and ${where} and at <= until)`;
   return sql<number>`(
     select (${count(sql`at >= since and at < days_from`)} + ${count(sql`at >= days_to`)}
-        + (select coalesce(sum(count), 0) from email_tally
+        + (select coalesce(sum(count), 0) from email_tally inner_tally
           where ${isOwn} and day >= ${dayOf('days_from')} and day < ${dayOf('days_to')}))::float8
       from (select since, until, days_from, greatest(days_from, least(${countedTo},
             date_trunc('day', until + interval '1 millisecond', 'UTC'))) as days_to
           from (select since, until,
                 date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24 hours' as days_from
-              from (select ${from} as since, ${to} as until) given) begun) days)`;
+              from (select ${from} as since, ${to} as until) inner_given) inner_begun) inner_days)`;
 }
 
 /** Before this, whole days are counted. */
 const tallied = 'email_tally';
-const countedTo = sql<Date>`coalesce((select at from watermark where name = ${sql.lit(tallied)}),
+const countedTo = sql<Date>`coalesce((select inner_mark.at from watermark inner_mark where inner_mark.name = ${sql.lit(tallied)}),
   timestamptz '-infinity')`;
 
 /**

@@ -7,12 +7,15 @@ import { type RawBuilder, sql } from 'kysely';
 
 /** SQL of a project's waiting mail but that of campaigns: with `due_at` and `email_id`. */
 export function waitingOf(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select due_at, email_id from email_queue
-    where project_id = ${projectId} and campaign_id is null and lease_until is null) waiting`;
+  return sql`(select inner_waiting.due_at, inner_waiting.email_id
+    from email_queue inner_waiting where inner_waiting.project_id = ${projectId}
+      and inner_waiting.campaign_id is null and inner_waiting.lease_until is null) waiting`;
 }
 
 /** SQL of a campaign's waiting mail that is in no chunk: with `due_at` and `email_id`. */
 export function unqueuedOf(campaignId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select due_at, email_id from email_queue
-    where campaign_id = ${campaignId} and lease_until is null) waiting`;
+  return sql`(select inner_unqueued.due_at, inner_unqueued.email_id
+    from email_queue inner_unqueued
+    where inner_unqueued.campaign_id = ${campaignId}
+      and inner_unqueued.lease_until is null) waiting`;
 }

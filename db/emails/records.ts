@@ -18,7 +18,7 @@ const summaryColumns = columns.email.filter(
 );
 
 const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
-  (select key from topic where topic.id = email.topic_id) as topic_key,
+  (select inner_named.key from topic inner_named where inner_named.id = email.topic_id) as topic_key,
   (body is not null or body_values is not null) as has_body`;
 
 export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
@@ -104,7 +104,8 @@ function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);
   if (status === 'SENDING') {
     return sql`status in ('SENDING', 'PENDING') and id = any(array(
-      select email_id from email_queue where project_id = ${projectId} and lease_until is not null
+      select inner_sending.email_id from email_queue inner_sending
+        where inner_sending.project_id = ${projectId} and inner_sending.lease_until is not null
       union all ${underWay}))`;
   }
   const isStatus = sql`status = ${sql.lit(status)}`;

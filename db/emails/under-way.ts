@@ -8,8 +8,8 @@ import { unqueuedOf } from './queue.ts';
 
 /** SQL of the ids of a project's messages that are being handed over, as a subquery. */
 export function idsUnderWay(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select unnest(email_ids) from campaign_chunk
-    where project_id = ${projectId} and attempt_id is not null)`;
+  return sql`(select unnest(inner_claimed.email_ids) from campaign_chunk inner_claimed
+    where inner_claimed.project_id = ${projectId} and inner_claimed.attempt_id is not null)`;
 }
 
 /** SQL of whether a message is one of them. @param email the table or its alias. */
@@ -30,6 +30,7 @@ export function statusOf(email: string): RawBuilder<string> {
  * once, while nothing else tells mail that waits from the rest of its campaign.
  */
 export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`(exists (select from campaign_chunk where campaign_id = ${campaignId})
+  return sql<boolean>`(exists (select from campaign_chunk inner_chunk
+      where inner_chunk.campaign_id = ${campaignId})
     or exists (select from ${unqueuedOf(campaignId)}))`;
 }

@@ -46,7 +46,8 @@ const isSent = sql.raw<boolean>(
 );
 
 /** Executions of a deleted workflow are still there for a while. */
-const hasWorkflow = 'exists (select from workflow where workflow.id = workflow_id)';
+const hasWorkflow =
+  'exists (select from workflow inner_workflow where inner_workflow.id = workflow_id)';
 
 const sources: Readonly<Record<PastType, Source>> = {
   'event.triggered': {

@@ -79,8 +79,8 @@ export async function recordEventsOfProjects(
               and workflow.trigger_event_name = event.name
               and workflow.enabled and workflow.trigger_type = 'EVENT' limit 1),
           false) as "hasEffects",
-        case when ${isExitEvent}
-          then coalesce((select true from execution where ${mayBeEnded} limit 1), false)
+        case when ${isExitEvent('event')}
+          then coalesce((select true from execution where ${mayBeEnded('execution', 'event')} limit 1), false)
           end as "mayExit",
         (select array_agg(id) from event_subscription subscription
           where subscription.project_id = event.project_id and enabled
@@ -216,9 +216,10 @@ function recordsOf(events: readonly ProjectEvent[]): string {
  */
 function causeOf(executionId: string | null) {
   return sql`(
-    select coalesce(max(depth) + 1, 0)::smallint as depth from execution
-      where execution.id = coalesce(${executionId}::uuid,
-        (select workflow_execution_id from email where email.id = recorded.email_id)))`;
+    select coalesce(max(inner_cause.depth) + 1, 0)::smallint as depth from execution inner_cause
+      where inner_cause.id = coalesce(${executionId}::uuid,
+        (select inner_causing.workflow_execution_id from email inner_causing
+          where inner_causing.id = recorded.email_id)))`;
 }
 
 /** Status, error and end of such an execution: workflows that start each other would never end. */

@@ -162,7 +162,7 @@ async function findStandings(
   const { rows } = await sql<
     { id: string; marks: StepMark[]; kind: Rest['kind']; beganAt: Date } & ContactValues
   >`
-    select execution.id, ${stepMarks} as marks, step.started_at as "beganAt", contact.email,
+    select execution.id, ${stepMarks('execution')} as marks, step.started_at as "beganAt", contact.email,
         contact.subscribed, contact.data, contact.created_at as "createdAt",
         contact.updated_at as "updatedAt",
         case when execution.status <> 'WAITING' or wait.event_id is not null then 'none'

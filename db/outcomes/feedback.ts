@@ -165,10 +165,10 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
 /** Whether an open was recorded in the last seconds; asked for the messages of `ids`. */
 function wasOpenedLately(ids: readonly string[]) {
   return sql<boolean>`(email.id = any(${ids}::uuid[]) and exists (
-    select from event
-      where event.contact_id = email.contact_id and name = 'email.open'
-        and event.email_id = email.id
-        and recorded_at > clock_timestamp() - make_interval(secs => ${opensApartSeconds})))`;
+    select from event inner_open_event
+      where inner_open_event.contact_id = email.contact_id
+        and inner_open_event.name = 'email.open' and inner_open_event.email_id = email.id
+        and inner_open_event.recorded_at > clock_timestamp() - make_interval(secs => ${opensApartSeconds})))`;
 }
 
 type LockedMessage = Awaited<ReturnType<typeof lockMessages>>[number];

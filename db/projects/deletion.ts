@@ -269,14 +269,14 @@ export async function deleteProjectPage(
 
 /** SQL of whether a contact is being erased: it is in no project, and its run stops with its row. */
 function isBeingErased(projectId: string) {
-  return sql<boolean>`project_id in (select id from erasure
+  return sql<boolean>`project_id in (select id from erasure inner_erasure
     where ${isOwnerDeleted(projectId)} and state <> 'completed')`;
 }
 
 /** SQL of whether a row belongs to the public id of a project that is deleted, and not only reset. */
 function isOwnerDeleted(projectId: string) {
-  return sql<boolean>`owner_id = (select coalesce(public_id, id) from project
-    where id = ${projectId} and removal = 'delete')`;
+  return sql<boolean>`owner_id = (select coalesce(inner_owner.public_id, inner_owner.id)
+    from project inner_owner where inner_owner.id = ${projectId} and inner_owner.removal = 'delete')`;
 }
 
 /**

@@ -9,8 +9,9 @@ export type StoredSendPolicy = SendPolicy & { updatedAt: Date | null };
 
 /** SQL of whether a project has a policy that may hold mail back. */
 export function holdsMail(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`exists (select from send_policy where send_policy.project_id = ${projectId}
-    and (quiet_hours is not null or caps <> '[]'))`;
+  return sql<boolean>`exists (select from send_policy inner_policy
+    where inner_policy.project_id = ${projectId}
+      and (inner_policy.quiet_hours is not null or inner_policy.caps <> '[]'))`;
 }
 
 /** When the marketing mail of a project may leave; the defaults until it is set. */

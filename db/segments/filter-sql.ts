@@ -139,8 +139,8 @@ function memberSql(scope: Scope, id: string): Sql {
   if (condition === undefined) return no;
   if (condition === null) {
     const contactId = sql.ref(`${scope.contact}.id`);
-    return sql<boolean>`exists (select from segment_member as member
-      where member.segment_id = ${id} and member.contact_id = ${contactId})`;
+    return sql<boolean>`exists (select from segment_member as inner_member
+      where inner_member.segment_id = ${id} and inner_member.contact_id = ${contactId})`;
   }
   // A repeated one that is not compiled yet is circular, which checked conditions never are.
   return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
@@ -149,15 +149,15 @@ function memberSql(scope: Scope, id: string): Sql {
 /**
  * Whether there is an event of a name since a moment, stored or as the row of a campaign's message.
  * Not one "exists" over both: PostgreSQL would read all of them instead of the contact's.
- * @param isOwn a condition on the contact of `seen`
+ * @param isOwn a condition on the contact of `inner_seen`
  */
 function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Date>) {
   const parts = [
-    sql`exists (select from event as seen
-      where ${isOwn} and seen.name = ${name} and seen.created_at >= ${from})`,
+    sql`exists (select from event as inner_seen
+      where ${isOwn} and inner_seen.name = ${name} and inner_seen.created_at >= ${from})`,
     ...derivedNamed(name).map(
-      (event) => sql`exists (select from email as seen
-        where ${isOwn} and ${hasDerived(event)} and ${sql.ref(`seen.${event.at}`)} >= ${from})`,
+      (event) => sql`exists (select from email as inner_seen
+        where ${isOwn} and ${hasDerived(event)} and ${sql.ref(`inner_seen.${event.at}`)} >= ${from})`,
     ),
   ];
   return sql<boolean>`(${sql.join(parts, sql` or `)})`;
@@ -169,14 +169,15 @@ function occurrenceSql(
   field: Field & { kind: 'event' | 'activity' },
 ): Sql {
   const contactId = sql.ref(`${contact}.id`);
-  const inProject = projectId === undefined ? sql`` : sql` and seen.project_id = ${projectId}`;
+  const inProject =
+    projectId === undefined ? sql`` : sql` and inner_seen.project_id = ${projectId}`;
   const since = instantSql(filter.unit ? cutOff(filter, now) : Number.NEGATIVE_INFINITY);
-  const isOwn = sql`seen.contact_id = ${contactId}${inProject}`;
+  const isOwn = sql`inner_seen.contact_id = ${contactId}${inProject}`;
   const seen =
     field.kind === 'event'
       ? (from: RawBuilder<Date>) => hasEvent(field.name, isOwn, from)
-      : (from: RawBuilder<Date>) => sql<boolean>`exists (select from email as seen
-          where ${isOwn} and ${sql.ref(`seen.${field.name}_at`)} >= ${from})`;
+      : (from: RawBuilder<Date>) => sql<boolean>`exists (select from email as inner_seen
+          where ${isOwn} and ${sql.ref(`inner_seen.${field.name}_at`)} >= ${from})`;
   const ever = seen(instantSql(Number.NEGATIVE_INFINITY));
   switch (filter.operator as OccurrenceOperator) {
     case 'triggered':

@@ -21,7 +21,8 @@ function isFree({ id, projectId }: Target, underWay: readonly Unit[]) {
 const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
   delivery.subscription_id = ${id} and delivery.status = 'pending'
     and delivery.project_id = ${projectId}
-    and delivery.epoch = (select epoch from event_subscription where id = ${id})`;
+    and delivery.epoch = (select inner_current.epoch from event_subscription inner_current
+      where inner_current.id = ${id})`;
 
 /** SQL of a candidate's place among others. */
 const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`

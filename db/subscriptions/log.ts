@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { millisecondsSince } from '../expressions.ts';
 import { isNew, type Position, positionColumns, selectAfter } from './position.ts';
@@ -13,12 +13,20 @@ import { isNew, type Position, positionColumns, selectAfter } from './position.t
 /** What is read in one transaction. */
 const pageMax = { events: 500, batches: 5 };
 
-/** SQL of whether a subscription has something to read; a disabled one, what was before that. */
-export const hasUnread = sql<boolean>`(enabled or earlier <> '[]') and (reading is not null
-  or earlier <> '[]' or exists (select from event
-    where event.project_id = subscription.project_id and ${isNew})
-  or exists (select from derived_event_log log
-    where log.project_id = subscription.project_id and ${isNew}))`;
+/**
+ * SQL of whether a subscription has something to read; a disabled one, what was before that.
+ * @param subscription the table or its alias.
+ */
+export function hasUnread(subscription: string): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${subscription}.${name}`);
+  const hasChanged = sql`${column('earlier')} <> '[]'`;
+  const isUnread = (log: string) => sql`${sql.ref(`${log}.project_id`)} = ${column('project_id')}
+    and ${isNew(log, column('seen'))}`;
+  return sql<boolean>`((${column('enabled')} or ${hasChanged})
+    and (${column('reading')} is not null or ${hasChanged}
+      or exists (select from event inner_unread where ${isUnread('inner_unread')})
+      or exists (select from derived_event_log inner_log where ${isUnread('inner_log')})))`;
+}
 
 /** What a subscription has to do before it sends: short looks by index. */
 export async function findWork(db: Database, id: string) {
@@ -28,7 +36,7 @@ export async function findWork(db: Database, id: string) {
     hasOutdated: boolean;
     isReleased: boolean;
   }>`
-    select backlog is not null as "hasBacklog", ${hasUnread} as "hasUnread",
+    select backlog is not null as "hasBacklog", ${hasUnread('subscription')} as "hasUnread",
         has_outdated as "hasOutdated",
         released_at is not null as "isReleased"
       from event_subscription subscription where id = ${id}`.execute(db);

@@ -5,6 +5,7 @@ export function itemsMatch(
   items: RawBuilder<unknown>,
   name: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
-  return sql<boolean>`exists (select from unnest(${items}) as item
-    where item in ('*', ${name}) or right(item, 2) = '.*' and starts_with(${name}, left(item, -1)))`;
+  return sql<boolean>`exists (select from unnest(${items}) as inner_item
+    where inner_item in ('*', ${name})
+      or right(inner_item, 2) = '.*' and starts_with(${name}, left(inner_item, -1)))`;
 }

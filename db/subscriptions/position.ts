@@ -26,8 +26,15 @@ export interface Position {
   earlier: EarlierItems[];
 }
 
-/** SQL of the events that are new since `seen`. */
-export const isNew = sql`tx >= pg_snapshot_xmin(seen) and not pg_visible_in_snapshot(tx, seen)`;
+/**
+ * SQL of whether a row is new since a snapshot.
+ * @param log the alias of `event` or `derived_event_log`.
+ */
+export function isNew(log: string, seen: RawBuilder<unknown>): RawBuilder<boolean> {
+  const tx = sql.ref(`${log}.tx`);
+  return sql<boolean>`(${tx} >= pg_snapshot_xmin(${seen})
+    and not pg_visible_in_snapshot(${tx}, ${seen}))`;
+}
 
 /** How much of the log is looked at. */
 export interface Extent {
@@ -104,7 +111,7 @@ function nextIn(
           sql`tx >= ${read_tx}::xid8 and not ${isRead} and ${isVisible}`;
   const direction = order === 'newest' ? sql`desc` : sql``;
   return sql`from ${sql.table(log)}, (values (${seen}::pg_snapshot)) as position(seen)
-    where project_id = ${project_id} and ${isNew} and ${isLeft}
+    where project_id = ${project_id} and ${isNew(log, sql`position.seen`)} and ${isLeft}
     order by tx ${direction}, ${id} ${direction} ${max === null ? sql`` : sql`limit ${max}`}`;
 }
 
@@ -122,9 +129,9 @@ function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
     union all
     select stored.id, mails.tx, stored.contact_id, stored.name, stored.created_at, stored.recorded_at
       from mails cross join lateral (
-        select id, contact_id, name, created_at, recorded_at from event
-          where derived_events & ${sql.lit(event.bit)} = 0
-            and event.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
+        select id, contact_id, name, created_at, recorded_at from event inner_stored
+          where mails.derived_events & ${sql.lit(event.bit)} = 0
+            and inner_stored.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
 }
 
 /** What holds for events after all changes. */

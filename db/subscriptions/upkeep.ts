@@ -39,7 +39,7 @@ export async function listForgotten(
   const { rows } = await sql<{ id: string; projectId: string; isDue: boolean }>`
     with page as materialized (
       select subscription.id, project_id, subscription.look_at, disabled_reason_of_project,
-          ${hasUnread} or backlog is not null or has_outdated or suspended
+          ${hasUnread('subscription')} or backlog is not null or has_outdated or suspended
             or coalesce(hold_until < now(), true)
               and coalesce(probe_at < now() - interval '10 seconds', true) and ${isPending(late)}
             as has_work,

@@ -83,19 +83,20 @@ export async function liftSuppression(
 
 /** SQL of whether the log of a contact says that it has opted out; or, without such a line, an event. */
 const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
-  (select action = 'withdrawn' from consent
-    where consent.contact_id = contact.id and topic is null
-      and action not in ('requested', 'expired', 'address_changed')
-    order by id desc limit 1),
-  exists (select from event
-    where event.contact_id = contact.id and name = 'contact.unsubscribed')))`;
+  (select inner_last.action = 'withdrawn' from consent inner_last
+    where inner_last.contact_id = contact.id and inner_last.topic is null
+      and inner_last.action not in ('requested', 'expired', 'address_changed')
+    order by inner_last.id desc limit 1),
+  exists (select from event inner_opt_out
+    where inner_opt_out.contact_id = contact.id
+      and inner_opt_out.name = 'contact.unsubscribed')))`;
 
 /** SQL of the newest lines of a contact's log, oldest first, without what tells who the person is. */
 const historyOf = sql`(
   select coalesce(jsonb_agg(jsonb_build_object('at', ${isoTime(sql`at`)}, 'action', action,
       'source', source, 'topic', topic) order by id), '[]')
-    from (select id, at, action, source, topic from consent
-      where consent.contact_id = contact.id order by id desc limit ${limits.consentLines}) newest)`;
+    from (select id, at, action, source, topic from consent inner_line
+      where inner_line.contact_id = contact.id order by id desc limit ${limits.consentLines}) newest)`;
 
 /**
  * Keeps the opt-outs of contacts that are about to be deleted, in the caller's transaction, who has locked

@@ -38,8 +38,10 @@ export function encryptAddressKeys(db: Database, cipher: KeyCipher): void {
 
 /** SQL of whether a project has, or has had, entries: nothing needs to be asked of others. */
 export function hasAddressKey(projectId: string) {
-  return sql<boolean>`(select exists (select from suppression_key
-    where owner_id = (select coalesce(public_id, id) from project where id = ${projectId})))`;
+  return sql<boolean>`(select exists (select from suppression_key inner_address_key
+    where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+        from project inner_owner_of_key where inner_owner_of_key.id = ${projectId})))`;
 }
 
 /** How a project finds addresses; undefined: it never had an entry. */

@@ -83,7 +83,8 @@ export interface SuppressionFilter {
 
 function matching(projectId: string, { search, reason, scope }: SuppressionFilter) {
   const conditions = [
-    sql`owner_id = (select coalesce(public_id, id) from project where id = ${projectId})`,
+    sql`owner_id = (select coalesce(inner_list_owner.public_id, inner_list_owner.id)
+      from project inner_list_owner where inner_list_owner.id = ${projectId})`,
     isCurrent,
     ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
     ...(reason === undefined ? [] : [sql`reason = ${reason}`]),

@@ -174,9 +174,10 @@ export function hasLeftTopic(
   topicId: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
   return sql<boolean>`case when ${topicId} is null then false else coalesce((
-    select not coalesce((select chosen.subscribed from contact_topic chosen
-        where chosen.contact_id = ${contactId} and chosen.topic_id = topic.id), topic.by_default)
-      from topic where topic.id = ${topicId}), false) end`;
+    select not coalesce((select inner_choice.subscribed from contact_topic inner_choice
+        where inner_choice.contact_id = ${contactId} and inner_choice.topic_id = inner_topic.id),
+        inner_topic.by_default)
+      from topic inner_topic where inner_topic.id = ${topicId}), false) end`;
 }
 
 /** Whether a contact was not subscribed to a topic at a moment. */
@@ -199,9 +200,10 @@ export function hadLeftTopic(
   at: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
   return sql<boolean>`case when ${topicId} is null then false else coalesce((
-    select event.name = 'contact.topic.subscribed' from event
-      where event.contact_id = ${contactId} and event.recorded_at > ${at}
-        and event.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
-        and event.data ->> 'topic' = (select key from topic where id = ${topicId})
-      order by event.recorded_at limit 1), ${hasLeftTopic(contactId, topicId)}) end`;
+    select inner_change.name = 'contact.topic.subscribed' from event inner_change
+      where inner_change.contact_id = ${contactId} and inner_change.recorded_at > ${at}
+        and inner_change.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
+        and inner_change.data ->> 'topic' = (select inner_changed.key from topic inner_changed
+          where inner_changed.id = ${topicId})
+      order by inner_change.recorded_at limit 1), ${hasLeftTopic(contactId, topicId)}) end`;
 }

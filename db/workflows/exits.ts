@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { ContactValues } from '../../domain/filter/evaluate.ts';
 import { type ExitRule, exitReasonOf } from '../../domain/workflow/exit-rules.ts';
 import { failWaitingMail } from '../delivery/endings.ts';
@@ -9,26 +9,35 @@ import type { Workflow } from '../tables.ts';
 /** Executions that end because an event meets an exit rule of the version they run on. */
 
 /**
- * SQL of whether a rule of any workflow names `event`: null or false where none does. The next entry
+ * SQL of whether a rule of any workflow names an event: null or false where none does. The next entry
  * of the index is read, and compared: for a condition on the project, the planner may read the whole
  * table when another project has thousands of rows.
+ * @param event the alias of a row with `project_id` and `name`.
  */
-export const isExitEvent = sql`(
-    select (next.project_id, next.event_name) = (event.project_id, event.name)
-      from exit_event next
-      where (next.project_id, next.event_name) >= (event.project_id, event.name)
-      order by next.project_id, next.event_name limit 1)`;
+export function isExitEvent(event: string): RawBuilder<boolean | null> {
+  const key = sql`(${sql.ref(`${event}.project_id`)}, ${sql.ref(`${event}.name`)})`;
+  return sql`(
+    select (inner_next.project_id, inner_next.event_name) = ${key} from exit_event inner_next
+      where (inner_next.project_id, inner_next.event_name) >= ${key}
+      order by inner_next.project_id, inner_next.event_name limit 1)`;
+}
 
 /**
- * SQL of a condition on `execution`: it is an active one of the contact of `event`, and a rule of its
+ * SQL of whether an execution is an active one of the contact of an event, and a rule of its
  * workflow names the event. Found by the contact: a workflow may have a million executions, and a project
  * ten thousand workflows with a rule.
+ * Both parameters are aliases.
  */
-export const mayBeEnded = sql`
-  execution.contact_id = event.contact_id and execution.status in ('RUNNING', 'WAITING')
-    and (select true from exit_event
-      where exit_event.project_id = event.project_id and exit_event.event_name = event.name
-        and exit_event.workflow_id = execution.workflow_id)`;
+export function mayBeEnded(execution: string, event: string): RawBuilder<boolean> {
+  const ofExecution = (name: string) => sql.ref(`${execution}.${name}`);
+  const ofEvent = (name: string) => sql.ref(`${event}.${name}`);
+  return sql<boolean>`(${ofExecution('contact_id')} = ${ofEvent('contact_id')}
+    and ${ofExecution('status')} in ('RUNNING', 'WAITING')
+    and (select true from exit_event inner_exit
+      where inner_exit.project_id = ${ofEvent('project_id')}
+        and inner_exit.event_name = ${ofEvent('name')}
+        and inner_exit.workflow_id = ${ofExecution('workflow_id')}))`;
+}
 
 /** Events whose data, contacts and rules are in memory at once. */
 const pageSize = 100;
@@ -74,7 +83,7 @@ async function findCandidates(tx: Database, eventIds: readonly string[]): Promis
           event.id as event_id
         from jsonb_array_elements_text(${JSON.stringify(eventIds)}::jsonb) as given(id)
         join event on event.id = given.id::uuid
-        join execution on ${mayBeEnded}
+        join execution on ${mayBeEnded('execution', 'event')}
     ), ruled as materialized (
       select used.workflow_id, used.version, stored.rules, row_number() over () as number
         from (select distinct workflow_id, version from candidate) as used

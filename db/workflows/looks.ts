@@ -80,9 +80,10 @@ const nextLook = sql`case
   when execution.held_at is not null then ${lookWhenWaiting(sql`null::timestamptz`)}
   when execution.status = 'RUNNING' then ${lookWhenRunning}
   else ${lookWhenWaiting(sql`coalesce(
-    (select expires_at from wait where wait.execution_id = execution.id limit 1),
-    (select max(scheduled_for) from step_execution
-      where step_execution.execution_id = execution.id and status = 'SCHEDULED'))`)} end`;
+    (select inner_wait.expires_at from wait inner_wait
+      where inner_wait.execution_id = execution.id limit 1),
+    (select max(inner_step.scheduled_for) from step_execution inner_step
+      where inner_step.execution_id = execution.id and inner_step.status = 'SCHEDULED'))`)} end`;
 
 /**
  * Records that the run of an execution is as it should be, and whether it is stuck (the reason), which it

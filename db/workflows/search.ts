@@ -96,12 +96,12 @@ function matching(
   const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));
   const byStatus = asked !== undefined && !isOfContact && !isRare;
   const places = isOfContact
-    ? sql`(select id as contact_id from contact where ${allOf([
+    ? sql`(select id as contact_id from contact inner_contact where ${allOf([
         sql`project_id = ${projectId}`,
         ...when(contactId, (id) => sql`id = ${id}`),
         ...when(email, (address) => sql`email = ${address}`),
       ])}) place`
-    : sql`(select id as workflow_id${byStatus ? sql`, status` : sql``} from workflow
+    : sql`(select id as workflow_id${byStatus ? sql`, status` : sql``} from workflow inner_searched
         ${byStatus ? sql`cross join unnest(${asked}::text[]) status` : sql``}
         where ${allOf([
           sql`project_id = ${projectId}`,
@@ -112,7 +112,7 @@ function matching(
       ? [
           sql`execution.contact_id = place.contact_id`,
           // Executions of a deleted workflow are still there for a while.
-          sql`workflow_id in (select id from workflow where project_id = ${projectId})`,
+          sql`workflow_id in (select id from workflow inner_own where project_id = ${projectId})`,
           ...when(workflowId, (id) => sql`workflow_id = ${id}`),
         ]
       : [sql`execution.workflow_id = place.workflow_id`]),

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type {
   DueStart,
   ExecutionStart,
@@ -18,8 +18,12 @@ import { microseconds } from '../live/history.ts';
  * the start that was sent (`dispatch_generation`), so it never overwrites a later one.
  */
 
-/** The steps of an execution, as far as they say where it is: a JSON array of `StepMark`. */
-export const stepMarks = sql<StepMark[]>`(
+/**
+ * SQL of the steps of an execution, as far as they say where it is: a JSON array of `StepMark`.
+ * @param execution the table or its alias.
+ */
+export function stepMarks(execution: string): RawBuilder<StepMark[]> {
+  return sql<StepMark[]>`(
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status,
       'branch', coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')),
       'startedAt', ${microseconds(sql`started_at`)},
@@ -30,12 +34,14 @@ export const stepMarks = sql<StepMark[]>`(
         then greatest(scheduled_for, updated_at) else scheduled_for end`)},
       'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(),
         (output ->> 'past')::boolean, false))), '[]')
-    from step_execution where execution_id = execution.id)`;
+    from step_execution inner_mark_of
+    where inner_mark_of.execution_id = ${sql.ref(`${execution}.id`)})`;
+}
 
 /** The steps of an execution, as far as they say where it is. */
 export async function listStepMarks(db: Database, executionId: string): Promise<StepMark[]> {
   const { rows } = await sql<{ marks: StepMark[] }>`
-    select ${stepMarks} as marks from execution where id = ${executionId}`.execute(db);
+    select ${stepMarks('execution')} as marks from execution where id = ${executionId}`.execute(db);
   return rows[0]?.marks ?? [];
 }
 
@@ -65,7 +71,7 @@ export async function listExecutionStarts(
       'execution.dispatch_generation as generation',
       'execution.status',
       sql<boolean>`execution.earlier_versions is not null`.as('isMoved'),
-      stepMarks.as('marks'),
+      stepMarks('execution').as('marks'),
       sql<string>`execution.updated_at::text`.as('updatedAt'),
     ])
     .select((eb) =>

@@ -128,6 +128,34 @@ describe('the consent policy', () => {
     expect((await call('GET', '/consent-policy')).body.updatedAt).toBeNull();
   });
 
+  it('asks a subscribed contact for the topics it does not get, whatever topics other projects have', async () => {
+    const { api, call, put, from, project } = await useProject();
+    const other = await useProject();
+    await put({ from });
+    const topic = { name: 'News', visibility: 'public' };
+    const idOf = async ({ key, ...more }: { key: string; default: string }) =>
+      (await call('POST', '/topics', { ...topic, key, ...more })).body.id as string;
+    const held = await idOf({ key: 'held', default: 'subscribed' });
+    const missing = await idOf({ key: 'missing', default: 'unsubscribed' });
+    await other.call('POST', '/topics', { ...topic, key: 'missing', default: 'subscribed' });
+    const asked = { confirm: true, topics: ['held', 'missing'] };
+    const email = newAddress();
+    await call('POST', '/contacts', { email });
+    const tracked = await api.request('POST', '/v1/track', {
+      key: project.secretKey,
+      body: { ...asked, email, event: 'seen' },
+    });
+    const added = await call('POST', '/contacts', { ...asked, email });
+    expect([tracked.status, added.status]).toEqual([200, 200]);
+    const requests = await api.db
+      .selectFrom('opt_in')
+      .select(['of_mail', 'topic_ids'])
+      .where('project_id', '=', project.id)
+      .execute();
+    expect(requests).toEqual([{ of_mail: false, topic_ids: [missing] }]);
+    expect(requests[0]?.topic_ids).not.toContain(held);
+  });
+
   it('outlives a reset of the project, but for its template', async () => {
     const { api, project, call, put, from, template } = await useProject();
     await put({

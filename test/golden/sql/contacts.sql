@@ -25,10 +25,9 @@ returning contact.consent, contact.created_at, contact.data, contact.email, cont
     contact.project_id, contact.subscribed, contact.updated_at, (
   select exists (
     select
-    from suppression_key where owner_id = (
-      select coalesce(public_id, id)
-      from project
-      where id = $8))) as has_list
+    from suppression_key inner_address_key where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+      from project inner_owner_of_key where inner_owner_of_key.id = $8))) as has_list
 
 insert into contact (id, project_id, email, subscribed, data)
 values ($1, $2, $3, $4, $5)
@@ -37,10 +36,9 @@ returning contact.consent, contact.created_at, contact.data, contact.email, cont
     contact.project_id, contact.subscribed, contact.updated_at, (
   select exists (
     select
-    from suppression_key where owner_id = (
-      select coalesce(public_id, id)
-      from project
-      where id = $6))) as has_list
+    from suppression_key inner_address_key where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+      from project inner_owner_of_key where inner_owner_of_key.id = $6))) as has_list
 
 insert into contact (project_id, email, subscribed, data)
 select $1, email, coalesce(subscribed, true), nullif(data, '{}')
@@ -50,10 +48,9 @@ on conflict (project_id, email) do nothing
 returning id, email, subscribed, (
   select exists (
     select
-    from suppression_key where owner_id = (
-      select coalesce(public_id, id)
-      from project
-      where id = $3))) as has_list
+    from suppression_key inner_address_key where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+      from project inner_owner_of_key where inner_owner_of_key.id = $3))) as has_list
 
 insert into contact (project_id, email, subscribed, data)
 values ($1, $2, $3, $4)
@@ -62,10 +59,9 @@ returning contact.consent, contact.created_at, contact.data, contact.email, cont
     contact.project_id, contact.subscribed, contact.updated_at, (
   select exists (
     select
-    from suppression_key where owner_id = (
-      select coalesce(public_id, id)
-      from project
-      where id = $5))) as has_list
+    from suppression_key inner_address_key where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+      from project inner_owner_of_key where inner_owner_of_key.id = $5))) as has_list
 
 insert into import_file (job_id, project_id, content)
 values ($1, $2, $3)
@@ -334,10 +330,9 @@ with given as (
 select id, written.email, data, coalesce(given.subscribed, false) as subscribed, (
   select exists (
     select
-    from suppression_key where owner_id = (
-      select coalesce(public_id, id)
-      from project
-      where id = $8))) as has_list
+    from suppression_key inner_address_key where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+      from project inner_owner_of_key where inner_owner_of_key.id = $8))) as has_list
 from written
 left join given using (id)
 
@@ -374,9 +369,9 @@ select set_config('everpost.noted', 'together', true), (not exists (
           from event_subscription
           where project_id = $2 and enabled and exists (
             select
-            from unnest(events) as item
-            where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name,
-                left(item, -1)))) as "subscriptionIds"
+            from unnest(events) as inner_item
+            where inner_item in ('*', named.name) or right(inner_item, 2) = '.*' and
+                starts_with(named.name, left(inner_item, -1)))) as "subscriptionIds"
         from (
           values ('email.sent'::text), ('email.delivery'::text)) as named(name)
         where (

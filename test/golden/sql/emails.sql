@@ -50,89 +50,90 @@ returning message_id
 select (
   select ((
       select count(*)
-      from email_moment
+      from email_moment inner_counted
       where project_id = $1 and kind = 1 and at >= since and at < days_from and at <= until) + (
       select count(*)
-      from email_moment
+      from email_moment inner_counted
       where project_id = $2 and kind = 1 and at >= days_to and at <= until) + (
       select coalesce(sum(count), 0)
-      from email_tally
+      from email_tally inner_tally
       where project_id = $3 and kind = 1 and day >= (days_from at time zone 'UTC')::date and day <
           (days_to at time zone 'UTC')::date))::float8
   from (
     select since, until, days_from, greatest(days_from, least(coalesce((
-            select at
-            from watermark
-            where name = 'email_tally'), timestamptz '-infinity'), date_trunc('day', until +
-                interval '1 millisecond', 'UTC'))) as days_to
+            select inner_mark.at
+            from watermark inner_mark
+            where inner_mark.name = 'email_tally'), timestamptz '-infinity'), date_trunc('day',
+                until + interval '1 millisecond', 'UTC'))) as days_to
     from (
       select since, until, date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24
           hours' as days_from
       from (
-        select $4::timestamptz as since, timestamptz 'infinity' as until) given) begun) days) as
-            email_sent, (
+        select $4::timestamptz as since, timestamptz 'infinity' as until) inner_given) inner_begun)
+            inner_days) as email_sent, (
   select ((
       select count(*)
-      from email_moment
+      from email_moment inner_counted
       where project_id = $5 and kind = 3 and at >= since and at < days_from and at <= until) + (
       select count(*)
-      from email_moment
+      from email_moment inner_counted
       where project_id = $6 and kind = 3 and at >= days_to and at <= until) + (
       select coalesce(sum(count), 0)
-      from email_tally
+      from email_tally inner_tally
       where project_id = $7 and kind = 3 and day >= (days_from at time zone 'UTC')::date and day <
           (days_to at time zone 'UTC')::date))::float8
   from (
     select since, until, days_from, greatest(days_from, least(coalesce((
-            select at
-            from watermark
-            where name = 'email_tally'), timestamptz '-infinity'), date_trunc('day', until +
-                interval '1 millisecond', 'UTC'))) as days_to
+            select inner_mark.at
+            from watermark inner_mark
+            where inner_mark.name = 'email_tally'), timestamptz '-infinity'), date_trunc('day',
+                until + interval '1 millisecond', 'UTC'))) as days_to
     from (
       select since, until, date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24
           hours' as days_from
       from (
-        select $8::timestamptz as since, timestamptz 'infinity' as until) given) begun) days) as
-            email_opened, (
+        select $8::timestamptz as since, timestamptz 'infinity' as until) inner_given) inner_begun)
+            inner_days) as email_opened, (
   select ((
       select count(*)
-      from email_moment
+      from email_moment inner_counted
       where project_id = $9 and kind = 4 and at >= since and at < days_from and at <= until) + (
       select count(*)
-      from email_moment
+      from email_moment inner_counted
       where project_id = $10 and kind = 4 and at >= days_to and at <= until) + (
       select coalesce(sum(count), 0)
-      from email_tally
+      from email_tally inner_tally
       where project_id = $11 and kind = 4 and day >= (days_from at time zone 'UTC')::date and day <
           (days_to at time zone 'UTC')::date))::float8
   from (
     select since, until, days_from, greatest(days_from, least(coalesce((
-            select at
-            from watermark
-            where name = 'email_tally'), timestamptz '-infinity'), date_trunc('day', until +
-                interval '1 millisecond', 'UTC'))) as days_to
+            select inner_mark.at
+            from watermark inner_mark
+            where inner_mark.name = 'email_tally'), timestamptz '-infinity'), date_trunc('day',
+                until + interval '1 millisecond', 'UTC'))) as days_to
     from (
       select since, until, date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24
           hours' as days_from
       from (
-        select $12::timestamptz as since, timestamptz 'infinity' as until) given) begun) days) as
-            email_clicked, (
+        select $12::timestamptz as since, timestamptz 'infinity' as until) inner_given) inner_begun)
+            inner_days) as email_clicked, (
   select count(*)::float8
   from execution
   where project_id = $13 and exists (
     select
-    from workflow
-    where workflow.id = workflow_id) and date_trunc('milliseconds', started_at at time zone 'UTC')
-        >= $14::timestamptz at time zone 'UTC') as workflow_started
+    from workflow inner_workflow
+    where inner_workflow.id = workflow_id) and date_trunc('milliseconds', started_at at time zone
+        'UTC') >= $14::timestamptz at time zone 'UTC') as workflow_started
 
 select ((
     select count(*)
     from (
       select
       from (
-        select due_at, email_id
-        from email_queue
-        where project_id = $1 and campaign_id is null and lease_until is null) waiting
+        select inner_waiting.due_at, inner_waiting.email_id
+        from email_queue inner_waiting
+        where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
+            inner_waiting.lease_until is null) waiting
       where due_at <= now()
       limit $2) mail) + coalesce((
       select sum(cardinality(email_ids))
@@ -144,9 +145,10 @@ select ((
             due, least((
     select min(due_at)
     from (
-      select due_at, email_id
-      from email_queue
-      where project_id = $4 and campaign_id is null and lease_until is null) waiting
+      select inner_waiting.due_at, inner_waiting.email_id
+      from email_queue inner_waiting
+      where inner_waiting.project_id = $4 and inner_waiting.campaign_id is null and
+          inner_waiting.lease_until is null) waiting
     where due_at <= now()), (
     select min(due_at)
     from campaign_chunk
@@ -185,9 +187,10 @@ select ((
     from (
       select
       from (
-        select due_at, email_id
-        from email_queue
-        where project_id = $12 and campaign_id is null and lease_until is null) waiting
+        select inner_waiting.due_at, inner_waiting.email_id
+        from email_queue inner_waiting
+        where inner_waiting.project_id = $12 and inner_waiting.campaign_id is null and
+            inner_waiting.lease_until is null) waiting
       join email on id = email_id
       where (waiting.due_at > now() and attempts > 0 and coalesce(scheduled_for < waiting.due_at,
           true)) and not (hold_reason is not null and held_until > now())
@@ -199,16 +202,17 @@ select ((
         from campaign
         where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and not exists (
         select
-        from email
-        where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)), 0))::int
-            as retry, ((
+        from email inner_scheduled
+        where inner_scheduled.id = any(campaign_chunk.email_ids) and inner_scheduled.scheduled_for =
+            campaign_chunk.due_at)), 0))::int as retry, ((
     select count(*)
     from (
       select
       from (
-        select due_at, email_id
-        from email_queue
-        where project_id = $15 and campaign_id is null and lease_until is null) waiting
+        select inner_waiting.due_at, inner_waiting.email_id
+        from email_queue inner_waiting
+        where inner_waiting.project_id = $15 and inner_waiting.campaign_id is null and
+            inner_waiting.lease_until is null) waiting
       join email on id = email_id
       where waiting.due_at > now() and not (waiting.due_at > now() and attempts > 0 and
           coalesce(scheduled_for < waiting.due_at, true)) and not (hold_reason is not null and
@@ -221,9 +225,9 @@ select ((
         from campaign
         where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and exists (
         select
-        from email
-        where email.id = any(email_ids) and email.scheduled_for = campaign_chunk.due_at)), 0))::int
-            as scheduled, ((
+        from email inner_scheduled
+        where inner_scheduled.id = any(campaign_chunk.email_ids) and inner_scheduled.scheduled_for =
+            campaign_chunk.due_at)), 0))::int as scheduled, ((
     select count(*)
     from (
       select
@@ -251,16 +255,18 @@ select (count(*) filter (
       where at > now() - make_interval(secs => $2))), 0)::float8 as seconds, coalesce(bool_or(not at
           > now() - make_interval(secs => $3)), false) as "wasSending"
 from (
-  select at, email_id
-  from email_moment
-  where project_id = $4 and kind = 1 and at > now() - make_interval(secs => $5)) moment
+  select inner_moment.at, inner_moment.email_id
+  from email_moment inner_moment
+  where inner_moment.project_id = $4 and inner_moment.kind = 1 and at > now() - make_interval(secs
+      => $5)) moment
 
 select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
     clock_timestamp()) * 1000)::float8) end as ms
 from (
-  select due_at, email_id
-  from email_queue
-  where project_id = $1 and campaign_id is null and lease_until is null) waiting
+  select inner_waiting.due_at, inner_waiting.email_id
+  from email_queue inner_waiting
+  where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
+      inner_waiting.lease_until is null) waiting
 
 select count(*)::int as count
 from email_queue
@@ -268,14 +274,16 @@ where project_id = $1 and campaign_id = $2 and held_until > now()
 
 select count(*)::int as count, exists (
   select
-  from send_policy
-  where send_policy.project_id = $1 and (quiet_hours is not null or caps <> '[]')) as "isPoliced"
+  from send_policy inner_policy
+  where inner_policy.project_id = $1 and (inner_policy.quiet_hours is not null or inner_policy.caps
+      <> '[]')) as "isPoliced"
 from (
   select
   from (
-    select due_at, email_id
-    from email_queue
-    where project_id = $2 and campaign_id is null and lease_until is null) waiting
+    select inner_waiting.due_at, inner_waiting.email_id
+    from email_queue inner_waiting
+    where inner_waiting.project_id = $2 and inner_waiting.campaign_id is null and
+        inner_waiting.lease_until is null) waiting
   where due_at <= now()
   limit $3) due
 
@@ -330,9 +338,9 @@ with derivable as (
       from event_subscription
       where project_id = $1 and enabled and exists (
         select
-        from unnest(events) as item
-        where item in ('*', named.name) or right(item, 2) = '.*' and starts_with(named.name,
-            left(item, -1)))) as "subscriptionIds"
+        from unnest(events) as inner_item
+        where inner_item in ('*', named.name) or right(inner_item, 2) = '.*' and
+            starts_with(named.name, left(inner_item, -1)))) as "subscriptionIds"
     from (
       values ('email.sent'::text), ('email.delivery'::text)) as named(name)
     where (
@@ -405,15 +413,17 @@ from total /* and commit */
 with due as (
   select id, email.due_at, octet_length(body) as body_bytes
   from (
-    select due_at, email_id
-    from email_queue
-    where project_id = $1 and campaign_id is null and lease_until is null) waiting
+    select inner_waiting.due_at, inner_waiting.email_id
+    from email_queue inner_waiting
+    where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
+        inner_waiting.lease_until is null) waiting
   join email on id = email_id
   where waiting.due_at <= now() and email.due_at <= now() and status = 'PENDING' and ($2 or not
       exists (
       select
-      from send_policy
-      where send_policy.project_id = $3 and (quiet_hours is not null or caps <> '[]')))
+      from send_policy inner_policy
+      where inner_policy.project_id = $3 and (inner_policy.quiet_hours is not null or
+          inner_policy.caps <> '[]')))
   order by waiting.due_at, email_id
   limit $4
   for update of email skip locked ), weighed as (
@@ -442,25 +452,24 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     project.disabled_reason is not null as project_disabled, ((claimed.scheduled_for is not null or
     claimed.held_until is not null) and not exists (
     select
-    from domain
-    where domain.project_id = claimed.project_id and domain.status = 'verified' and domain.host_name
-        = split_part(claimed.from_email, '@', -1))) as sender_gone, contact.project_id <>
-        claimed.project_id as contact_gone, (
+    from domain inner_domain
+    where inner_domain.project_id = claimed.project_id and inner_domain.status = 'verified' and
+        inner_domain.host_name = split_part(claimed.from_email, '@', -1))) as sender_gone,
+        contact.project_id <> claimed.project_id as contact_gone, (
   select exists (
     select
-    from suppression_key where owner_id = (
-      select coalesce(public_id, id)
-      from project
-      where id = $8))) as has_suppressions, case when claimed.topic_id is null then false else
-          coalesce((
+    from suppression_key inner_address_key where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+      from project inner_owner_of_key where inner_owner_of_key.id = $8))) as has_suppressions, case
+          when claimed.topic_id is null then false else coalesce((
     select not coalesce((
-        select chosen.subscribed
-        from contact_topic chosen
-        where chosen.contact_id = claimed.contact_id and chosen.topic_id = topic.id),
-            topic.by_default)
-    from topic
-    where topic.id = claimed.topic_id), false) end as topic_left, case when claimed.opt_in_id is not
-        null then coalesce( (
+        select inner_choice.subscribed
+        from contact_topic inner_choice
+        where inner_choice.contact_id = claimed.contact_id and inner_choice.topic_id =
+            inner_topic.id), inner_topic.by_default)
+    from topic inner_topic
+    where inner_topic.id = claimed.topic_id), false) end as topic_left, case when claimed.opt_in_id
+        is not null then coalesce( (
     select state
     from opt_in
     where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state, project.tracking as
@@ -669,9 +678,9 @@ returning email.campaign_id
 with unqueued as (
   select id, waiting.due_at
   from (
-    select due_at, email_id
-    from email_queue
-    where campaign_id = $1 and lease_until is null) waiting
+    select inner_unqueued.due_at, inner_unqueued.email_id
+    from email_queue inner_unqueued
+    where inner_unqueued.campaign_id = $1 and inner_unqueued.lease_until is null) waiting
   join email on id = email_id
   where waiting.due_at <= now() and status = 'PENDING' and email.due_at <= now()
   order by waiting.due_at, id

@@ -14,43 +14,43 @@ returning id, project_id as "projectId", contact_id as "contactId", created_at a
     where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
         workflow.enabled and workflow.trigger_type = 'EVENT'
     limit 1), false) as "hasEffects", case when (
-  select (next.project_id, next.event_name) = (event.project_id, event.name)
-  from exit_event next
-  where (next.project_id, next.event_name) >= (event.project_id, event.name)
-  order by next.project_id, next.event_name
+  select (inner_next.project_id, inner_next.event_name) = (event.project_id, event.name)
+  from exit_event inner_next
+  where (inner_next.project_id, inner_next.event_name) >= (event.project_id, event.name)
+  order by inner_next.project_id, inner_next.event_name
   limit 1) then coalesce((
     select true
     from execution
-    where execution.contact_id = event.contact_id and execution.status in ('RUNNING', 'WAITING') and
-        (
-      select true
-      from exit_event
-      where exit_event.project_id = event.project_id and exit_event.event_name = event.name and
-          exit_event.workflow_id = execution.workflow_id)
+    where (execution.contact_id = event.contact_id and execution.status in ('RUNNING', 'WAITING')
+        and (
+        select true
+        from exit_event inner_exit
+        where inner_exit.project_id = event.project_id and inner_exit.event_name = event.name and
+            inner_exit.workflow_id = execution.workflow_id))
     limit 1), false) end as "mayExit", (
   select array_agg(id)
   from event_subscription subscription
   where subscription.project_id = event.project_id and enabled and exists (
     select
-    from unnest(subscription.events) as item
-    where item in ('*', event.name) or right(item, 2) = '.*' and starts_with(event.name, left(item,
-        -1)))) as "subscriptionIds"
+    from unnest(subscription.events) as inner_item
+    where inner_item in ('*', event.name) or right(inner_item, 2) = '.*' and starts_with(event.name,
+        left(inner_item, -1)))) as "subscriptionIds"
 
 select ((
     select count(*)
     from (
       with recursive names as ( (
           select name
-          from event
+          from event inner_first
           where contact_id = $1
           order by name
           limit 1)
         union all
         select (
-          select event.name
-          from event
-          where contact_id = $2 and event.name > names.name
-          order by event.name
+          select inner_later.name
+          from event inner_later
+          where inner_later.contact_id = $2 and inner_later.name > names.name
+          order by inner_later.name
           limit 1)
         from names
         where names.name is not null )
@@ -74,8 +74,8 @@ select ((
     from execution
     where contact_id = $11 and project_id = $12 and exists (
       select
-      from workflow
-      where workflow.id = execution.workflow_id)))::int as total
+      from workflow inner_kept
+      where inner_kept.id = execution.workflow_id)))::int as total
 
 select id
 from event_subscription
@@ -165,18 +165,18 @@ from (
   union all
   select 'email.sent', count(*)
   from (
-    select at, email_id
-    from email_moment
-    where project_id = $8 and kind = 1 and at >= $9 and at < $10) moment
+    select inner_moment.at, inner_moment.email_id
+    from email_moment inner_moment
+    where inner_moment.project_id = $8 and inner_moment.kind = 1 and at >= $9 and at < $10) moment
   join email on email.id = email_id
   where sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND' and derived_events &
       1 <> 0
   union all
   select 'email.delivery', count(*)
   from (
-    select at, email_id
-    from email_moment
-    where project_id = $11 and kind = 2 and at >= $12 and at < $13) moment
+    select inner_moment.at, inner_moment.email_id
+    from email_moment inner_moment
+    where inner_moment.project_id = $11 and inner_moment.kind = 2 and at >= $12 and at < $13) moment
   join email on email.id = email_id
   where delivered_at is not null and derived_events & 2 <> 0) part
 group by name having sum(count) > 0
@@ -196,16 +196,16 @@ with page as (
       from (
         with recursive names as ( (
             select name
-            from event
+            from event inner_first
             where contact_id = $1
             order by name
             limit 1)
           union all
           select (
-            select event.name
-            from event
-            where contact_id = $2 and event.name > names.name
-            order by event.name
+            select inner_later.name
+            from event inner_later
+            where inner_later.contact_id = $2 and inner_later.name > names.name
+            order by inner_later.name
             limit 1)
           from names
           where names.name is not null )
@@ -218,8 +218,8 @@ with page as (
             '^email\.' then 'mail' else 'event' end) = any($3::text[])) as named
       cross join lateral (
         select id, recorded_at as at
-        from event
-        where contact_id = $4 and project_id = $5 and event.name = named.name and true
+        from event inner_item_of
+        where contact_id = $4 and project_id = $5 and inner_item_of.name = named.name and true
         order by recorded_at desc, id desc
         limit $6) found)
     union all (
@@ -243,8 +243,8 @@ with page as (
       from execution
       where contact_id = $14 and project_id = $15 and exists (
         select
-        from workflow
-        where workflow.id = execution.workflow_id) and true
+        from workflow inner_kept
+        where inner_kept.id = execution.workflow_id) and true
       order by started_at desc, id desc
       limit $16)) part
   order by at desc, id desc
@@ -253,16 +253,16 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, event.name, event.data, event.email_id, case when
     page.kind = 'email' then jsonb_build_object('subject', email.subject, 'status', case when
     (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
-      select unnest(email_ids)
-      from campaign_chunk
-      where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
-          email.status end, 'sourceType', email.source_type, 'from', email.from_email, 'error',
-          email.error, 'sentAt', to_char(email.sent_at at time zone 'utc',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'deliveredAt', to_char(email.delivered_at at time zone
-          'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'openedAt', to_char(email.opened_at at time zone
-          'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'clickedAt', to_char(email.clicked_at at time
-          zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'bouncedAt', to_char(email.bounced_at at
-          time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'hold',
+      select unnest(inner_claimed.email_ids)
+      from campaign_chunk inner_claimed
+      where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+          then 'SENDING' else email.status end, 'sourceType', email.source_type, 'from',
+          email.from_email, 'error', email.error, 'sentAt', to_char(email.sent_at at time zone
+          'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'deliveredAt', to_char(email.delivered_at at time
+          zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'openedAt', to_char(email.opened_at at time
+          zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'clickedAt', to_char(email.clicked_at at
+          time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'bouncedAt', to_char(email.bounced_at
+          at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'hold',
           jsonb_build_object('scheduledFor', to_char(email.scheduled_for at time zone 'utc',
           'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'retryAt', to_char(email.retry_at at time zone 'utc',
           'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'reason', email.hold_reason, 'until',
@@ -318,9 +318,9 @@ with page as (
       from (
         select email_id as id, at as sent_at
         from (
-          select at, email_id
-          from email_moment
-          where project_id = $7 and kind = 1 and true) moment) mine
+          select inner_moment.at, inner_moment.email_id
+          from email_moment inner_moment
+          where inner_moment.project_id = $7 and inner_moment.kind = 1 and true) moment) mine
       where true
       order by sent_at desc, id desc
       limit $8)
@@ -330,9 +330,9 @@ with page as (
       from (
         select email_id as id, at as delivered_at
         from (
-          select at, email_id
-          from email_moment
-          where project_id = $9 and kind = 2 and true) moment) mine
+          select inner_moment.at, inner_moment.email_id
+          from email_moment inner_moment
+          where inner_moment.project_id = $9 and inner_moment.kind = 2 and true) moment) mine
       where true
       order by delivered_at desc, id desc
       limit $10)
@@ -342,9 +342,9 @@ with page as (
       from (
         select email_id as id, at as opened_at
         from (
-          select at, email_id
-          from email_moment
-          where project_id = $11 and kind = 3 and true) moment) mine
+          select inner_moment.at, inner_moment.email_id
+          from email_moment inner_moment
+          where inner_moment.project_id = $11 and inner_moment.kind = 3 and true) moment) mine
       where true
       order by opened_at desc, id desc
       limit $12)
@@ -354,9 +354,9 @@ with page as (
       from (
         select email_id as id, at as clicked_at
         from (
-          select at, email_id
-          from email_moment
-          where project_id = $13 and kind = 4 and true) moment) mine
+          select inner_moment.at, inner_moment.email_id
+          from email_moment inner_moment
+          where inner_moment.project_id = $13 and inner_moment.kind = 4 and true) moment) mine
       where true
       order by clicked_at desc, id desc
       limit $14)
@@ -366,9 +366,9 @@ with page as (
       from (
         select email_id as id, at as bounced_at
         from (
-          select at, email_id
-          from email_moment
-          where project_id = $15 and kind = 5 and true) moment) mine
+          select inner_moment.at, inner_moment.email_id
+          from email_moment inner_moment
+          where inner_moment.project_id = $15 and inner_moment.kind = 5 and true) moment) mine
       where true
       order by bounced_at desc, id desc
       limit $16)
@@ -378,9 +378,9 @@ with page as (
       from (
         select email_id as id, at as complained_at
         from (
-          select at, email_id
-          from email_moment
-          where project_id = $17 and kind = 6 and true) moment) mine
+          select inner_moment.at, inner_moment.email_id
+          from email_moment inner_moment
+          where inner_moment.project_id = $17 and inner_moment.kind = 6 and true) moment) mine
       where true
       order by complained_at desc, id desc
       limit $18)
@@ -405,8 +405,8 @@ with page as (
       from execution
       where project_id = $23 and exists (
         select
-        from workflow
-        where workflow.id = workflow_id)
+        from workflow inner_workflow
+        where inner_workflow.id = workflow_id)
       order by date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc
       limit $24)
     union all (
@@ -415,8 +415,8 @@ with page as (
       from execution
       where project_id = $25 and completed_at is not null and exists (
         select
-        from workflow
-        where workflow.id = workflow_id)
+        from workflow inner_workflow
+        where inner_workflow.id = workflow_id)
       order by completed_at desc, id desc
       limit $26)) part
   order by at desc, item_id collate "C" desc
@@ -447,18 +447,21 @@ left join contact on contact.id = case page.kind when 'event' then event.contact
 order by page.at desc, page.item_id collate "C" desc
 
 with page as materialized (
-  select subscription.id, project_id, subscription.look_at, disabled_reason_of_project, (enabled or
-      earlier <> '[]') and (reading is not null or earlier <> '[]' or exists (
-      select
-      from event
-      where event.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
-          pg_visible_in_snapshot(tx, seen)) or exists (
-      select
-      from derived_event_log log
-      where log.project_id = subscription.project_id and tx >= pg_snapshot_xmin(seen) and not
-          pg_visible_in_snapshot(tx, seen))) or backlog is not null or has_outdated or suspended or
-          coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10 seconds',
-          true) and enabled and not paused and exists (
+  select subscription.id, project_id, subscription.look_at, disabled_reason_of_project,
+      ((subscription.enabled or subscription.earlier <> '[]') and (subscription.reading is not null
+      or subscription.earlier <> '[]' or exists (
+        select
+        from event inner_unread
+        where inner_unread.project_id = subscription.project_id and (inner_unread.tx >=
+            pg_snapshot_xmin(subscription.seen) and not pg_visible_in_snapshot(inner_unread.tx,
+            subscription.seen))) or exists (
+        select
+        from derived_event_log inner_log
+        where inner_log.project_id = subscription.project_id and (inner_log.tx >=
+            pg_snapshot_xmin(subscription.seen) and not pg_visible_in_snapshot(inner_log.tx,
+            subscription.seen))))) or backlog is not null or has_outdated or suspended or
+            coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10
+            seconds', true) and enabled and not paused and exists (
     select
     from event_delivery
     where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,
@@ -517,9 +520,9 @@ from (
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, sent_at as created_at, sent_at as
             recorded_at, id as email_id, null::xid8 as tx
       from (
-        select at, email_id
-        from email_moment
-        where project_id = $4 and kind = 1 and at >= (
+        select inner_moment.at, inner_moment.email_id
+        from email_moment inner_moment
+        where inner_moment.project_id = $4 and inner_moment.kind = 1 and at >= (
           select at
           from last)) moment
       join email on email.id = email_id
@@ -538,9 +541,9 @@ from (
             'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as data, delivered_at as created_at,
             delivered_at as recorded_at, id as email_id, null::xid8 as tx
       from (
-        select at, email_id
-        from email_moment
-        where project_id = $6 and kind = 2 and at >= (
+        select inner_moment.at, inner_moment.email_id
+        from email_moment inner_moment
+        where inner_moment.project_id = $6 and inner_moment.kind = 2 and at >= (
           select at
           from last)) moment
       join email on email.id = email_id

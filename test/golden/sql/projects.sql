@@ -36,9 +36,10 @@ from project
 where exists (
   select
   from (
-    select due_at, email_id
-    from email_queue
-    where project_id = project.id and campaign_id is null and lease_until is null) waiting
+    select inner_waiting.due_at, inner_waiting.email_id
+    from email_queue inner_waiting
+    where inner_waiting.project_id = project.id and inner_waiting.campaign_id is null and
+        inner_waiting.lease_until is null) waiting
   where due_at < now() - interval '5 seconds')
 limit (
   select case when count(*) = 0 then $1::int when min(next_probe_at) < now() - interval '5 seconds'
@@ -87,17 +88,18 @@ with first as (
         select at
         from email_moment
         where project_id = project.id and kind = number and at >= coalesce((
-            select at
-            from watermark
-            where name = 'email_tally'), timestamptz '-infinity')
+            select inner_mark.at
+            from watermark inner_mark
+            where inner_mark.name = 'email_tally'), timestamptz '-infinity')
         order by at
         limit 1), (
         select day::timestamp at time zone 'UTC'
         from email_tally
         where project_id = project.id and kind = number and day >= (coalesce((
-              select at
-              from watermark
-              where name = 'email_tally'), timestamptz '-infinity') at time zone 'UTC')::date
+              select inner_mark.at
+              from watermark inner_mark
+              where inner_mark.name = 'email_tally'), timestamptz '-infinity') at time zone
+                  'UTC')::date
         order by day
         limit 1)) as at) moment )
 select case when day <= date_trunc('day', now(), 'UTC') - interval '72 hours' then day end as day,

@@ -54,7 +54,7 @@ on conflict (workflow_id, version) do nothing
 select coalesce(sum(found.number), 0)::int as total
 from (
   select id as workflow_id, status
-  from workflow
+  from workflow inner_searched
   cross join unnest($1::text[]) status
   where project_id = $2) place
 cross join lateral (
@@ -160,7 +160,7 @@ where execution.id in (
   select found.id
   from (
     select id as workflow_id, status
-    from workflow
+    from workflow inner_searched
     cross join unnest($1::text[]) status
     where project_id = $2) place
   cross join lateral ( (
@@ -187,8 +187,9 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
       greatest(scheduled_for, updated_at) else scheduled_for end at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->> 'resumeAt')::timestamptz <=
       clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
-  from step_execution
-  where execution_id = execution.id) as marks, execution.updated_at::text as "updatedAt", (
+  from step_execution inner_mark_of
+  where inner_mark_of.execution_id = execution.id) as marks, execution.updated_at::text as
+      "updatedAt", (
   select format
   from run_format
   where kind = $1) as format
@@ -481,12 +482,12 @@ with recorded as (
       workflow.enabled and workflow.trigger_type = 'EVENT'
   join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
   cross join lateral (
-    select coalesce(max(depth) + 1, 0)::smallint as depth
-    from execution
-    where execution.id = coalesce($7::uuid, (
-        select workflow_execution_id
-        from email
-        where email.id = recorded.email_id))) cause
+    select coalesce(max(inner_cause.depth) + 1, 0)::smallint as depth
+    from execution inner_cause
+    where inner_cause.id = coalesce($7::uuid, (
+        select inner_causing.workflow_execution_id
+        from email inner_causing
+        where inner_causing.id = recorded.email_id))) cause
   where recorded.contact_id is not null and not exists (
     select
     from project
