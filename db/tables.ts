@@ -656,6 +656,7 @@ export interface Project {
   disabled_reason: string | null;
   id: Generated<string>;
   language: Generated<string>;
+  last_subscription: string | null;
   name: string;
   next_look_at: Timestamp | null;
   /**
@@ -866,6 +867,7 @@ export interface Suspension {
   at: Generated<Timestamp>;
   ended_at: Timestamp | null;
   id: Generated<string>;
+  invoices: Generated<string[]>;
   project_id: string;
   reason: string;
 }
@@ -1142,7 +1144,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   orphan_run: ["dispatch_at", "execution_id", "project_id"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "name", "next_look_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_look_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
   rate_limit: ["expire", "key", "points"],
@@ -1161,7 +1163,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   step_execution: ["attempts", "completed_at", "created_at", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],
-  suspension: ["at", "ended_at", "id", "project_id", "reason"],
+  suspension: ["at", "ended_at", "id", "invoices", "project_id", "reason"],
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],

@@ -19,8 +19,8 @@ export interface Payments {
   createPortal(customer: string, returnUrl: string): Promise<string>;
   /** Its current state. null: there is none with this id. */
   findSubscription(id: string): Promise<Subscription | null>;
-  /** Whether an invoice is paid by now. */
-  isPaid(invoice: string): Promise<boolean>;
+  /** Whether an invoice is owed by now; `missing`: there is none with this id. */
+  findInvoice(id: string): Promise<'owed' | 'settled' | 'missing'>;
   /** Ends a subscription now and bills its usage; one that has ended is no error. */
   endSubscription(id: string): Promise<void>;
   findCredits(customer: string): Promise<Credits | null>;
@@ -91,6 +91,16 @@ export interface Invoice extends UpcomingInvoice {
  */
 export type PaymentEvent = KnownEvent | { kind: 'other' };
 
+/** The invoice of an event. */
+export interface InvoiceOfEvent {
+  /** null: the event does not name it. */
+  invoice: string | null;
+  /** null: the event does not name it, or there is none. */
+  subscription: string | null;
+  /** It is of no subscription: it was written by hand, or for a quote. */
+  isOneOff: boolean;
+}
+
 type KnownEvent = { id: string } & (
   | {
       kind: 'checkedOut';
@@ -100,14 +110,14 @@ type KnownEvent = { id: string } & (
       /** The server that made the checkout; null: unknown. */
       server: string | null;
     }
-  | { kind: 'paid'; customer: string }
-  | {
+  /** Nobody owes an invoice any more. `isPaid` false: it was voided, or is given up. */
+  | ({ kind: 'settled'; customer: string; isPaid: boolean } & InvoiceOfEvent)
+  | ({
       kind: 'paymentFailed';
       customer: string;
-      invoice: string | null;
       isFirst: boolean;
       isFinal: boolean;
-    }
+    } & InvoiceOfEvent)
   /** Ended for good. */
   | { kind: 'subscriptionEnded'; customer: string; subscription: string }
   | { kind: 'subscriptionChanged'; customer: string; subscription: string }
@@ -202,12 +212,15 @@ function pages(
  */
 const liveStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
+/** The other statuses: `draft` and `open`. */
+const settledStatuses: ReadonlySet<string> = new Set(['paid', 'void', 'uncollectible']);
+
 function accounts(
   stripe: Stripe,
 ): Pick<
   Payments,
   | 'findSubscription'
-  | 'isPaid'
+  | 'findInvoice'
   | 'endSubscription'
   | 'findCredits'
   | 'findUpcomingInvoice'
@@ -227,8 +240,10 @@ function accounts(
           : null,
       };
     },
-    async isPaid(invoice) {
-      return (await orNull(stripe.invoices.retrieve(invoice)))?.status === 'paid';
+    async findInvoice(id) {
+      const invoice = await orNull(stripe.invoices.retrieve(id));
+      if (!invoice) return 'missing';
+      return settledStatuses.has(invoice.status ?? '') ? 'settled' : 'owed';
     },
     async endSubscription(id) {
       await orNull(stripe.subscriptions.cancel(id, { invoice_now: true, prorate: true }));
@@ -386,6 +401,8 @@ const knownTypes = new Set([
   'checkout.session.completed',
   'invoice.paid',
   'invoice.payment_failed',
+  'invoice.voided',
+  'invoice.marked_uncollectible',
   'customer.subscription.updated',
   'customer.subscription.deleted',
   'radar.early_fraud_warning.created',
@@ -419,11 +436,15 @@ function knownEventOf(id: string, type: string, about: Record<string, unknown>):
       return { id, kind: 'checkedOut', projectId, customer, subscription, server: maker };
     }
     case 'invoice.paid':
-      return { id, kind: 'paid', customer };
+    case 'invoice.voided':
+    case 'invoice.marked_uncollectible': {
+      const isPaid = type === 'invoice.paid';
+      return { id, kind: 'settled', customer, isPaid, ...invoiceOf(about) };
+    }
     case 'invoice.payment_failed': {
       const isFirst = about['billing_reason'] === 'subscription_create';
       const isFinal = (about['next_payment_attempt'] ?? null) === null;
-      return { id, kind: 'paymentFailed', customer, invoice: idOf(about), isFirst, isFinal };
+      return { id, kind: 'paymentFailed', customer, isFirst, isFinal, ...invoiceOf(about) };
     }
     default: {
       const subscription = requiredId(about, 'subscription');
@@ -432,4 +453,16 @@ function knownEventOf(id: string, type: string, about: Record<string, unknown>):
       return { id, kind, customer, subscription };
     }
   }
+}
+
+/** API versions differ in where an invoice names its subscription. */
+function invoiceOf(about: Record<string, unknown>): InvoiceOfEvent {
+  const { subscription_details: details } = Object(about['parent']) as Record<string, unknown>;
+  const subscription = idOf(Object(details).subscription) ?? idOf(about['subscription']);
+  const reason = about['billing_reason'];
+  const isOfNone =
+    typeof reason === 'string'
+      ? !reason.startsWith('subscription')
+      : 'parent' in about || 'subscription' in about;
+  return { invoice: idOf(about), subscription, isOneOff: subscription === null && isOfNone };
 }

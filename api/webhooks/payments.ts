@@ -7,20 +7,23 @@ import {
   findSubscriber,
   insertPaymentReceipt,
   lockCustomer,
+  type Payer,
   updateCustomer,
   updateSubscription,
 } from '../../db/billing/payments.ts';
 import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import {
-  type DisabledReason,
   disableProject,
   enableProject,
+  findOwedInvoices,
+  updateOwedInvoices,
 } from '../../db/projects/suspension.ts';
 import { paymentFailedMail } from '../../domain/mail/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import {
   InvalidSignature,
+  type InvoiceOfEvent,
   type PaymentEvent,
   type Payments,
   UnreadableEvent,
@@ -152,23 +155,66 @@ async function effectOf(
         await updateSubscription(tx, event.customer, event.subscription);
       }
       return;
-    case 'paid': {
-      const project = await findProjectOfCustomer(tx, event.customer);
-      if (project) await enableProject(tx, project.id, 'PAYMENT_FAILED');
-      return;
-    }
+    case 'settled':
+      return settle(tx, event, ask);
     case 'paymentFailed': {
       // The first invoice is the checkout itself: nothing was owed before.
       if (event.isFirst) return;
+      const project = await findProjectOfCustomer(tx, event.customer);
+      if (!project || !isOfProject(event, project)) return;
       const { invoice } = event;
-      if (invoice !== null && (await ask((payments) => payments.isPaid(invoice)))) return;
-      return event.isFinal
-        ? disable(tx, event.customer, 'PAYMENT_FAILED')
-        : warn(tx, event.customer, config);
+      if (invoice !== null && (await stateOf(ask, invoice)) === 'settled') return;
+      return event.isFinal ? disableForInvoice(tx, project, invoice) : warn(tx, project, config);
     }
-    case 'fraud':
-      return disable(tx, event.customer, 'CARD_VERIFICATION_FAILED');
+    case 'fraud': {
+      const project = await findProjectOfCustomer(tx, event.customer);
+      if (project) await disableProject(tx, project.id, 'CARD_VERIFICATION_FAILED');
+      return;
+    }
   }
+}
+
+/** An invoice that names no subscription, and is not known to be without one, is taken for the project's. */
+function isOfProject({ subscription, isOneOff }: InvoiceOfEvent, { billedBy }: Payer): boolean {
+  return !isOneOff && (subscription === null || subscription === billedBy);
+}
+
+function stateOf(ask: Ask, invoice: string): Promise<'owed' | 'settled' | 'missing'> {
+  return ask((payments) => payments.findInvoice(invoice));
+}
+
+async function disableForInvoice(
+  tx: Database,
+  { id }: Payer,
+  invoice: string | null,
+): Promise<void> {
+  await disableProject(tx, id, 'PAYMENT_FAILED');
+  const owed = (await findOwedInvoices(tx, id)) ?? [];
+  if (invoice === null || owed.includes(invoice)) return;
+  await updateOwedInvoices(tx, id, [...owed, invoice]);
+}
+
+/**
+ * Lifts PAYMENT_FAILED once none of the invoices that have failed is owed any more. A payment of another
+ * invoice is a reason to ask for them: the event that one was settled may be lost, or yet to come.
+ */
+async function settle(
+  tx: Database,
+  event: Extract<PaymentEvent, { kind: 'settled' }>,
+  ask: Ask,
+): Promise<void> {
+  const project = await findProjectOfCustomer(tx, event.customer);
+  const owed = project && (await findOwedInvoices(tx, project.id));
+  if (!owed) return;
+  const { invoice } = event;
+  const hasFailed = invoice !== null && owed.includes(invoice);
+  if (!hasFailed && !isOfProject(event, project)) return;
+  const left: string[] = [];
+  for (const id of owed) {
+    if (id !== invoice && (!event.isPaid || (await stateOf(ask, id)) === 'owed')) left.push(id);
+  }
+  if (left.length === 0) await enableProject(tx, project.id, 'PAYMENT_FAILED');
+  else await updateOwedInvoices(tx, project.id, left);
 }
 
 /**
@@ -189,7 +235,7 @@ async function subscribe(
     const isFirst = before === null || before === subscription || !(await isLive(ask, before));
     if (project && isFirst) {
       const isOver = subscription !== null && !(await isLive(ask, subscription));
-      const now = { customer, subscription: isOver ? null : subscription };
+      const now = { customer, subscription, isOver };
       // Another event may have changed it, or somebody deleted it, since it was read.
       if (await updateCustomer(tx, projectId, before, now)) return;
       continue;
@@ -219,18 +265,11 @@ async function hasOther(
   return before !== subscription && isLive(ask, before);
 }
 
-async function disable(tx: Database, customer: string, reason: DisabledReason): Promise<void> {
-  const project = await findProjectOfCustomer(tx, customer);
-  if (project) await disableProject(tx, project.id, reason);
-}
-
 async function warn(
   tx: Database,
-  customer: string,
+  project: Payer,
   { platformFrom, dashboardUrl }: Services['config'],
 ): Promise<void> {
-  const project = await findProjectOfCustomer(tx, customer);
-  if (!project) return;
   const mail = paymentFailedMail({ project: project.name, link: dashboardUrl });
   const to = await listAdministrators(tx, project.id);
   await insertPlatformMail(tx, platformFrom, to, mail);

@@ -28,14 +28,24 @@ export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
   await deleteInPages(db, { table: 'payment_receipt', where, rows: 5000 });
 }
 
+/** A project that pays. */
+export interface Payer {
+  id: string;
+  name: string;
+  subscription: string | null;
+  /** The subscription whose invoices it owes: its own, or the last that has ended. */
+  billedBy: string | null;
+}
+
 /** The project of a customer. */
 export async function findProjectOfCustomer(
   db: Database,
   customer: string,
-): Promise<{ id: string; name: string; subscription: string | null } | undefined> {
+): Promise<Payer | undefined> {
   return db
     .selectFrom('project')
     .select(['id', 'name', 'subscription'])
+    .select(sql<string | null>`coalesce(subscription, last_subscription)`.as('billedBy'))
     .where('customer', '=', customer)
     .where('removal', 'is', null)
     .orderBy('created_at')
@@ -63,13 +73,23 @@ export async function updateCustomer(
   tx: Database,
   publicId: string,
   before: string | null,
-  { customer, subscription }: { customer: string; subscription: string | null },
+  {
+    customer,
+    subscription,
+    isOver,
+  }: {
+    customer: string;
+    subscription: string | null;
+    /** The subscription has ended already. */
+    isOver: boolean;
+  },
 ): Promise<boolean> {
+  const column = isOver ? 'last_subscription' : 'subscription';
   const updated = await tx
     .updateTable('project')
     .set({
       customer,
-      ...(subscription === null ? {} : { subscription }),
+      ...(subscription === null ? {} : { [column]: subscription }),
       updated_at: sql<Date>`now()`,
     })
     .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
@@ -105,6 +125,7 @@ export async function deleteSubscription(
     .updateTable('project')
     .set({
       subscription: null,
+      last_subscription: subscription,
       billing_limit_workflows: null,
       billing_limit_campaigns: null,
       billing_limit_transactional: null,

@@ -123,26 +123,45 @@ create table payment_receipt (
 );
 create index payment_receipt_age on payment_receipt (created_at);
 create index project_customer on project (customer) where customer is not null;
+-- The last subscription that has ended: its invoices may still be owed.
+alter table project add column last_subscription text;
 
--- When and why a project was disabled. A trigger, because operators do it in the database, too.
+-- When and why a project was disabled. The rows without an end are the reasons of now, and the project shows the
+-- strongest. A trigger, because operators do it in the database, too: they write a reason to add it, and null to
+-- lift the one that is shown.
 create table suspension (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
   reason text not null,
+  -- Of PAYMENT_FAILED: the invoices that have failed and are still owed.
+  invoices text[] not null default '{}',
   at timestamptz(3) not null default now(),
   ended_at timestamptz(3)
 );
 create index suspension_project on suspension (project_id, at desc, id desc);
+create unique index suspension_open on suspension (project_id, reason) where ended_at is null;
+
+create function strongest_suspension(of_project uuid) returns text stable language sql as $$
+  select reason from suspension
+    where project_id = of_project and ended_at is null
+    order by array_position(array['MANUAL', 'PHISHING_DETECTED', 'CARD_VERIFICATION_FAILED',
+      'EMAIL_REPUTATION', 'PAYMENT_FAILED'], reason)
+    limit 1
+$$;
 
 create function note_suspension() returns trigger language plpgsql as $$
 begin
-  update suspension set ended_at = now() where project_id = new.id and ended_at is null;
-  if new.disabled_reason is not null then
-    insert into suspension (project_id, reason) values (new.id, new.disabled_reason);
+  if new.disabled_reason is null then
+    update suspension set ended_at = now()
+      where project_id = new.id and reason = old.disabled_reason and ended_at is null;
+  else
+    insert into suspension (project_id, reason) values (new.id, new.disabled_reason)
+      on conflict do nothing;
   end if;
-  return null;
+  new.disabled_reason := strongest_suspension(new.id);
+  return new;
 end
 $$;
-create trigger project_suspended after update of disabled_reason on project for each row
+create trigger project_suspended before update of disabled_reason on project for each row
   when (old.disabled_reason is distinct from new.disabled_reason and new.removal is null)
   execute function note_suspension();

@@ -52,7 +52,10 @@ export async function disableForReputation(
 ): Promise<void> {
   const { rows } = await sql<{ age_days: number }>`
     select extract(epoch from now() - created_at)::float / 86400 as age_days
-      from project where id = ${projectId} and disabled_reason is null`.execute(tx);
+      from project where id = ${projectId} and not exists (select from suspension
+        where project_id = project.id and reason = 'EMAIL_REPUTATION' and ended_at is null)`.execute(
+    tx,
+  );
   const [project] = rows;
   if (!project) return;
   const windows = await findMeasure(tx, projectId, measure);

@@ -17,25 +17,26 @@ export type DisabledReason =
 const pageSize = 500;
 
 /**
- * Disables a project, in the caller's transaction: its waiting mail fails, its campaigns,
- * executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Of very
- * many executions the sweep cancels the rest; the rest of the mail fails when its turn comes. Returns
- * whether it was enabled. Call it before other rows of the project are locked.
+ * Adds a reason to those for which a project is disabled, in the caller's transaction. If there was none, its
+ * waiting mail fails, its campaigns, executions and jobs are cancelled; the runs of the campaigns suppress
+ * their waiting mail. Of very many executions the sweep cancels the rest; the rest of the mail fails when its
+ * turn comes. Returns whether it was enabled. Call it before other rows of the project are locked.
  */
 export async function disableProject(
   tx: Database,
   projectId: string,
   reason: DisabledReason,
 ): Promise<boolean> {
-  const disabled = await tx
-    .updateTable('project')
-    .set({ disabled_reason: reason, updated_at: sql<Date>`now()` })
-    .where('id', '=', projectId)
-    .where('removal', 'is', null)
-    .where('disabled_reason', 'is', null)
-    .returning('id')
-    .executeTakeFirst();
-  if (!disabled) return false;
+  const { rows } = await sql<{ wasEnabled: boolean }>`
+    with before as (
+      select id, disabled_reason from project where id = ${projectId} for no key update
+    )
+    update project set disabled_reason = ${reason}, updated_at = now()
+      from before
+      where project.id = before.id and project.removal is null
+        and before.disabled_reason is distinct from ${reason}
+      returning before.disabled_reason is null as "wasEnabled"`.execute(tx);
+  if (!rows[0]?.wasEnabled) return false;
   const active = await tx
     .selectFrom('execution')
     .select('id')
@@ -72,22 +73,57 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<n
   });
 }
 
-/** Enables a project that was disabled for a reason. Returns whether it was. */
+/** Lifts one of the reasons of a project. Returns whether it was the last, and the project is enabled. */
 export async function enableProject(
   tx: Database,
   projectId: string,
   reason: DisabledReason,
 ): Promise<boolean> {
-  const enabled = await tx
-    .updateTable('project')
-    .set({ disabled_reason: null, updated_at: sql<Date>`now()` })
-    .where('id', '=', projectId)
-    .where('removal', 'is', null)
-    .where('disabled_reason', '=', reason)
-    .returning('id')
+  await sql`select from project where id = ${projectId} for no key update`.execute(tx);
+  await tx
+    .updateTable('suspension')
+    .set({ ended_at: sql<Date>`now()` })
+    .where('project_id', '=', projectId)
+    .where('reason', '=', reason)
+    .where('ended_at', 'is', null)
+    .execute();
+  const { rows } = await sql<{ isEnabled: boolean }>`
+    update project set disabled_reason = strongest_suspension(id), updated_at = now()
+      where id = ${projectId} and removal is null and disabled_reason = ${reason}
+      returning disabled_reason is null as "isEnabled"`.execute(tx);
+  const isEnabled = rows[0]?.isEnabled ?? false;
+  if (isEnabled) await lookAtSchedules(tx, projectId);
+  return isEnabled;
+}
+
+/** The invoices for which a project is disabled by PAYMENT_FAILED; undefined: it is not. */
+export async function findOwedInvoices(
+  db: Database,
+  projectId: string,
+): Promise<string[] | undefined> {
+  const row = await db
+    .selectFrom('suspension')
+    .select('invoices')
+    .where('project_id', '=', projectId)
+    .where('reason', '=', 'PAYMENT_FAILED')
+    .where('ended_at', 'is', null)
     .executeTakeFirst();
-  if (enabled) await lookAtSchedules(tx, projectId);
-  return enabled !== undefined;
+  return row?.invoices;
+}
+
+/** Stores what `findOwedInvoices` finds. */
+export async function updateOwedInvoices(
+  tx: Database,
+  projectId: string,
+  invoices: readonly string[],
+): Promise<void> {
+  await tx
+    .updateTable('suspension')
+    .set({ invoices: [...invoices] })
+    .where('project_id', '=', projectId)
+    .where('reason', '=', 'PAYMENT_FAILED')
+    .where('ended_at', 'is', null)
+    .execute();
 }
 
 /** Not the campaigns' mail, maybe a million messages: their runs suppress it page by page. */

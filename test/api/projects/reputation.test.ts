@@ -89,6 +89,23 @@ describe('a project is disabled', () => {
     ]);
   });
 
+  it.each([
+    ['PAYMENT_FAILED', 'EMAIL_REPUTATION', 'PAYMENT_FAILED'],
+    ['CARD_VERIFICATION_FAILED', 'CARD_VERIFICATION_FAILED', 'EMAIL_REPUTATION'],
+    ['MANUAL', 'MANUAL', 'EMAIL_REPUTATION'],
+  ])('while it is disabled for another reason: %s', async (reason, shown, next) => {
+    const project = await createProject({ sent: 100, bounced: 9 });
+    const set = (disabled_reason: string | null) =>
+      api.db.updateTable('project').set({ disabled_reason }).where('id', '=', project.id).execute();
+    await set(reason);
+    await feedback(project.id, 'Bounce');
+    expect(await reasonOf(project.id)).toBe(shown);
+    await set(null);
+    expect(await reasonOf(project.id)).toBe(next);
+    await set(null);
+    expect(await reasonOf(project.id)).toBeNull();
+  });
+
   const cases: [string, Given, 'Bounce' | 'Complaint', boolean][] = [
     ['10 bounces of 99', { sent: 99, bounced: 9 }, 'Bounce', false],
     ['9 bounces of 100', { sent: 100, bounced: 8 }, 'Bounce', false],
