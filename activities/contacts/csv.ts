@@ -77,7 +77,7 @@ async function* readLines(file: FileBytes): AsyncGenerator<Line[], void, undefin
       })
       .join('');
   const parser = parse({
-    record_delimiter: ['\r\n', '\n'],
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     trim: true,

@@ -1,6 +1,6 @@
 /**
- * Splits a CSV file into records (RFC 4180) by its quotes. A line with invalid quotes is a record
- * of its own with an error, so that it affects no other.
+ * Splits a CSV file into records (RFC 4180) by its quotes. A line ends with CRLF, LF or a lone CR. A
+ * line with invalid quotes is a record of its own with an error, so that it affects no other.
  */
 
 export interface CsvRecord {
@@ -15,6 +15,8 @@ export interface CsvRecord {
  * one has an unclosed quote.
  */
 const recordCharsMax = 256 * 1024;
+
+const lineEnd = /\r\n|\n|\r/;
 
 const open = 'A quote is opened and not closed';
 const stray = 'A quote stands where none may';
@@ -40,7 +42,7 @@ export class CsvRecords {
         text: record,
         fault: fault === null ? null : `${fault}, in line ${this.#line}. ${advice}`,
       });
-      this.#line += record.split('\n').length - 1;
+      this.#line += record.split(lineEnd).length - 1;
       from = end;
     }
     this.#rest = all.slice(from);
@@ -66,23 +68,36 @@ function readRecord(text: string, from: number, isEnd: boolean): Reading | null 
       if (close === 'unknown') return null;
       if (close === 'none') return lineWith(open, text, from, isEnd);
       at = skipBlanks(text, close + 1);
-      isOpen ||= text.slice(opening, close).includes('\n');
+      isOpen ||= lineEnd.test(text.slice(opening, close));
     } else {
       at = endOfPlain(text, at);
     }
     if (at >= text.length) return isEnd ? { end: at, fault: null } : null;
-    if (text[at] === '\n') return { end: at + 1, fault: null };
+    const end = endOfLine(text, at, isEnd);
+    if (end === 'unknown') return null;
+    if (end !== null) return { end, fault: null };
     // A quote that spans lines and ends in an invalid place was left unclosed on its own line.
     if (text[at] !== ',') return lineWith(isOpen ? open : stray, text, from, isEnd);
     at += 1;
   }
 }
 
+/** Position after the line end at `at`, which may be incomplete; null: there is none. */
+function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown' | null {
+  if (text[at] === '\n') return at + 1;
+  if (text[at] !== '\r') return null;
+  if (at + 1 === text.length && !isEnd) return 'unknown';
+  return text[at + 1] === '\n' ? at + 2 : at + 1;
+}
+
 /** The single line at `from`, with its error. */
 function lineWith(fault: string, text: string, from: number, isEnd: boolean): Reading | null {
-  const end = text.indexOf('\n', from);
-  if (end < 0) return isEnd ? { end: text.length, fault } : null;
-  return { end: end + 1, fault };
+  const rest = /[^\r\n]*/y;
+  rest.lastIndex = from;
+  rest.test(text);
+  if (rest.lastIndex === text.length) return isEnd ? { end: text.length, fault } : null;
+  const end = endOfLine(text, rest.lastIndex, isEnd);
+  return end === 'unknown' || end === null ? null : { end, fault };
 }
 
 /** Position of the quote that closes the one at `open`; a doubled one is text. */
@@ -102,13 +117,13 @@ function closingQuote(
 
 function skipBlanks(text: string, from: number): number {
   let at = from;
-  while (text[at] === ' ' || text[at] === '\t' || text[at] === '\r' || text[at] === '\f') at += 1;
+  while (text[at] === ' ' || text[at] === '\t' || text[at] === '\f') at += 1;
   return at;
 }
 
 /** Position of the end of an unquoted cell, or of a quote in it. */
 function endOfPlain(text: string, from: number): number {
-  const plain = /[^,"\n]*/y;
+  const plain = /[^,"\r\n]*/y;
   plain.lastIndex = from;
   plain.test(text);
   return plain.lastIndex;

@@ -92,9 +92,12 @@ function isYes(cell: string): boolean {
 
 const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 
+/** A double keeps any decimal of this many digits. */
+const digitsKept = 15;
+
 /**
  * The value of a data cell: a boolean, a number in ordinary notation, or text. What a number would
- * lose, such as leading zeros or too many digits, stays text.
+ * lose, such as leading zeros, digits beyond those it keeps, or the sign of -0, stays text.
  */
 export function readCell(key: string, cell: string): string | number | boolean {
   // A language is always text: "no" is Norwegian.
@@ -105,10 +108,12 @@ export function readCell(key: string, cell: string): string | number | boolean {
   const match = decimal.exec(cell);
   if (!match) return cell;
   const value = Number(cell);
-  if (Math.abs(value) > 2 ** 53) return cell;
+  if (Object.is(value, -0)) return cell;
   const isWhole = match[1] === undefined;
   // 2^53 + 1 reads as 2^53.
-  return isWhole && value !== 0 && String(value) !== cell ? cell : value;
+  if (isWhole) return Math.abs(value) <= 2 ** 53 && String(value) === cell ? value : cell;
+  const digits = cell.replace('.', '').replace(/^-?0*/, '');
+  return digits.length <= digitsKept ? value : cell;
 }
 
 /** The address is shown as in the file, cut and without characters that cannot be stored. */

@@ -37,6 +37,17 @@ describe('a data cell', () => {
     ['9007199254740993', '9007199254740993'],
     ['-9007199254740993', '-9007199254740993'],
     [`${'9'.repeat(400)}.5`, `${'9'.repeat(400)}.5`],
+    ['-0', '-0'],
+    ['-0.00', '-0.00'],
+    ['0.00', 0],
+    ['+4915112345678', '+4915112345678'],
+    ['0049151', '0049151'],
+    ['1E5', '1E5'],
+    ['3.14159265358979', 3.14159265358979],
+    ['3.141592653589793238', '3.141592653589793238'],
+    ['0.000000000000001', 0.000000000000001],
+    ['12345678901234.56', '12345678901234.56'],
+    ['123456789012345678901234567890', '123456789012345678901234567890'],
     ['  Ada  ', 'Ada'],
     ['', undefined],
     ['   ', undefined],
@@ -173,6 +184,31 @@ describe('a file', () => {
       { ...ada, data: { note: 'a\r\nb' } },
       { row: 3, email: 'bo@x.example', subscribed: null, data: {} },
       { row: 4, email: 'c@x.example', subscribed: null, data: { note: 'says "hi"' } },
+    ]);
+  });
+
+  it.each([
+    ['LF', '\n'],
+    ['CRLF', '\r\n'],
+    ['a lone CR', '\r'],
+    ['CR and an empty line of CRLF', '\r\r\n'],
+  ])('whose lines end with %s has all its rows, and one error of a stray quote', async (_, end) => {
+    const lines = ['email,plan', 'ada@x.example,pro', 'eve@x.example,5" disk', 'bo@x.example,"f"'];
+    const [first, stray, last, ...more] = await read(lines.map((line) => line + end).join(''));
+    expect([first, last, more]).toEqual([
+      { ...ada, data: { plan: 'pro' } },
+      { row: 4, email: 'bo@x.example', subscribed: null, data: { plan: 'f' } },
+      [],
+    ]);
+    expect(stray).toEqual({ row: 3, email: '', error: expect.stringMatching(/quote stands/) });
+  });
+
+  it('may mix line ends, and a quoted cell keeps its lone CR', async () => {
+    const rows = await read('email,note\rada@x.example,"a\rb"\nbo@x.example,"c"\r\nc@x.example,d');
+    expect(rows).toEqual([
+      { ...ada, data: { note: 'a\rb' } },
+      { row: 3, email: 'bo@x.example', subscribed: null, data: { note: 'c' } },
+      { row: 4, email: 'c@x.example', subscribed: null, data: { note: 'd' } },
     ]);
   });
 
