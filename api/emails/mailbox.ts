@@ -12,6 +12,7 @@ import { answer, type Call, endpoint, page } from '../http/endpoint.ts';
 import { mailboxPage, pagePolicy } from './mailbox-page.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, queryInt, Time } from '../http/schemas.ts';
+import { lowerAscii } from '../../domain/mail/email-address.ts';
 
 const Summary = named('MailboxSummary', {
   id: z.uuid().meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
@@ -57,7 +58,7 @@ const listMailbox = endpoint({
   async handle(call) {
     refuseStrangers(call);
     const { db, query, request } = call;
-    const to = query.to?.trim().toLowerCase();
+    const to = query.to === undefined ? undefined : lowerAscii(query.to.trim());
     const mails = (await listMailboxMessages(db, { to, limit: query.limit })).map(presentSummary);
     if (!/\btext\/html\b/i.test(request.header('accept'))) {
       return answer(mails, { headers: { Vary: 'Accept' } });

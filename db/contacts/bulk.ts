@@ -22,6 +22,7 @@ import {
   lockOpenJob,
   updateJobProgress,
 } from '../jobs/jobs.ts';
+import { lowerAscii } from '../../domain/mail/email-address.ts';
 
 /** Contacts of one batch, all in one transaction. */
 const batchSize = 1000;
@@ -94,7 +95,7 @@ async function insertMatching(
   const { search, subscribed } = filter;
   const conditions = [
     sql`project_id = ${projectId}`,
-    ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
+    ...(search ? [sql`position(${lowerAscii(search)} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
     // A separate subselect is hashed, so that contacts are not compared with each id.
     ...(excludeIds.length === 0 ? [] : [sql`id not in (select unnest(${excludeIds}::uuid[]))`]),

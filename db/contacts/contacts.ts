@@ -12,6 +12,7 @@ import { findErased, refuseErased, unsubscribeErased } from '../suppression/eras
 import { hasAddressKey } from '../suppression/keys.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Contact } from '../tables.ts';
+import { lowerAscii } from '../../domain/mail/email-address.ts';
 
 export type ContactRow = Omit<Selectable<Contact>, 'data'> & {
   data: Record<string, unknown> | null;
@@ -77,7 +78,7 @@ function matching(projectId: string, filter: ContactFilter): RawBuilder<boolean>
     sql`project_id = ${projectId}`,
     ...(email === undefined ? [] : [sql`email = ${email}`]),
     // Stored addresses are in lower case.
-    ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
+    ...(search ? [sql`position(${lowerAscii(search)} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
     ...(consent === undefined ? [] : [sql`consent = ${consent}`]),
   ];

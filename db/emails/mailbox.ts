@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { lowerAscii } from '../../domain/mail/email-address.ts';
 
 export interface MailboxSummary {
   id: string;
@@ -21,7 +22,7 @@ export async function insertMailboxMessage(
 ): Promise<void> {
   await db
     .insertInto('mailbox_message')
-    .values({ ...message, recipient: message.recipient.toLowerCase() })
+    .values({ ...message, recipient: lowerAscii(message.recipient) })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
   // The index finds the surplus, usually one row. Two processes must not wait for each other.

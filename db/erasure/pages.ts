@@ -14,6 +14,7 @@ import { deletePage } from '../pages.ts';
 import { skipDeliveriesOf } from '../subscriptions/upkeep.ts';
 import type { KeyCipher } from '../suppression/keys.ts';
 import { completeErasure, type ErasureRow, noteErased } from './erasures.ts';
+import { lowerAscii } from '../../domain/mail/email-address.ts';
 
 /** What an erasure removes, a page in a transaction: whoever is killed, the next one goes on from there. */
 
@@ -171,7 +172,7 @@ async function clearResponses(tx: Database, erasure: Open): Promise<Page> {
 async function deleteMailbox(tx: Database, { email, rows_of }: Open): Promise<Page> {
   const mailbox = await deleteMessages(
     tx,
-    sql`(recipient = ${email} or lower(sender) = ${email}) and not exists (select from email
+    sql`(recipient = ${email} or lower(sender collate "C") = ${email}) and not exists (select from email
       where email.id = mailbox_message.id and email.project_id <> ${rows_of})`,
   );
   return { counts: { mailbox }, next: null };
@@ -249,7 +250,7 @@ async function eraseOther(tx: Database, { id, trace, error }: Other, address: st
 async function eraseJobErrors(tx: Database, erasure: Open): Promise<Page> {
   const rows = 50;
   const { rows: page } = await sql<{ id: string; result: unknown }>`
-    select id, case when strpos(lower(result::text), ${erasure.email}) > 0 then result end as result
+    select id, case when strpos(lower(result::text collate "C"), ${erasure.email}) > 0 then result end as result
       from job where project_id = ${erasure.rows_of} and id > ${erasure.position ?? ''}
       order by id limit ${rows}`.execute(tx);
   let jobErrors = 0;
@@ -287,5 +288,5 @@ async function eraseAnswers(tx: Database, erasure: Open, cipher: KeyCipher): Pro
 
 /** Whether a text may name an address, in any case. */
 function names(text: string, address: string): boolean {
-  return text.toLowerCase().includes(address);
+  return lowerAscii(text).includes(address);
 }

@@ -6,6 +6,7 @@ import type { Database } from '../database.ts';
 import { deletePage } from '../pages.ts';
 import type { Suppression } from '../tables.ts';
 import { findAddresses, requireAddresses } from './keys.ts';
+import { lowerAscii } from '../../domain/mail/email-address.ts';
 
 /** The entries of the suppression lists. What has ended counts as absent, until the sweep deletes it. */
 
@@ -86,7 +87,7 @@ function matching(projectId: string, { search, reason, scope }: SuppressionFilte
     sql`owner_id = (select coalesce(inner_list_owner.public_id, inner_list_owner.id)
       from project inner_list_owner where inner_list_owner.id = ${projectId})`,
     isCurrent,
-    ...(search ? [sql`position(${search.toLowerCase()} in email) > 0`] : []),
+    ...(search ? [sql`position(${lowerAscii(search)} in email) > 0`] : []),
     ...(reason === undefined ? [] : [sql`reason = ${reason}`]),
     ...(scope === undefined ? [] : [sql`scope = ${scope}`]),
   ];

@@ -1,3 +1,5 @@
+import { lowerAscii } from '../mail/email-address.ts';
+
 /** What an erasure removes, in the order of its receipt. */
 export const erasureCounts = [
   'contact',
@@ -48,7 +50,7 @@ const after = /[a-z0-9-]/;
  */
 export function withoutAddress(text: string, address: string): string {
   // The same length: only letters of ASCII change.
-  const lower = text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  const lower = lowerAscii(text);
   let result = '';
   let end = 0;
   for (let at = lower.indexOf(address); at >= 0; at = lower.indexOf(address, at + 1)) {

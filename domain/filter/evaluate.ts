@@ -19,6 +19,7 @@ import {
   readPath,
   startOfDay,
 } from './value.ts';
+import { lowerAscii } from '../mail/email-address.ts';
 
 /** Evaluates filters. No coercion: `"5"` is not 5, and a missing value equals only null. */
 
@@ -86,7 +87,7 @@ export function valueOf(field: ValueField, contact: ContactValues): unknown {
  * also accepts its two values as text.
  */
 export function comparedValue({ kind }: Field, value: unknown): unknown {
-  if (kind === 'email') return String(value).toLowerCase();
+  if (kind === 'email') return lowerAscii(String(value));
   return kind === 'subscribed' ? value === true || value === 'true' : value;
 }
 

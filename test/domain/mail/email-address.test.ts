@@ -42,6 +42,10 @@ describe('normaliseEmail', () => {
     'a\u0000@x.example',
     'a\u200b@x.example',
     'ä@x.example',
+    // Letters whose lower case is or begins with one of ASCII: the Kelvin sign, and the Turkish I.
+    '\u212Aim@x.example',
+    'ada@\u212Aiosk.example',
+    '\u0130da@x.example',
     'a@müller.example',
     `${'a'.repeat(65)}@x.example`,
     `a@${'b'.repeat(64)}.example`,
