@@ -55,31 +55,45 @@ create function filter_number(value jsonb) returns numeric
 $$;
 
 -- The instant of a JSON text that is a date or a date-time, or null. As instantOfText in
--- domain/filter/value.ts: the day must exist, no offset means UTC, digits beyond milliseconds are
--- cut, and only instants of the years 1 to 9999 count.
+-- domain/filter/value.ts: extended or basic form, the day must exist, no offset means UTC, digits
+-- beyond milliseconds are cut, and only instants of the years 1 to 9999 count.
 create function filter_date(value jsonb) returns timestamptz
   language plpgsql immutable parallel safe as $$
 declare
   given text := value #>> '{}';
+  width integer;
   ahead interval := '0';
   at timestamp;
 begin
+  if jsonb_typeof(value) is distinct from 'string' then return null; end if;
+  -- The basic form, as the extended one.
+  if substr(given, 9, 1) = 'T' and given ~ '^[0-9]{8}T[0-9]{4}([0-9]{2})?([.,Z+-]|$)' then
+    given := substr(given, 1, 4) || '-' || substr(given, 5, 2) || '-' || substr(given, 7, 5) || ':'
+      || substr(given, 12, 2) || case when substr(given, 14, 1) ~ '[0-9]' then ':' else '' end
+      || substr(given, 14);
+  end if;
   -- Matched as a whole, then cut: asking for its parts makes matching
   -- some 40 times slower.
-  if jsonb_typeof(value) is distinct from 'string' or given !~ (
+  if given !~ (
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])'
-    '(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?'
-    '(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$') or given like '0000%'
+    '(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?'
+    '(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?)?$') or given like '0000%'
   then return null; end if;
   if substr(given, 9, 2) > '28' and substr(given, 9, 2)::integer > extract(day from
     make_date(substr(given, 1, 4)::integer, substr(given, 6, 2)::integer, 1)
     + interval '1 month' - interval '1 day')
   then return null; end if;
-  if length(given) > 10 and given ~ '[+-].....$' then
-    ahead := right(given, 6);
-    given := left(given, -6);
+  -- The offset is `+01:00`, `+0100` or `+01`.
+  width := case when length(given) > 10 then
+    case '-' when translate(substr(right(given, 6), 1, 1), '+', '-') then 6
+      when translate(substr(right(given, 5), 1, 1), '+', '-') then 5
+      when translate(substr(right(given, 3), 1, 1), '+', '-') then 3 end end;
+  if width is not null then
+    ahead := left(right(given, width), 3)
+      || case width when 3 then ':00' else ':' || right(given, 2) end;
+    given := left(given, -width);
   end if;
-  at := left(rtrim(given, 'Z'), 23)::timestamp - ahead;
+  at := left(translate(rtrim(given, 'Z'), ',', '.'), 23)::timestamp - ahead;
   if at < '0001-01-01' or at >= '10000-01-01' then return null; end if;
   return at at time zone 'UTC';
 end

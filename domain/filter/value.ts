@@ -3,7 +3,19 @@ import { type Filter, type Unit, unitMs } from './filter.ts';
 /** Filters on single values. `db/segments/filter-sql.ts` and its SQL functions agree with it. */
 
 const dateText =
-  /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/;
+  /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
+
+/** The beginning of a date-time in the basic form of ISO 8601: without `-` and `:`. */
+const basicForm = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(?=[.,Z+-]|$)/;
+
+/** A date-time in the basic form as one in the extended form; any other text as it is. */
+function extendedForm(text: string): string {
+  return text.replace(
+    basicForm,
+    (_, year: string, month: string, day: string, hour: string, minute: string, second?: string) =>
+      `${year}-${month}-${day}T${hour}:${minute}${second === undefined ? '' : `:${second}`}`,
+  );
+}
 
 /** The first instant a date text can mean. */
 export const firstInstant = Date.parse('0001-01-01T00:00:00.000Z');
@@ -12,11 +24,13 @@ const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 /**
  * The instant of a date text in milliseconds since 1970, or null for any other text. A date text is
  * `2026-11-20` (midnight UTC) or an ISO 8601 date-time such as `2026-11-20T23:30:00.5+01:00`;
- * seconds may be left out, and without an offset it is UTC. The day must exist, and the instant
- * lies in the years 1 to 9999. Digits beyond milliseconds are cut.
+ * seconds may be left out, a comma may stand for the point, the offset may be `+0100` or `+01`, and
+ * without one it is UTC. A date-time may have the basic form, `20261120T233000Z`; eight digits alone
+ * are a number. The day must exist, and the instant lies in the years 1 to 9999. Digits beyond
+ * milliseconds are cut.
  */
 export function instantOfText(text: string): number | null {
-  const match = dateText.exec(text);
+  const match = dateText.exec(extendedForm(text));
   if (!match) return null;
   const [, day = '', hours = 0, minutes = 0, seconds = 0, fraction = '', , sign, ...offset] = match;
   const midnight = Date.parse(`${day}T00:00:00.000Z`);
@@ -34,7 +48,7 @@ export function instantOfText(text: string): number | null {
 
 /** True for a date, or a date-time with an offset: what a request may give as a time. */
 export function isTimeInput(text: string): boolean {
-  return instantOfText(text) !== null && /^[^T]*$|(Z|[+-]\d{2}:\d{2})$/.test(text);
+  return instantOfText(text) !== null && /^[^T]*$|T.*[Z+-]/.test(text);
 }
 
 /** The instant of a time or of a date text, or null. */
