@@ -2073,6 +2073,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
+        body?: {};
         idempotencyKey?: string;
       };
       answer: {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { insertBulk } from '../../db/contacts/bulk.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import type { BulkOperation } from '../../domain/contact/job.ts';
+import { selection } from '../../domain/selection.ts';
 import { limits } from '../../domain/limits.ts';
 import { actorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -16,28 +17,26 @@ const missing = (field: string) => ({
 });
 
 /** Which contacts are meant: those listed, or all that match when the job starts. */
-const Selected = z
-  .object({
-    mode: z.enum(['ids', 'query']).default('ids'),
-    contactIds: z
-      .array(Uuid)
-      .min(1)
-      .max(limits.bulkIds)
-      .optional()
-      .describe('Required with mode ids; ignored with mode query, whatever it holds'),
-    filter: z
-      .object({
-        search: z.string().max(limits.searchChars).optional(),
-        subscribed: z.boolean().optional(),
-      })
-      .optional()
-      .describe('Required with mode query, where {} means every contact; ignored with mode ids'),
-    excludeIds: z
-      .array(Uuid)
-      .max(limits.bulkExcludeIds)
-      .default([])
-      .describe('Contacts that mode query leaves out; ignored with mode ids'),
+const Selected = selection({
+  mode: z.enum(['ids', 'query']).default('ids'),
+  contactIds: z
+    .array(Uuid)
+    .min(1)
+    .max(limits.bulkIds)
+    .optional()
+    .describe('Required with mode ids; ignored with mode query, whatever it holds'),
+  filter: selection({
+    search: z.string().max(limits.searchChars).optional(),
+    subscribed: z.boolean().optional(),
   })
+    .optional()
+    .describe('Required with mode query, where {} means every contact; ignored with mode ids'),
+  excludeIds: z
+    .array(Uuid)
+    .max(limits.bulkExcludeIds)
+    .default([])
+    .describe('Contacts that mode query leaves out; ignored with mode ids'),
+})
   .refine(({ mode, contactIds }) => mode === 'query' || contactIds, missing('contactIds'))
   .refine(({ mode, filter }) => mode === 'ids' || filter, missing('filter'));
 

@@ -10,6 +10,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { eventData } from '../../domain/contact/data.ts';
 import { found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import {
   TrackAnswer,
@@ -120,7 +121,7 @@ export const getEvents = endpoint({
     'none.',
   access: 'secret',
   query: z.object({
-    eventName: z.string().optional(),
+    eventName: EventName.optional(),
     limit: queryInt(1, limits.eventListMax, limits.eventListDefault),
   }),
   response: z.object({

@@ -9,13 +9,13 @@ import {
 } from '../../db/events/statistics.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
 import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { JsonObject } from '../http/schemas.ts';
 import { tag } from './record.ts';
 
-/** A name in a path is not validated: no event need have it. */
-const EventByName = z.object({ eventName: z.string() });
+const EventByName = z.object({ eventName: EventName });
 
 const Named = z.object({ id: z.uuid(), name: z.string() });
 

@@ -7,6 +7,7 @@ import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';
+import { selection } from '../../domain/selection.ts';
 import { cutText, isValidName } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
 import { choosing } from './validation.ts';
@@ -269,7 +270,7 @@ export function presentCursorList<Row, Item>(
 }
 
 /** The body of an action on many records of a kind: it applies to all or to none. */
-export const BulkUpdate = z.object({
+export const BulkUpdate = selection({
   ids: z.array(Uuid).min(1).max(limits.bulkIds),
   delete: z.boolean().optional(),
 });

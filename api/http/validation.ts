@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type FieldCode, type FieldProblem, Problem } from '../../domain/errors.ts';
-import { findForbiddenText, nearest } from '../../domain/text-rules.ts';
+import { findForbiddenText, unknownKeyText } from '../../domain/text-rules.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -38,24 +38,34 @@ export function checkRequest(
     if (!schema) continue;
     const parsed = schema.safeParse(given[part], { reportInput: true });
     if (parsed.success) checked[part] = parsed.data;
-    else errors.push(...parsed.error.issues.flatMap((issue) => fieldProblem(issue)));
+    else errors.push(...parsed.error.issues.flatMap(fieldProblems));
   }
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
   return checked;
 }
 
-function fieldProblem(issue: Issue): FieldProblem {
+function fieldProblems(issue: Issue): FieldProblem[] {
   const field = issue.path.map(String).join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const messages = issue.message.split('\n');
+    return issue.keys.slice(0, unknownMax).map((key, index) => ({
+      field: field === '' ? key : `${field}.${key}`,
+      code: 'unknown_field',
+      message: messages[index] ?? issue.message,
+    }));
+  }
   if (issue.input === undefined && issue.code !== 'custom') {
-    return { field, message: 'Is required.', code: 'invalid_type', received: 'undefined' };
+    return [{ field, message: 'Is required.', code: 'invalid_type', received: 'undefined' }];
   }
   const received = receivedOf(issue);
-  return {
-    field,
-    message: issue.message,
-    code: fieldCode(issue),
-    ...(received === undefined ? {} : { received }),
-  };
+  return [
+    {
+      field,
+      message: issue.message,
+      code: fieldCode(issue),
+      ...(received === undefined ? {} : { received }),
+    },
+  ];
 }
 
 /** The kind of a wrong type that was received, never the value, which may be a secret. */
@@ -106,12 +116,10 @@ const namesElsewhere: Record<string, readonly string[]> = {
 
 function unknownField({ field, known }: UnknownKey): FieldProblem {
   const name = field.slice(field.lastIndexOf('.') + 1);
-  const meant =
-    known.find((ours) => namesElsewhere[ours]?.includes(name)) ??
-    nearest(name, known, Math.max(2, Math.floor(name.length / 3)));
-  const all = known.length === 0 ? '' : ` Known are: ${known.join(', ')}.`;
-  const hint = meant === undefined ? all : ` Is "${meant}" meant?`;
-  return { field, code: 'unknown_field', message: `There is no such field here.${hint}` };
+  const ours = known.find((candidate) => namesElsewhere[candidate]?.includes(name));
+  // A name of other services leads to ours, whatever else is known.
+  const message = unknownKeyText(ours ?? name, ours === undefined ? known : [ours]);
+  return { field, code: 'unknown_field', message };
 }
 
 /** The schema that applies to a value, by the function that parses it with one of several. */

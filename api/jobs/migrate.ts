@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Migrate } from '../../db/jobs/migrate.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
+import { selection } from '../../domain/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { requireSteps } from '../workflows/dry-run.ts';
@@ -26,7 +27,7 @@ export const migrateExecutions = endpoint({
   access: 'secret',
   status: 202,
   params: WorkflowById,
-  body: z.object({
+  body: selection({
     from: Versions.optional().describe('Versions; by default all with active executions'),
     to: z.int().min(1).optional().describe('A version; by default the newest'),
     mapping: z

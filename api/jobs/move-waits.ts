@@ -4,6 +4,7 @@ import { findActiveStep } from '../../db/workflows/positions.ts';
 import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';
 import { found, invalidField } from '../../domain/errors.ts';
 import { findStep } from '../../domain/workflow/graph.ts';
+import { selection } from '../../domain/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
@@ -29,7 +30,7 @@ export const moveWaitsOfStep = endpoint({
   access: 'secret',
   status: 202,
   params: WorkflowById.extend({ stepId: Uuid }),
-  body: z.object({
+  body: selection({
     ...waitMoveFields,
     versions: Versions.optional(),
     filter: ConditionInput.optional().describe('A condition on their contacts'),

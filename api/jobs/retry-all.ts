@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RetryAll } from '../../db/jobs/retry-all.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
+import { selection } from '../../domain/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Moment, Uuid } from '../http/schemas.ts';
 import { tag, WorkflowById } from '../workflows/record.ts';
@@ -24,7 +25,7 @@ export const retryAllExecutions = endpoint({
   access: 'secret',
   status: 202,
   params: WorkflowById,
-  body: z.object({
+  body: selection({
     stepId: Uuid.optional(),
     version: z.int().min(1).optional().describe('On which they go on; by default on their own'),
     failedAfter: Moment.optional(),

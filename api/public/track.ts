@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tracked.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
 import { limits } from '../../domain/limits.ts';
 import { consentFields, consentWishOf, noContradiction, requireKeys } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
@@ -10,24 +11,14 @@ import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
 import { type Database, transact } from '../../db/database.ts';
 
 /** An event name that a customer may use. */
-export const TrackedEventName = z
-  .string()
-  .transform((value) => value.trim())
-  .pipe(
-    z
-      .string()
-      .min(1)
-      .max(limits.eventNameChars)
-      .refine((name) => !/\p{Cc}/u.test(name), fault('invalid_string', 'Must be one line of text.'))
-      .superRefine((name, context) => {
-        if (!isReservedEvent(name)) return;
-        context.addIssue({
-          code: 'custom',
-          message: 'This name is reserved for events of the system.',
-          params: { code: 'reserved_event', received: name },
-        });
-      }),
-  );
+export const TrackedEventName = EventName.superRefine((name, context) => {
+  if (!isReservedEvent(name)) return;
+  context.addIssue({
+    code: 'custom',
+    message: 'This name is reserved for events of the system.',
+    params: { code: 'reserved_event', received: name },
+  });
+});
 
 /** The rule for an event's data, as the arguments of a refinement. */
 export const withinEventData = [

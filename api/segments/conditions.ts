@@ -13,7 +13,6 @@ import { meansTheSame } from '../../domain/filter/forms.ts';
 import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { fault } from '../http/schemas.ts';
-import { choosing } from '../http/validation.ts';
 
 /** Conditions in requests and responses. */
 
@@ -38,6 +37,7 @@ const filterJsonSchema = {
     unit: { type: 'string', enum: Object.keys(unitMs) },
   },
   required: ['field', 'operator'],
+  additionalProperties: false,
 } as const;
 
 const groupJsonSchema = {
@@ -46,6 +46,7 @@ const groupJsonSchema = {
     filters: { type: 'array', items: filterJsonSchema },
     conditions: { type: ['object', 'null'], description: 'A condition inside this group' },
   },
+  additionalProperties: false,
 } as const;
 
 const logics = { type: 'string', enum: ['AND', 'OR'] } as const;
@@ -54,6 +55,7 @@ const conditionJsonSchema = {
   type: 'object',
   properties: { logic: logics, groups: { type: 'array', items: groupJsonSchema, minItems: 1 } },
   required: ['logic', 'groups'],
+  additionalProperties: false,
 } as const;
 
 const flatJsonSchema = {
@@ -63,46 +65,24 @@ const flatJsonSchema = {
     conditions: { type: 'array', items: filterJsonSchema, minItems: 1 },
   },
   required: ['operator', 'conditions'],
+  additionalProperties: false,
 } as const;
-
-const FilterKeys = z.object({
-  field: z.unknown(),
-  operator: z.unknown(),
-  value: z.unknown(),
-  unit: z.unknown(),
-});
-
-/** The keys of a condition in both forms: what they hold is checked by `parseCondition`. */
-const ConditionKeys: z.ZodType = z.union([
-  z.object({
-    logic: z.unknown(),
-    groups: z.array(
-      z.object({ filters: z.array(FilterKeys), conditions: z.lazy(() => ConditionKeys) }),
-    ),
-  }),
-  z.object({ operator: z.unknown(), conditions: z.array(FilterKeys) }),
-]);
 
 /** A condition in either form. An issue names its place in the form that was sent. */
 export const ConditionInput = z
   .unknown()
-  .transform(
-    choosing(
-      (input: unknown, context: z.core.$RefinementCtx): GivenCondition => {
-        const { condition, problems, mentions, bareNames } = parseCondition(input, '');
-        for (const { field, code, message, received } of problems) {
-          context.addIssue({
-            code: 'custom',
-            path: field === '' ? [] : field.split('.'),
-            message,
-            params: { code, received },
-          });
-        }
-        return condition ? { condition, mentions, bareNames } : z.NEVER;
-      },
-      () => ConditionKeys,
-    ),
-  )
+  .transform((input, context): GivenCondition => {
+    const { condition, problems, mentions, bareNames } = parseCondition(input, '');
+    for (const { field, code, message, received } of problems) {
+      context.addIssue({
+        code: 'custom',
+        path: field === '' ? [] : field.split('.'),
+        message,
+        params: { code, received },
+      });
+    }
+    return condition ? { condition, mentions, bareNames } : z.NEVER;
+  })
   .meta({ id: 'ConditionInput', anyOf: [conditionJsonSchema, flatJsonSchema] });
 
 /**

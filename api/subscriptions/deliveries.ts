@@ -10,7 +10,7 @@ import { findSecrets } from '../../db/projects/secrets.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { limits } from '../../domain/limits.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
 import { eventOfDelivery, requestBody } from '../../domain/subscription/request.ts';
 import { sampleEvent } from '../../domain/subscription/sample.ts';
 import { sendSigned } from '../../providers/web/signed-request.ts';
@@ -46,7 +46,7 @@ export const getDeliveries = endpoint({
   params: ById,
   query: cursorQuery(newestEvent).extend({
     status: z.enum(deliveryStatuses).optional(),
-    eventName: z.string().optional(),
+    eventName: EventName.optional(),
     eventId: Uuid.optional(),
   }),
   response: named('EventDeliveryList', {
@@ -140,7 +140,7 @@ const testSubscription = endpoint({
   role: 'ADMIN',
   params: ById,
   body: z.object({
-    eventName: z.string().trim().min(1).max(limits.eventNameChars).default('test'),
+    eventName: EventName.default('test'),
   }),
   response: z.object({
     statusCode: z.int().nullable(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SealedHeaders } from '../../db/subscriptions/subscriptions.ts';
 import { limits } from '../../domain/limits.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
 import { invalidField } from '../../domain/errors.ts';
 import { secretNamesOf } from '../../domain/subscription/request.ts';
 import {
@@ -25,16 +26,10 @@ const Url = z
   )
   .meta({ examples: ['https://hooks.shop.example/everpost'] });
 
-const Item = z
-  .string()
-  .transform((item) => item.trim())
-  .pipe(
-    z
-      .string()
-      .min(1)
-      .max(limits.eventNameChars)
-      .refine(isItem, fault('invalid_string', 'Must be a name, `<prefix>.*` or `*`.')),
-  );
+const Item = EventName.refine(
+  isItem,
+  fault('invalid_string', 'Must be a name, `<prefix>.*` or `*`.'),
+);
 
 const Items = z
   .array(Item)

@@ -6,7 +6,8 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { insertReplay } from '../../db/subscriptions/replays.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import type { ReplayData } from '../../domain/job.ts';
-import { limits } from '../../domain/limits.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
+import { selection } from '../../domain/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { Moment, Time } from '../http/schemas.ts';
@@ -49,10 +50,10 @@ export const replayEvents = endpoint({
   role: 'ADMIN',
   status: 202,
   params: ById,
-  body: z.object({
+  body: selection({
     from: Moment,
     to: Moment.optional().describe('By default now'),
-    eventName: z.string().trim().min(1).max(limits.eventNameChars).nullish(),
+    eventName: EventName.nullish(),
     onlyFailed: z.boolean().default(false),
   }),
   response: JobAccepted,

@@ -14,6 +14,7 @@ import {
 } from '../../domain/workflow/compare.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
 import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
+import { selection } from '../../domain/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';
 import { graphOf, ProposedGraph } from './proposed-graph.ts';
@@ -22,21 +23,19 @@ import { refuseUnknownVersions, unknownVersion, Versions } from './versions.ts';
 
 const examplesMax = 50;
 
-const Given = z
-  .object({
-    from: Versions.optional().describe('Versions; by default all with active executions'),
-    to: z.int().min(1).optional(),
-    graph: ProposedGraph.optional(),
-    mapping: z
-      .record(z.string(), z.string())
-      .default({})
-      .describe('Steps of the other graph by those of the old ones, where their ids differ'),
-    examples: z.int().min(0).max(examplesMax).default(10),
-  })
-  .refine(({ to, graph }) => to === undefined || graph === undefined, {
-    path: ['graph'],
-    ...fault('not_allowed', 'Not together with `to`.'),
-  });
+const Given = selection({
+  from: Versions.optional().describe('Versions; by default all with active executions'),
+  to: z.int().min(1).optional(),
+  graph: ProposedGraph.optional(),
+  mapping: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Steps of the other graph by those of the old ones, where their ids differ'),
+  examples: z.int().min(0).max(examplesMax).default(10),
+}).refine(({ to, graph }) => to === undefined || graph === undefined, {
+  path: ['graph'],
+  ...fault('not_allowed', 'Not together with `to`.'),
+});
 
 const verdicts = ['same', 'differs', 'unmappable'] as const;
 const gone = ['step_gone', 'type_changed'] as const;

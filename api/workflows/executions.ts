@@ -16,6 +16,7 @@ import { Problem, found } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { limits } from '../../domain/limits.ts';
+import { selection } from '../../domain/selection.ts';
 import { readFleet } from '../delivery/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
@@ -212,6 +213,8 @@ export const cancelExecutionsOfWorkflow = endpoint({
     'minute after the answer.',
   access: 'secret',
   params: WorkflowById,
+  query: selection({}),
+  body: selection({}),
   response: z.object({ cancelled: z.int() }),
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { cancelled: 12 } },

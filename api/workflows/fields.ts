@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type DataField, listContactDataFields } from '../../db/contacts/fields.ts';
 import { listEventDataFields } from '../../db/workflows/workflows.ts';
+import { EventName } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { tag } from './record.ts';
 
@@ -36,7 +37,7 @@ export const listWorkflowFields = endpoint({
     'each with its type.',
   access: 'secret',
   query: z.object({
-    eventName: z.string().optional().describe('Adds the keys of the newest events of this name'),
+    eventName: EventName.optional().describe('Adds the keys of the newest events of this name'),
   }),
   response: z.object({
     fields: z.array(z.string()),

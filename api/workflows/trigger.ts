@@ -13,6 +13,7 @@ import { bareKeyOf, fullStepName } from '../../domain/filter/filter.ts';
 import { isJsonEqual } from '../../domain/filter/value.ts';
 import { meantMailEvent } from '../../domain/workflow/event-names.ts';
 import { noSchedule } from '../../domain/workflow/graph.ts';
+import { selection } from '../../domain/selection.ts';
 import { EventName, type ExitRules } from '../../domain/workflow/steps.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { cutName } from '../http/schemas.ts';
@@ -22,12 +23,7 @@ import { triggerConfig } from './record.ts';
 
 /** What starts the executions of a workflow, and what ends them whatever they are doing. */
 
-export const TriggerEvent = z
-  .string()
-  .transform((name) => name.trim())
-  .pipe(EventName);
-
-export const TriggerConfig = z.object({ eventName: TriggerEvent.nullish(), ...scheduleFields });
+export const TriggerConfig = selection({ eventName: EventName.nullish(), ...scheduleFields });
 
 /** How a workflow is started. */
 export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);

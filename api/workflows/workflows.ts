@@ -22,7 +22,8 @@ import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll } from '../../domain/errors.ts';
 import type { GraphWarning } from '../../domain/workflow/graph.ts';
-import { ExitRules } from '../../domain/workflow/steps.ts';
+import { selection } from '../../domain/selection.ts';
+import { EventName, ExitRules } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
@@ -65,7 +66,6 @@ import {
   changeTrigger,
   refuseUnmadeEvent,
   TriggerConfig,
-  TriggerEvent,
   triggerStep,
   TriggerType,
 } from './trigger.ts';
@@ -121,9 +121,8 @@ export const createWorkflow = endpoint({
   body: z.object({
     name: Name,
     description: Description.optional(),
-    eventName: TriggerEvent.nullish(),
-    triggerConfig: z
-      .object({ eventName: TriggerEvent.nullish() })
+    eventName: EventName.nullish(),
+    triggerConfig: selection({ eventName: EventName.nullish() })
       .nullish()
       .describe('`{eventName}`, instead of eventName'),
     triggerType: z

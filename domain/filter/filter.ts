@@ -137,7 +137,7 @@ export function fieldOf(text: string): Field | null {
     case 'data':
       return { kind: 'data', path: rest.split('.') };
     case 'event':
-      return { kind: 'event', name: rest };
+      return { kind: 'event', name: rest.trim() };
     case 'segment':
       return { kind: 'segment', id: rest.toLowerCase() };
     case 'email': {

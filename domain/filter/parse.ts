@@ -16,9 +16,11 @@ import {
   type Unit,
   unitMs,
 } from './filter.ts';
+import { eventNameFault } from '../workflow/event-names.ts';
 import { flatToCondition } from './forms.ts';
 import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
+import { unknownKeyText } from '../text-rules.ts';
 
 /** A parsed condition, or what is wrong with it. */
 export interface ParsedCondition {
@@ -196,6 +198,12 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
+/** The name of a field as conditions store it. */
+function storedNameOf(field: Field, given: string): string {
+  if (field.kind === 'segment') return `segment.${field.id}`;
+  return field.kind === 'event' ? `event.${field.name}` : fullNameOf(given);
+}
+
 type Json = Record<string, unknown>;
 
 function isObject(value: unknown): value is Json {
@@ -208,6 +216,14 @@ function isFlat(input: unknown): input is Json {
 }
 
 const logics = ['AND', 'OR'] as const;
+
+/** The keys of each part of a condition. */
+const conditionKeys = {
+  flat: ['operator', 'conditions'],
+  condition: ['logic', 'groups'],
+  group: ['filters', 'conditions'],
+  filter: ['field', 'operator', 'value', 'unit'],
+} as const;
 
 /** More than the filters of one condition; a hostile body could cause millions. */
 const problemsMax = 500;
@@ -225,6 +241,7 @@ class Reader {
   }
 
   flat(input: Json, field: string): Condition {
+    this.known(conditionKeys.flat, input, field);
     const operator = this.oneOf(logics, input['operator'], at(field, 'operator')) ?? 'AND';
     const conditions = this.list(input['conditions'], at(field, 'conditions'), 1).map(
       (filter, index) => this.filter(filter, at(field, 'conditions', index)),
@@ -244,6 +261,7 @@ class Reader {
       this.wrongType(field, input, 'an object');
       return empty;
     }
+    this.known(conditionKeys.condition, input, field);
     const logic = this.oneOf(logics, input['logic'], at(field, 'logic')) ?? 'AND';
     const groups = this.list(input['groups'], at(field, 'groups'), 1).map((group, index) =>
       this.group(group, at(field, 'groups', index), depth),
@@ -256,6 +274,7 @@ class Reader {
       this.wrongType(field, input, 'an object');
       return { filters: [] };
     }
+    this.known(conditionKeys.group, input, field);
     const nested = input['conditions'] ?? null;
     const filters = this.list(input['filters'], at(field, 'filters'), nested === null ? 1 : 0).map(
       (filter, index) => this.filter(filter, at(field, 'filters', index)),
@@ -271,6 +290,7 @@ class Reader {
       this.wrongType(field, input, 'an object');
       return none;
     }
+    this.known(conditionKeys.filter, input, field);
     const known = this.field(input['field'], at(field, 'field'));
     const operator = this.oneOf(operators, input['operator'], at(field, 'operator'));
     if (!known || !operator) return none;
@@ -280,8 +300,7 @@ class Reader {
     }
     const needs = needsOf(operator);
     return {
-      field:
-        known.kind === 'segment' ? `segment.${known.id}` : fullNameOf(input['field'] as string),
+      field: storedNameOf(known, input['field'] as string),
       operator,
       ...(needs === 'nothing' ? {} : { value }),
       ...(needs === 'duration' ? { unit: unit as Unit } : {}),
@@ -301,8 +320,17 @@ class Reader {
     if (!known) this.add(field, 'unsupported_field', 'There is no such field.');
     const key = bareKeyOf(input);
     if (key !== null) this.bareNames.push({ field, key });
+    const wrong = known?.kind === 'event' ? eventNameFault(known.name) : null;
+    if (wrong) this.add(field, wrong.code, wrong.message);
     if (known?.kind === 'segment') this.mentions.push({ field, segmentId: known.id });
     return known;
+  }
+
+  /** A part that is not understood would let the condition hold for more contacts than meant. */
+  private known(keys: readonly string[], input: Json, field: string): void {
+    for (const key of Object.keys(input)) {
+      if (!keys.includes(key)) this.add(at(field, key), 'unknown_field', unknownKeyText(key, keys));
+    }
   }
 
   private oneOf<T extends string>(words: readonly T[], value: unknown, field: string): T | null {

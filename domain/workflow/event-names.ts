@@ -1,3 +1,5 @@
+import type { FieldCode } from '../errors.ts';
+import { limits } from '../limits.ts';
 import { nearest } from '../text-rules.ts';
 
 /** Event names that only the system may use. */
@@ -21,6 +23,21 @@ const mailEvents = [
 export function meantMailEvent(name: string): string | null {
   if (!name.startsWith('email.') || mailEvents.includes(name)) return null;
   return nearest(name, mailEvents) ?? null;
+}
+
+/**
+ * What keeps a trimmed text from being the name of an event; null: nothing. Names are 1 to 100 characters
+ * without control characters, case-sensitive, and otherwise never rewritten.
+ */
+export function eventNameFault(name: string): { code: FieldCode; message: string } | null {
+  const { eventNameChars } = limits;
+  if (name === '') return { code: 'too_small', message: 'The name of an event is not blank.' };
+  if (name.length > eventNameChars) {
+    const message = `The name of an event has at most ${eventNameChars} characters.`;
+    return { code: 'too_big', message };
+  }
+  const isOneLine = !/\p{Cc}/u.test(name);
+  return isOneLine ? null : { code: 'invalid_string', message: 'Must be one line of text.' };
 }
 
 /** True for a reserved name: a customer can neither track nor delete it. */

@@ -13,9 +13,11 @@ import {
 import { comparisonFaults } from '../filter/parse.ts';
 import { Days, WallTimeText } from '../time/schemas.ts';
 import { isZone, type Weekday } from '../time/zones.ts';
+import { eventNameFault } from './event-names.ts';
 import type { StepType } from './step-types.ts';
 import { isUuid } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { selection } from '../selection.ts';
 
 /**
  * The config of each step type, stored as sent but without unknown keys. Defaults are not filled
@@ -31,8 +33,17 @@ function addFault(
   context.addIssue({ code: 'custom', path, ...fault(code, message) });
 }
 
-/** The name of an event. Names are case-sensitive and never rewritten. */
-export const EventName = z.string().min(1).max(limits.eventNameChars);
+/** The name of an event, trimmed: whoever sends one, tracks one or asks for one means the same. */
+export const EventName = z
+  .string()
+  .trim()
+  .superRefine((name, context) => {
+    const wrong = eventNameFault(name);
+    // What else is asked of a name need not be said of one that is none.
+    if (wrong)
+      context.addIssue({ code: 'custom', continue: false, ...fault(wrong.code, wrong.message) });
+  })
+  .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
 
 const JsonObject = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -172,7 +183,7 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
   addFault(context, ['untilField'], 'unsupported_field', message);
 }
 
-const WaitForEventConfig = z.object({
+const WaitForEventConfig = selection({
   eventName: EventName,
   /** Seconds; absent: waits without limit. */
   timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
@@ -205,15 +216,16 @@ function checkOfField(
   else addFault(context, ['field'], 'unsupported_field', unsupportedField);
 }
 
-const BinaryCondition = z
-  .object({ mode: z.literal('binary').optional(), ...OfField })
-  .superRefine(checkOfField);
+const BinaryCondition = selection({
+  mode: z.literal('binary').optional(),
+  ...OfField,
+}).superRefine(checkOfField);
 
 /** Most exit rules of a workflow, and most conditions of one. */
 const exitRulesMax = 10;
 const exitConditionsMax = 20;
 
-const ExitCondition = z.object(OfField).superRefine((config, context) => {
+const ExitCondition = selection(OfField).superRefine((config, context) => {
   if (!config.field.startsWith('workflow.')) return checkOfField(config, context);
   const message = 'Must be a field of contacts, or begin with event.';
   addFault(context, ['field'], 'unsupported_field', message);
@@ -222,7 +234,7 @@ const ExitCondition = z.object(OfField).superRefine((config, context) => {
 /** The exit rules of a workflow: see `exit-rules.ts`. */
 export const ExitRules = z
   .array(
-    z.object({
+    selection({
       eventName: EventName,
       where: z.array(ExitCondition).max(exitConditionsMax).optional(),
       reason: z.string().max(limits.exitReasonChars),
@@ -230,34 +242,32 @@ export const ExitRules = z
   )
   .max(exitRulesMax);
 
-const MultiCondition = z
-  .object({
-    mode: z.literal('multi'),
-    field: z.string(),
-    branches: z
-      .array(
-        z.object({
-          id: z.string().min(1).max(limits.nameChars),
-          name: z.string().min(1).max(limits.nameChars),
-          ...Comparison,
-        }),
-      )
-      .min(1)
-      .max(limits.conditionBranches),
-  })
-  .superRefine(({ field, branches }, context) => {
-    const place = stepFieldOf(field);
-    if (!place) addFault(context, ['field'], 'unsupported_field', unsupportedField);
-    const seen = new Set(['default']);
-    branches.forEach((branch, index) => {
-      if (place) checkComparison(context, ['branches', index], place.field, branch);
-      if (seen.has(branch.id)) {
-        const message = branch.id === 'default' ? 'Is a reserved id.' : 'Must be unique.';
-        addFault(context, ['branches', index, 'id'], 'custom', message);
-      }
-      seen.add(branch.id);
-    });
+const MultiCondition = selection({
+  mode: z.literal('multi'),
+  field: z.string(),
+  branches: z
+    .array(
+      selection({
+        id: z.string().min(1).max(limits.nameChars),
+        name: z.string().trim().min(1).max(limits.nameChars),
+        ...Comparison,
+      }),
+    )
+    .min(1)
+    .max(limits.conditionBranches),
+}).superRefine(({ field, branches }, context) => {
+  const place = stepFieldOf(field);
+  if (!place) addFault(context, ['field'], 'unsupported_field', unsupportedField);
+  const seen = new Set(['default']);
+  branches.forEach((branch, index) => {
+    if (place) checkComparison(context, ['branches', index], place.field, branch);
+    if (seen.has(branch.id)) {
+      const message = branch.id === 'default' ? 'Is a reserved id.' : 'Must be unique.';
+      addFault(context, ['branches', index, 'id'], 'custom', message);
+    }
+    seen.add(branch.id);
   });
+});
 
 const ConditionConfig = z.discriminatedUnion('mode', [BinaryCondition, MultiCondition]);
 

@@ -55,11 +55,7 @@ describe('a condition is read', () => {
   });
 
   it('without what it does not need', () => {
-    const sent = {
-      ...one({ ...filter('event.a', 'triggered', 'x', 'years'), colour: 'red' }),
-      operator: 'OR',
-      note: 1,
-    };
+    const sent = one(filter('event. a ', 'triggered', 'x', 'years'));
     expect(parseCondition(sent, 'c').condition).toEqual(one(filter('event.a', 'triggered')));
     const withUnit = one({ ...pro, unit: 'years' });
     expect(parseCondition(withUnit, 'c').condition).toEqual(one(pro));

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { unknownKeyText } from './text-rules.ts';
+
+/**
+ * An object that says whom or what an action concerns. An unknown key is always refused: a filter that
+ * is not understood would mean everybody. The issue's message has a line per key.
+ */
+export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownKeyText(key, known)).join('\n')
+        : undefined,
+  });
+}
