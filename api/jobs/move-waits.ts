@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { MoveWaits } from '../../db/jobs/move-waits.ts';
 import { findActiveStep } from '../../db/workflows/positions.ts';
 import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';

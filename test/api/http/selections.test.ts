@@ -42,7 +42,7 @@ function objectsOf(schema: Schema, path: string, seen: Schema[]): [string, Schem
     ...(schema.properties ? [[path, schema] as [string, Schema]] : []),
     ...Object.entries(schema.properties ?? {}).flatMap(([name, part]) => below(part, name)),
     ...below(schema.items, '*'),
-    ...alternatives.flatMap((part) => objectsOf(part as Schema, path, inside)),
+    ...alternatives.flatMap((part) => objectsOf(part, path, inside)),
   ];
 }
 
