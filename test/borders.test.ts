@@ -25,6 +25,7 @@ const rooms: readonly Room[] = [
   { prefix: 'domain/', uses: ['domain/'], packages: /^(liquidjs|entities\/lib\/decode\.js)$/ },
   { prefix: 'domain/picture/', uses: ['domain/'], packages: /^@dagrejs\/dagre$/ },
   { prefix: 'domain/workflow/steps.ts', uses: ['domain/'], packages: /^zod$/ },
+  { prefix: 'domain/filter/selection.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/time/zones.ts', uses: ['domain/'], packages: /^temporal-polyfill$/ },
   { prefix: 'domain/time/schemas.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { insertBulk } from '../../db/contacts/bulk.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import type { BulkOperation } from '../../domain/contact/job.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { limits } from '../../domain/limits.ts';
 import { actorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -7,7 +7,7 @@ import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { cutText, isValidName } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
 import { choosing } from './validation.ts';

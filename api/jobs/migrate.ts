@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Migrate } from '../../db/jobs/migrate.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { requireSteps } from '../workflows/dry-run.ts';

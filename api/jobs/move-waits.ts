@@ -3,7 +3,7 @@ import { findActiveStep } from '../../db/workflows/positions.ts';
 import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';
 import { found, invalidField } from '../../domain/errors.ts';
 import { findStep } from '../../domain/workflow/graph.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RetryAll } from '../../db/jobs/retry-all.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Moment, Uuid } from '../http/schemas.ts';
 import { tag, WorkflowById } from '../workflows/record.ts';

@@ -7,7 +7,7 @@ import { insertReplay } from '../../db/subscriptions/replays.ts';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
 import type { ReplayData } from '../../domain/job.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { Moment, Time } from '../http/schemas.ts';

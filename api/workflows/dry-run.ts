@@ -14,7 +14,7 @@ import {
 } from '../../domain/workflow/compare.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
 import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';
 import { graphOf, ProposedGraph } from './proposed-graph.ts';

@@ -16,7 +16,7 @@ import { Problem, found } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { stepTypes } from '../../domain/workflow/step-types.ts';
 import { limits } from '../../domain/limits.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { readFleet } from '../delivery/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';

@@ -13,7 +13,7 @@ import { bareKeyOf, fullStepName } from '../../domain/filter/filter.ts';
 import { isJsonEqual } from '../../domain/filter/value.ts';
 import { meantMailEvent } from '../../domain/workflow/event-names.ts';
 import { noSchedule } from '../../domain/workflow/graph.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { EventName, type ExitRules } from '../../domain/workflow/steps.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { cutName } from '../http/schemas.ts';

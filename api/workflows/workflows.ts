@@ -22,7 +22,7 @@ import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll } from '../../domain/errors.ts';
 import type { GraphWarning } from '../../domain/workflow/graph.ts';
-import { selection } from '../../domain/selection.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { EventName, ExitRules } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {

@@ -48,7 +48,8 @@ export function instantOfText(text: string): number | null {
 
 /** True for a date, or a date-time with an offset: what a request may give as a time. */
 export function isTimeInput(text: string): boolean {
-  return instantOfText(text) !== null && /^[^T]*$|T.*[Z+-]/.test(text);
+  const at = text.indexOf('T');
+  return instantOfText(text) !== null && (at < 0 || /[Z+-]/.test(text.slice(at)));
 }
 
 /** The instant of a time or of a date text, or null. */

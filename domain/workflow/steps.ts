@@ -17,7 +17,7 @@ import { eventNameFault } from './event-names.ts';
 import type { StepType } from './step-types.ts';
 import { isUuid } from '../ids.ts';
 import { limits } from '../limits.ts';
-import { selection } from '../selection.ts';
+import { selection } from '../filter/selection.ts';
 
 /**
  * The config of each step type, stored as sent but without unknown keys. Defaults are not filled

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unknownKeyText } from './text-rules.ts';
+import { unknownKeyText } from '../text-rules.ts';
 
 /**
  * An object that says whom or what an action concerns. An unknown key is always refused: a filter that
