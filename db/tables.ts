@@ -239,11 +239,13 @@ export interface Email {
   body: string | null;
   body_frame: string | null;
   body_values: Json | null;
+  bounce_listed: Generated<boolean>;
   bounced_at: Timestamp | null;
   campaign_id: string | null;
   clicked_at: Timestamp | null;
   clicks: Generated<number>;
   complained_at: Timestamp | null;
+  complaint_listed: Generated<boolean>;
   contact_id: string;
   content_version: number | null;
   created_at: Generated<Timestamp>;
@@ -1117,7 +1119,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "lease_until", "project_id"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],

@@ -4,6 +4,7 @@ import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
+import { cutText } from '../../domain/text-rules.ts';
 import { readMailBody } from '../../providers/mail/inbound-mail.ts';
 
 /**
@@ -15,11 +16,14 @@ const text = z.string().nullish().catch(null);
 const words = z.array(z.string()).catch([]);
 const moment = z.object({ timestamp: text }).nullish().catch(null);
 
+/** Longest id of a message that is looked for, in characters; those of SES have 60. */
+const messageIdCharsMax = 255;
+
 const SesMessage = z.object({
   notificationType: text,
   eventType: text,
   mail: z.object({
-    messageId: z.string().min(1),
+    messageId: z.string().min(1).max(messageIdCharsMax),
     timestamp: text,
     source: text,
     tags: z.record(z.string(), words).catch({}),
@@ -27,12 +31,16 @@ const SesMessage = z.object({
   }),
   delivery: moment,
   open: moment,
-  complaint: moment,
+  complaint: z
+    .object({ timestamp: text, complaintSubType: text, complaintFeedbackType: text })
+    .nullish()
+    .catch(null),
   click: z.object({ timestamp: text, link: text }).nullish().catch(null),
   bounce: z
     .object({
       timestamp: text,
       bounceType: text,
+      bounceSubType: text,
       bouncedRecipients: z.array(z.object({ diagnosticCode: text, status: text })).catch([]),
     })
     .nullish()
@@ -93,7 +101,7 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
     case 'Click':
       return { kind: 'click', at: at(message.click), link: message.click?.link ?? '' };
     case 'Complaint':
-      return { kind: 'complaint', at: at(message.complaint) };
+      return complaintOf(message, at(message.complaint), now);
     case 'Bounce':
       return bounceOf(message, at(message.bounce));
     case 'Reject':
@@ -103,6 +111,23 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
     default:
       return null;
   }
+}
+
+/**
+ * Reports that are no complaints (Amazon SES, contents of notifications; RFC 5965 and its registry of feedback
+ * types): the reader took a message out of the spam folder, or a check of its sender failed.
+ */
+const noComplaints = new Set(['not-spam', 'auth-failure']);
+
+function complaintOf({ complaint, mail }: SesMessage, at: Date, now: Date): Feedback {
+  const isNone = noComplaints.has(complaint?.complaintFeedbackType?.toLowerCase() ?? '');
+  if (isNone) return { kind: 'accepted', at: timeOf(mail.timestamp, now) };
+  return { kind: 'complaint', at, isListed: isOnList(complaint?.complaintSubType) };
+}
+
+/** The list of addresses that SES keeps for an account, and sends nothing to. */
+function isOnList(subType: string | null | undefined): boolean {
+  return subType === 'OnAccountSuppressionList';
 }
 
 function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
@@ -115,6 +140,7 @@ function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
     at,
     bounceType,
     text: recipient?.diagnosticCode ?? recipient?.status ?? null,
+    isListed: isOnList(bounce?.bounceSubType),
   };
 }
 
@@ -123,9 +149,10 @@ export function acceptedAt({ mail }: SesMessage, now: Date): Date {
   return timeOf(mail.timestamp, now);
 }
 
+/** A time that cannot be right, before 1970 or in the future, is now. */
 function timeOf(written: string | null | undefined, now: Date): Date {
   const at = new Date(written ?? Number.NaN);
-  return at <= now ? at : now;
+  return at.getTime() >= 0 && at <= now ? at : now;
 }
 
 const verdict = z.object({ status: text }).nullish().catch(null);
@@ -192,5 +219,5 @@ function senderOf(header: string): { email: string; name: string | null } | null
     .trim()
     .replace(/^"(.*)"$/s, '$1')
     .trim();
-  return { email, name: shown === '' ? null : shown.slice(0, 100) };
+  return { email, name: shown === '' ? null : cutText(shown, 100) };
 }

@@ -3,6 +3,7 @@ import { hasSnsReceipt, insertSnsReceipt } from '../../db/outcomes/feedback.ts';
 import { type InboundMail, recordInboundMail } from '../../db/emails/inbound.ts';
 import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { hasForbiddenText } from '../../domain/text-rules.ts';
 import type { SnsEnvelope } from '../../providers/mail/sns.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../http/services.ts';
@@ -120,7 +121,7 @@ const patienceMs = 100;
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
   const now = new Date();
   const message = readSesMessage(envelope['Message']);
-  const receipt = envelope['MessageId'] as string;
+  const receipt = receiptOf(envelope);
   if (kindOf(message) === 'Received') {
     const inbound = await inboundMailOf(message);
     if (inbound) await recordInbound(call, receipt, inbound);
@@ -139,6 +140,15 @@ async function handleNotification(call: Services, envelope: SnsEnvelope): Promis
   // It was ours when the notification came for the first time.
   if (await hasSnsReceipt(call.db, receipt)) return;
   throw notFound('EMAIL', emailId ?? messageId);
+}
+
+/** Longest id of a notification, in characters; those of SNS are uuids. */
+const receiptCharsMax = 255;
+
+function receiptOf({ MessageId: id }: SnsEnvelope): string {
+  const isId = typeof id === 'string' && id !== '' && id.length <= receiptCharsMax;
+  if (!isId || hasForbiddenText(id)) throw new Problem('INVALID_NOTIFICATION');
+  return id;
 }
 
 async function recordInbound({ db }: Services, receipt: string, mail: InboundMail): Promise<void> {

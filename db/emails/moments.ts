@@ -6,8 +6,16 @@ import { type Database, transact } from '../database.ts';
  * read where the newest of a project are asked for, or all of a period; what a contact has had is found by its mail.
  */
 
-/** A moment of a message. Sent: not FAILED, and not received. */
-export type Moment = 'sent' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';
+/** A moment of a message. Sent: not FAILED, and not received. Listed: by the provider's own list alone. */
+export type Moment =
+  | 'sent'
+  | 'delivered'
+  | 'opened'
+  | 'clicked'
+  | 'bounced'
+  | 'complained'
+  | 'listedBounce'
+  | 'listedComplaint';
 
 /** The numbers of the moments. */
 export const momentKinds: Readonly<Record<Moment, number>> = {
@@ -17,7 +25,11 @@ export const momentKinds: Readonly<Record<Moment, number>> = {
   clicked: 4,
   bounced: 5,
   complained: 6,
+  listedBounce: 7,
+  listedComplaint: 8,
 };
+
+const momentNumbers = sql`generate_series(1, ${sql.lit(Object.keys(momentKinds).length)}) as number`;
 
 /**
  * SQL of a moment of the messages of a project, as a table `moment` with `at` and `email_id`; in the order of
@@ -93,7 +105,7 @@ export async function tallyMoments(db: Database): Promise<boolean> {
     const days = await sql<{ day: Date | null; isLast: boolean }>`
       with first as (
         select date_trunc('day', min(moment.at), 'UTC') as day
-          from project cross join generate_series(1, 6) as number
+          from project cross join ${momentNumbers}
           cross join lateral (select least(
             (select at from email_moment
               where project_id = project.id and kind = number and at >= ${countedTo}
@@ -120,7 +132,7 @@ async function tallyDay(tx: Database, day: Date): Promise<void> {
   await sql`
     insert into email_tally (project_id, kind, day, count, fresh)
       select project.id, number, ${date}, had.count - added.count, added.rows > 0
-        from project cross join generate_series(1, 6) as number
+        from project cross join ${momentNumbers}
         cross join lateral (select count(*) from email_moment
           where project_id = project.id and kind = number
             and at >= ${day} and at < ${day}::timestamptz + interval '24 hours') had

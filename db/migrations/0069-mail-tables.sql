@@ -3,6 +3,10 @@
 -- update). Triggers keep these tables, because a message changes in many places, and in the version before.
 set lock_timeout = 1000;
 
+-- A provider's own list of an account had the address: that says nothing new of the sender.
+alter table email add column bounce_listed boolean not null default false,
+  add column complaint_listed boolean not null default false;
+
 create table email_moment (
   project_id uuid not null,
   at timestamptz(3) not null,
@@ -11,7 +15,8 @@ create table email_moment (
   primary key (project_id, kind, at, email_id)
 );
 comment on table email_moment is 'When messages were sent (1: neither FAILED nor received), delivered (2), opened (3), '
-  'clicked (4), bounced (5), complained about (6): the feed, and what is counted by time.';
+  'clicked (4), bounced (5), complained about (6): the feed, and what is counted by time. Bounces (7) and complaints '
+  '(8) that came from the provider''s own list of the account are counted once more.';
 
 create table email_queue (
   email_id uuid primary key,
@@ -56,13 +61,17 @@ declare
 begin
   if tg_op <> 'INSERT' then
     was := array[case when old.status <> 'FAILED' and old.source_type <> 'INBOUND' then old.sent_at end,
-      old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at, old.complained_at];
+      old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at, old.complained_at,
+      case when old.bounce_listed then old.bounced_at end,
+      case when old.complaint_listed then old.complained_at end];
   end if;
   if tg_op <> 'DELETE' then
     becomes := array[case when new.status <> 'FAILED' and new.source_type <> 'INBOUND' then new.sent_at end,
-      new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at, new.complained_at];
+      new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at, new.complained_at,
+      case when new.bounce_listed then new.bounced_at end,
+      case when new.complaint_listed then new.complained_at end];
   end if;
-  for number in 1..6 loop
+  for number in 1..8 loop
     continue when was[number] is not distinct from becomes[number];
     if was[number] is not null then
       delete from email_moment
@@ -83,12 +92,14 @@ create trigger email_moments_begin after insert on email for each row
   execute function keep_email_moments();
 -- What settles a chunk of messages notes them in the same statement, and says so.
 create trigger email_moments_change
-  after update of status, sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at on email
+  after update of status, sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at,
+    bounce_listed, complaint_listed on email
   for each row
   when ((old.sent_at is distinct from new.sent_at or old.delivered_at is distinct from new.delivered_at
       or old.opened_at is distinct from new.opened_at or old.clicked_at is distinct from new.clicked_at
       or old.bounced_at is distinct from new.bounced_at
       or old.complained_at is distinct from new.complained_at
+      or old.bounce_listed <> new.bounce_listed or old.complaint_listed <> new.complaint_listed
       or (old.status = 'FAILED') <> (new.status = 'FAILED'))
     and current_setting('everpost.noted', true) is distinct from 'together')
   execute function keep_email_moments();

@@ -89,9 +89,10 @@ export function concernsReputation({ feedback }: FeedbackReport): boolean {
 
 /** What feedback means for the sender's reputation. */
 function measureOf(feedback: Feedback): Measure | null {
+  if (feedback.kind !== 'complaint' && feedback.kind !== 'bounce') return null;
+  if (feedback.isListed) return null;
   if (feedback.kind === 'complaint') return 'complaints';
-  const isFinal = feedback.kind === 'bounce' && feedback.bounceType !== 'Transient';
-  return isFinal ? 'bounces' : null;
+  return feedback.bounceType === 'Transient' ? null : 'bounces';
 }
 
 async function lockProjects(tx: Database, ids: readonly string[]): Promise<void> {
@@ -144,7 +145,8 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
       .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
-      .select(['complained_at', 'opens', 'clicks', 'derived_events'])
+      .select(['complained_at', 'bounce_listed', 'complaint_listed', 'opens', 'clicks'])
+      .select('derived_events')
       // A claimed chunk counts its attempt in the message only with the outcome.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(
@@ -205,6 +207,8 @@ function unchanged(email: LockedMessage): MessageChange {
     clicked_at: email.clicked_at,
     bounced_at: email.bounced_at,
     complained_at: email.complained_at,
+    bounce_listed: email.bounce_listed,
+    complaint_listed: email.complaint_listed,
     opens: email.opens,
     clicks: email.clicks,
   };
@@ -256,12 +260,14 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
         sent_at = given.sent_at, delivered_at = given.delivered_at,
         opened_at = given.opened_at, clicked_at = given.clicked_at,
         bounced_at = given.bounced_at, complained_at = given.complained_at,
+        bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
         opens = given.opens, clicks = given.clicks, lease_until = null,
         trace = email.trace || given.trace, updated_at = now()
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
         error text, message_id text, sent_at timestamptz, delivered_at timestamptz,
         opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
-        complained_at timestamptz, opens int, clicks int, trace jsonb)
+        complained_at timestamptz, bounce_listed boolean, complaint_listed boolean, opens int,
+        clicks int, trace jsonb)
       where email.id = given.id`.execute(tx);
 }
 

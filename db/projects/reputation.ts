@@ -9,7 +9,10 @@ import type { Database } from '../database.ts';
 import { type Moment, countMoments, momentsOf } from '../emails/moments.ts';
 import { disableProject } from './suspension.ts';
 
-/** A project's sent mail and its feedback, by time. Mail to the simulator is not counted. */
+/**
+ * A project's sent mail and its feedback, by time. Mail to the simulator is not counted, nor is feedback from the
+ * provider's own list of the account.
+ */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
   // All, less those to the simulator: both are counted in indexes alone.
   const isKept = {
@@ -17,8 +20,9 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
     bounced_at: sql`true`,
     complained_at: sql`true`,
   };
-  const count = (moment: Moment, at: keyof typeof isKept) => sql`(select (
+  const count = (moment: Moment, at: keyof typeof isKept, listed?: Moment) => sql`(select (
       ${countMoments(projectId, moment, { from: sql`since.at` })}
+      - ${listed ? countMoments(projectId, listed, { from: sql`since.at` }) : sql`0`}
       - (select count(*) from email where project_id = ${projectId} and ${isSimulated}
         and ${sql.ref(at)} >= since.at and ${isKept[at]}))::int as count)`;
   const { rows } = await sql<{
@@ -33,8 +37,10 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
         ('sevenDay', now() - interval '7 days'), ('allTime', '-infinity'::timestamptz))
         as since("window", at)
       cross join lateral ${count('sent', 'sent_at')} sent
-      cross join lateral ${count('bounced', 'bounced_at')} bounced
-      cross join lateral ${count('complained', 'complained_at')} complained`.execute(db);
+      cross join lateral ${count('bounced', 'bounced_at', 'listedBounce')} bounced
+      cross join lateral ${count('complained', 'complained_at', 'listedComplaint')} complained`.execute(
+    db,
+  );
   const none = { total: 0, bounces: 0, complaints: 0 };
   const windows: FeedbackWindows = { twentyFourHour: none, sevenDay: none, allTime: none };
   for (const { window, ...feedback } of rows) windows[window] = feedback;
@@ -73,9 +79,11 @@ async function findMeasure(
   measure: Measure,
 ): Promise<FeedbackWindows> {
   const moment = measure === 'bounces' ? 'bounced' : 'complained';
+  const listed = measure === 'bounces' ? 'listedBounce' : 'listedComplaint';
   const at = sql.ref(`${moment}_at`);
   const since = (from: RawBuilder<Date>) => sql<number>`
-    (${countMoments(projectId, moment, { from })} - (select count(*) from email
+    (${countMoments(projectId, moment, { from })} - ${countMoments(projectId, listed, { from })}
+      - (select count(*) from email
       where project_id = ${projectId} and ${at} >= ${from} and ${isSimulated}))::int`;
   const { rows } = await sql<{ day: number; week: number; all: number }>`
     select ${since(sql`now() - interval '24 hours'`)} as day, ${since(sinceAWeek)} as week,

@@ -11,11 +11,18 @@ export type Feedback = { at: Date } &
         bounceType: 'Permanent' | 'Undetermined' | 'Transient';
         /** The receiving server's text. */
         text: string | null;
+        isListed?: Listed;
       }
-    | { kind: 'complaint' }
+    | { kind: 'complaint'; isListed?: Listed }
     /** Accepted, but then not sent: it had a virus, or could not be rendered. */
     | { kind: 'rejection'; text: string }
   );
+
+/**
+ * The provider tried no delivery, because its own list of the account has the address (Amazon SES:
+ * OnAccountSuppressionList). Such feedback does not count for the reputation of the project.
+ */
+type Listed = boolean;
 
 /** Feedback moves a message only forward in this list, in whatever order it arrives. */
 const ranks = [
@@ -42,6 +49,9 @@ export interface MessageState {
   clicked_at: Date | null;
   bounced_at: Date | null;
   complained_at: Date | null;
+  /** All bounces, or complaints, came from the provider's own list of the account. */
+  bounce_listed: boolean;
+  complaint_listed: boolean;
   opens: number;
   clicks: number;
 }
@@ -162,16 +172,23 @@ function note(effects: FeedbackEffects, feedback: Feedback): void {
       }
       events.push({ name: 'email.bounce', data: { bounceType, bouncedAt: at } });
       effects.unsubscribes = feedback.kind;
+      state.bounce_listed = isListed(feedback, state.bounced_at, state.bounce_listed);
       state.error = text ?? state.error;
       return reach(effects, 'BOUNCED', 'bounced', feedback.at, { bounceType, text });
     }
     case 'complaint':
       events.push({ name: 'email.complaint', data: { complainedAt: at } });
       effects.unsubscribes = feedback.kind;
+      state.complaint_listed = isListed(feedback, state.complained_at, state.complaint_listed);
       return reach(effects, 'COMPLAINED', 'complained', feedback.at);
     case 'accepted':
       return;
   }
+}
+
+/** Whether this feedback and all before it came from the provider's list. */
+function isListed(feedback: { isListed?: Listed }, first: Date | null, before: boolean): boolean {
+  return (first === null || before) && feedback.isListed === true;
 }
 
 type Reached = 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';

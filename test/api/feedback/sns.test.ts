@@ -66,9 +66,54 @@ describe('notifications', () => {
     ['no mail', { eventType: 'Delivery' }],
     ['a mail without id', { eventType: 'Delivery', mail: {} }],
     ['another kind of JSON', '[]'],
+    ['null', 'null'],
+    ['a number', '5'],
+    ['an empty text', '""'],
+    ['half of a mail', { eventType: 'Delivery', mail: null }],
+    ['a mail with an empty id', { eventType: 'Delivery', mail: { messageId: '' } }],
+    ['a mail with an endless id', { eventType: 'Delivery', mail: { messageId: 'm'.repeat(3000) } }],
   ])('with %s are answered 400 INVALID_NOTIFICATION', async (_, message) => {
     const { status, body } = await notify(message);
     expect([status, body.error.code]).toEqual([400, 'INVALID_NOTIFICATION']);
+  });
+
+  it.each(['', 'm'.repeat(3000), 'm\0', '\ud800'])(
+    'whose own id is %j are answered 400 INVALID_NOTIFICATION',
+    async (MessageId) => {
+      const { id } = await sentEmail();
+      const odd = fake.notification(sesEvent('Delivery', { emailId: id }), { MessageId });
+      const { status, body } = await post(odd);
+      expect([status, body.error.code]).toEqual([400, 'INVALID_NOTIFICATION']);
+      expect((await emailOf(id)).status).toBe('SENT');
+    },
+  );
+
+  it.each(['-200000-01-01T00:00:00Z', '+200000-01-01T00:00:00Z', '1969-12-31T23:00:00Z', 'x', 5])(
+    'of the time %s count from now',
+    async (timestamp) => {
+      const { id } = await sentEmail({ sent_at: null, message_id: null, attempts: 1 });
+      const event = sesEvent('Delivery', { emailId: id }, { timestamp });
+      const mail = { ...(event['mail'] as object), timestamp };
+      const before = Date.now();
+      expect((await notify({ ...event, mail })).status).toBe(200);
+      const email = await emailOf(id);
+      expect(Number(email.delivered_at)).toBeGreaterThanOrEqual(before);
+      expect(Number(email.sent_at)).toBeGreaterThanOrEqual(before);
+    },
+  );
+
+  it.each([
+    { eventType: 'Delivery', delivery: [] },
+    { eventType: 'Bounce', bounce: 'x' },
+    { eventType: 'Bounce', bounce: { bouncedRecipients: [null] } },
+    { eventType: 'Click', click: { link: { a: 1 } } },
+    { eventType: 'Complaint', complaint: [5] },
+    { eventType: ['Open'], notificationType: {} },
+    { eventType: '__proto__', receipt: '['.repeat(1000) },
+  ])('with parts of another form are answered 200: %o', async (odd) => {
+    const { id } = await sentEmail();
+    const { mail } = sesEvent('Open', { emailId: id });
+    expect((await notify({ ...odd, mail })).status).toBe(200);
   });
 
   it('of an unknown email are answered 404, and taken once it is known', async () => {
@@ -90,6 +135,31 @@ describe('notifications', () => {
       expect((await notify(sesEvent(kind, { messageId: 'unknown' }))).status).toBe(200);
       expect(await emailOf(id)).toEqual(before);
       expect(await namesOf(contactId)).toEqual([]);
+    },
+  );
+
+  it.each(['not-spam', 'auth-failure', 'Not-Spam'])(
+    'of a complaint that is none (%s) are answered 200 without effect',
+    async (complaintFeedbackType) => {
+      const { id, contactId } = await sentEmail();
+      const before = await emailOf(id);
+      const detail = { complaintFeedbackType };
+      expect((await notify(sesEvent('Complaint', { emailId: id }, detail))).status).toBe(200);
+      const unknown = sesNotification('Complaint', { messageId: 'unknown' }, detail);
+      expect((await notify(unknown)).status).toBe(200);
+      expect(await emailOf(id)).toEqual(before);
+      expect((await contactOf(contactId)).subscribed).toBe(true);
+      expect(await namesOf(contactId)).toEqual([]);
+    },
+  );
+
+  it.each(['abuse', 'fraud', 'virus', 'other', null, 7])(
+    'of a complaint of the type %s unsubscribe',
+    async (complaintFeedbackType) => {
+      const { id, contactId } = await sentEmail();
+      await notify(sesEvent('Complaint', { emailId: id }, { complaintFeedbackType }));
+      expect((await emailOf(id)).status).toBe('COMPLAINED');
+      expect((await contactOf(contactId)).subscribed).toBe(false);
     },
   );
 

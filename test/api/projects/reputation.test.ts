@@ -46,7 +46,12 @@ async function createProject(given: Given, on = api) {
 }
 
 /** One more piece of feedback of a kind, on a message without any. */
-async function feedback(projectId: string, kind: 'Bounce' | 'Complaint', on = api) {
+async function feedback(
+  projectId: string,
+  kind: 'Bounce' | 'Complaint',
+  on = api,
+  subType = 'General',
+) {
   const { id } = await on.db
     .selectFrom('email')
     .select('id')
@@ -56,10 +61,12 @@ async function feedback(projectId: string, kind: 'Bounce' | 'Complaint', on = ap
     .where('complained_at', 'is', null)
     .limit(1)
     .executeTakeFirstOrThrow();
-  const detail = kind === 'Bounce' ? bounceDetail('Permanent') : {};
+  const detail =
+    kind === 'Bounce' ? bounceDetail('Permanent', subType) : { complaintSubType: subType };
   const body = fake.notification(sesEvent(kind, { emailId: id }, { ...detail, timestamp: null }));
   const { status } = await on.request('POST', '/webhooks/sns', { body });
   expect(status).toBe(200);
+  return id;
 }
 
 async function reasonOf(projectId: string, on = api): Promise<string | null> {
@@ -159,6 +166,60 @@ describe('a project is disabled', () => {
         select project_id, contact_id, 'success@simulator.test', 's', 'team@shop.test',
             'MARKETING', 'TRANSACTIONAL', 'DELIVERED', now()
           from email where project_id = ${project.id}`.execute(api.db);
+    await feedback(project.id, 'Bounce');
+    expect(await reasonOf(project.id)).toBe('EMAIL_REPUTATION');
+  });
+
+  it.each([
+    ['Bounce', { sent: 120, bounced: 8 }],
+    ['Complaint', { sent: 3000, complained: 3 }],
+  ] as const)('not by a %s from the list that Amazon SES keeps', async (kind, given) => {
+    const project = await createProject(given);
+    await feedback(project.id, kind);
+    for (let times = 0; times < 3; times += 1) {
+      const id = await feedback(project.id, kind, api, 'OnAccountSuppressionList');
+      const email = await api.db
+        .selectFrom('email')
+        .innerJoin('contact', 'contact.id', 'email.contact_id')
+        .select(['email.status', 'contact.subscribed', 'contact.email'])
+        .where('email.id', '=', id)
+        .executeTakeFirstOrThrow();
+      const status = kind === 'Bounce' ? 'BOUNCED' : 'COMPLAINED';
+      expect(email).toMatchObject({ status, subscribed: false });
+      const entry = await api.request(
+        'GET',
+        `/suppression-list/${encodeURIComponent(email.email)}`,
+        { key: project.secretKey },
+      );
+      const reason = kind === 'Bounce' ? 'hard_bounce' : 'complaint';
+      expect(entry.body).toMatchObject({ reason });
+    }
+    expect(await reasonOf(project.id)).toBeNull();
+    const { body } = await api.request('GET', `/projects/${project.id}/security`, {
+      key: project.secretKey,
+    });
+    const measure = kind === 'Bounce' ? 'bounces' : 'complaints';
+    const real = kind === 'Bounce' ? 9 : 4;
+    expect(body.data.status.allTime).toMatchObject({ total: given.sent, [measure]: real });
+    await feedback(project.id, kind);
+    expect(await reasonOf(project.id)).toBe('EMAIL_REPUTATION');
+  });
+
+  it('by a bounce that the receiver reports of a message that was on the list before', async () => {
+    const project = await createProject({ sent: 100, bounced: 9 });
+    const emailId = await feedback(project.id, 'Bounce', api, 'OnAccountSuppressionList');
+    expect(await reasonOf(project.id)).toBeNull();
+    const real = sesEvent('Bounce', { emailId }, bounceDetail('Permanent'));
+    await api.request('POST', '/webhooks/sns', { body: fake.notification(real) });
+    expect(await reasonOf(project.id)).toBe('EMAIL_REPUTATION');
+  });
+
+  it('by its bounces, also when one of them is reported again from the list', async () => {
+    const project = await createProject({ sent: 100, bounced: 8 });
+    const emailId = await feedback(project.id, 'Bounce');
+    const again = bounceDetail('Permanent', 'OnAccountSuppressionList');
+    const listed = sesEvent('Bounce', { emailId }, again);
+    await api.request('POST', '/webhooks/sns', { body: fake.notification(listed) });
     await feedback(project.id, 'Bounce');
     expect(await reasonOf(project.id)).toBe('EMAIL_REPUTATION');
   });

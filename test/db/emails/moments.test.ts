@@ -52,6 +52,8 @@ const changes: readonly ((round: number) => Promise<unknown>)[] = [
   () => insert(5),
   (round) =>
     sql`update email set opened_at = ${sql.raw(anyTime())} where ${some(round)}`.execute(db),
+  (round) =>
+    sql`update email set bounce_listed = not bounce_listed where ${some(round)}`.execute(db),
   (round) => sql`update email set bounced_at = null where ${some(round)}`.execute(db),
   (round) => sql`update email set status = 'FAILED', error = 'no' where ${some(round)}`.execute(db),
   (round) => sql`update email set status = 'SENT', error = null where ${some(round)}`.execute(db),
@@ -82,7 +84,7 @@ async function tallyAll(): Promise<void> {
 async function expectExact(): Promise<void> {
   const faults = await sql`${sql.raw(mailTableFaults)}`.execute(db);
   expect(faults.rows).toEqual([]);
-  for (const moment of ['sent', 'opened', 'bounced'] as const) {
+  for (const moment of ['sent', 'opened', 'bounced', 'listedBounce'] as const) {
     for (const to of [null, anyTime(), anyTime()]) {
       for (const from of [`timestamptz '-infinity'`, anyTime()]) {
         const { fast, plain } = await counted(moment, from, to);

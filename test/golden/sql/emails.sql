@@ -309,12 +309,14 @@ join unnest($1::text[], $2::float8[]) as wanted(key, rate) using (key)
 update email
 set status = given.status, error = given.error, message_id = given.message_id, sent_at =
     given.sent_at, delivered_at = given.delivered_at, opened_at = given.opened_at, clicked_at =
-    given.clicked_at, bounced_at = given.bounced_at, complained_at = given.complained_at, opens =
+    given.clicked_at, bounced_at = given.bounced_at, complained_at = given.complained_at,
+    bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed, opens =
     given.opens, clicks = given.clicks, lease_until = null, trace = email.trace || given.trace,
     updated_at = now()
 from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, message_id text,
     sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz, clicked_at timestamptz,
-    bounced_at timestamptz, complained_at timestamptz, opens int, clicks int, trace jsonb)
+    bounced_at timestamptz, complained_at timestamptz, bounce_listed boolean, complaint_listed
+    boolean, opens int, clicks int, trace jsonb)
 where email.id = given.id
 
 update single_mail

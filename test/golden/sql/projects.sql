@@ -83,7 +83,7 @@ returning coalesce(public_id, id) as "publicId", removal
 with first as (
   select date_trunc('day', min(moment.at), 'UTC') as day
   from project
-  cross join generate_series(1, 6) as number
+  cross join generate_series(1, 8) as number
   cross join lateral (
     select least( (
         select at

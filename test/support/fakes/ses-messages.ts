@@ -31,9 +31,9 @@ export function sesEvent(
   };
 }
 
-export const bounceDetail = (bounceType: string) => ({
+export const bounceDetail = (bounceType: string, bounceSubType = 'General') => ({
   bounceType,
-  bounceSubType: 'General',
+  bounceSubType,
   bouncedRecipients: [
     { emailAddress: 'ada@x.example', diagnosticCode: 'smtp; 550 5.1.1 user unknown' },
   ],
